@@ -59,7 +59,7 @@ class Preset:
     """A loaded preset."""
 
     document: Raw
-    """Tables of the preset, with defaults; their expressions are unchanged."""
+    """Tables of the preset file, with default values filled in. Expressions are not evaluated."""
 
     points: Sweep
     """Experiments at all sweep points. A preset without sweep axes has one point."""
@@ -85,7 +85,7 @@ def _learners(experiment: Experiment) -> str:
 def load(name: PresetName, *changes: str) -> Preset:
     """Return a preset with changes such as `"problem.matrix.d=256"`. Raises: BadInput.
 
-    Its claims are judged if the changes leave them meaningful.
+    A run judges the claims of the preset if they are still meaningful after the changes.
     """
     _check_texts(changes)
     document = presets.document(fspath(name), changes)
@@ -108,9 +108,9 @@ def load_parts(*paths: str | PathLike[str]) -> None:
 
 
 def as_preset(setup: Preset | Experiment | PresetName, *changes: str) -> Preset:
-    """Return a preset: loaded by name with changes, made from an experiment, or `setup` itself.
+    """Return `setup` as a preset: a name is loaded, with changes, and an experiment is converted.
 
-    Raises: BadInput, also for changes if `setup` is not a name.
+    Raises: BadInput, also if there are changes although `setup` is not a name.
     """
     if isinstance(setup, Preset | Experiment):
         _check_texts(changes)
@@ -130,7 +130,7 @@ def along(setup: Preset | PresetName, place: str, values: Sequence[float | str])
     preset = as_preset(setup)
     if preset.document["axes"]:
         raise BadInput(
-            place, "the preset already has a sweep axis; run it as it is, or take a preset without axes"
+            place, "the preset already has a sweep axis; run it as it is, or take a preset without sweep axes"
         )
     axis: Raw = {"name": sweeping.AXIS, "symbol": place.rpartition(".")[2], "set": place}
     numbers = [setting for setting in values if not isinstance(setting, str)]
@@ -157,17 +157,20 @@ class Trace:
 
     @cached_property
     def claims(self) -> list[Outcome]:
-        """Outcomes of the claims; empty while the run is incomplete."""
+        """Outcomes of the preset's claims; empty while the run is incomplete."""
         return judge_claims(self.results) if self.results.complete else []
 
     @property
     def pictures(self) -> list[str]:
-        """Name of each picture, or its title if it has no name. A run without pictures has one, "loss"."""
+        """Names of the pictures; a picture without a name is called by its title.
+
+        A run without pictures has the picture "loss".
+        """
         pictures = drawn(self.experiment)
         return [picture.name or picture.title for picture in pictures] or ["loss"]
 
     def view(self, picture: str | int = 0) -> View:
-        """Return the arrays of a picture, by name or number: curves, standard errors and theory lines.
+        """Return a picture, given by name or number, as arrays: curves, standard errors and theory lines.
 
         Raises: BadInput for an unknown picture.
         """
@@ -180,7 +183,7 @@ class Trace:
         return view(pictures[number], self.results)
 
     def headline(self, picture: str | int = 0) -> str:
-        """Return the finding of a picture in one sentence."""
+        """Return one sentence that says what a picture shows."""
         return headline(self.view(picture), self.experiment, self.claims, self.results)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -191,7 +194,7 @@ class Trace:
         return tables.as_frame(tables.table_of(self.results, self.claims))
 
     def to_arrow(self) -> pyarrow.Table:
-        """Return the table of `to_pandas` for Arrow, with labels and headlines in its metadata."""
+        """Return the table of `to_pandas` as an Arrow table, with labels and headlines in its metadata."""
         return tables.as_arrow(tables.table_of(self.results, self.claims))
 
     def to_json(self, by_replica: bool = False) -> str:
@@ -211,7 +214,7 @@ T = TypeVar("T", bound=Trace)
 
 
 class Run(Generic[T]):
-    """Run in the background. Leaving its `with` block stops the run, and keeps the curves so far.
+    """A run in the background. Leaving its `with` block stops the run, and keeps the curves so far.
 
     The constructor raises BadInput if the experiment is malformed. `wait` and `trace` raise BadInput if the
     experiment cannot run on this machine.
@@ -230,11 +233,11 @@ class Run(Generic[T]):
         self.stop()
 
     def stop(self) -> None:
-        """End the run after the current round."""
+        """End the run after the steps that are being computed."""
         self._job.stop()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait up to `seconds`, or without a limit, and return whether the run has ended."""
+        """Wait for the end of the run, for at most `seconds` if given. Return whether the run has ended."""
         if ended := self._job.wait(seconds):
             self._job.finish()
         return ended
@@ -258,7 +261,7 @@ class Run(Generic[T]):
     def finish(self, progress: Progress | None = None) -> T:
         """Wait until the run ends, while calling `progress` repeatedly, and return the results.
 
-        An exception during the wait, as by Ctrl-C, stops the run.
+        An exception during the wait, such as KeyboardInterrupt, stops the run.
         """
         with self:
             while not self.wait(SECONDS):
@@ -270,13 +273,13 @@ class Run(Generic[T]):
 
 
 class Runner(Generic[T]):
-    """Functions of the API that run presets, for one class of traces."""
+    """The functions of the API that run presets; they return traces of one given class."""
 
     def __init__(self, trace_type: type[T]) -> None:
         self._trace_type = trace_type
 
     def start(self, setup: Preset | Experiment | PresetName, *changes: str) -> Run[T]:
-        """Start a preset, with changes as in `load`, or an experiment, in the background.
+        """Start a preset (with changes as in `load`) or an experiment in the background, and return the run.
 
         The end of a `with` block stops the run. Raises: BadInput.
         """
@@ -300,8 +303,8 @@ class Runner(Generic[T]):
     ) -> T:
         """Run a preset with a field such as `"problem.matrix.d"` set to each of the `values`.
 
-        The first picture shows when the loss first falls below a tenth, or else the last value of the
-        measure, against the `values`. Raises: BadInput.
+        The first picture shows, against the `values`, when the loss first falls below a tenth. If that does
+        not apply, it shows the last value of the measure. Raises: BadInput.
         """
         return self.run(along(setup, place, values), progress=progress)
 
@@ -316,10 +319,10 @@ def verify(setup: Preset | PresetName, progress: Progress | None = None) -> list
 
 
 def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> Judgement:
-    """Return the judgement of an update rule: its symmetries, and its losses compared with the bound.
+    """Return the judgement of an update rule: its symmetries, and its losses compared with the lower bound.
 
-    The rule is a name as `hadamard-tui judge` takes it, a class of torch optimizers, or a rule of the engine.
-    Raises: BadInput.
+    The rule is a name that `hadamard-tui judge` accepts, a class of torch optimizers, or an update rule of
+    the engine. Raises: BadInput.
     """
     update = rule_of(rule)
     name = title_of(rule, update) if isinstance(rule, str) else getattr(rule, "__name__", update.kind)

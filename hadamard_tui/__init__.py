@@ -1,7 +1,7 @@
 """Terminal laboratory: an app, a command line and a Python API over the engine.
 
-Importing it is fast: the names of the API (docs/reference/api.md) are loaded from `hadamard_tui.api` when
-they are used. __init__.pyi has their types.
+Importing this package is fast, because the names of the API (docs/reference/api.md) are loaded from
+`hadamard_tui.api` only when they are used. `__init__.pyi` declares the types of these names.
 """
 
 from importlib import import_module
@@ -9,7 +9,7 @@ from importlib import import_module
 from engine import API
 
 NAME = "hadamard-tui"
-"""Name of the command, and of its folders in the system."""
+"""Name of the command, and of the folders for its files in the system."""
 
 
 def __getattr__(name: str) -> object:

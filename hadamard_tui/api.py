@@ -1,6 +1,6 @@
 """The Python API: load and run presets, and show their traces as tables, figures and pictures.
 
-The names are available after `import hadamard_tui as ht`. For examples, see docs/reference/api.md.
+These names are available after `import hadamard_tui as ht`. For examples, see docs/reference/api.md.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ __all__ = [
 
 
 class Trace(api.Trace):
-    """Results of a run or of a sweep. Notebooks and rich consoles show them as pictures."""
+    """Results of a run or of a sweep. Notebooks and consoles of `rich` show a trace as a picture."""
 
     def plot(
         self, ax: matplotlib.axes.Axes | None = None, picture: str | int = 0, learner: str | None = None
     ) -> matplotlib.axes.Axes:
-        """Draw a picture with matplotlib, and return its axes. To save it, use `ax.figure.savefig`.
+        """Draw a picture with matplotlib, and return the axes. To save the figure, use `ax.figure.savefig`.
 
         Args:
             ax: axes to draw on; by default, the axes of a new figure.
@@ -71,7 +71,7 @@ class Trace(api.Trace):
         return ax
 
     def to_svg(self, picture: str | int = 0, learner: str | None = None) -> str:
-        """Return a picture as SVG, with legend and headline, as the app exports it. Raises: BadInput."""
+        """Return a picture as SVG, with legend and headline, as in the app's exports. Raises: BadInput."""
         from hadamard_tui.sharing.exporting import page_of
 
         return page_of(self._shown(picture, learner)).written().decode()
@@ -94,7 +94,7 @@ class Trace(api.Trace):
             yield from claims(self.claims)
 
     def _shown(self, picture: str | int, learner: str | None) -> Shown:
-        """Return the content that an export of the picture shows. Raises: BadInput."""
+        """Return the content of an exported picture. Raises: BadInput."""
         from hadamard_tui.charts.plots.look import Look
         from hadamard_tui.sharing import exporting
 
@@ -113,7 +113,7 @@ class Trace(api.Trace):
 
 
 class Judgement(RuleJudgement):
-    """Judgement of an update rule. Notebooks and rich consoles show it as `hadamard-tui judge` does."""
+    """Judgement of an update rule. Notebooks and consoles of `rich` show it as `hadamard-tui judge` does."""
 
     def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
         """Draw the losses of the rule and the lower bound with matplotlib, and return the axes.
@@ -123,7 +123,7 @@ class Judgement(RuleJudgement):
         Args:
             ax: axes to draw on; by default, the axes of a new figure.
 
-        Raises: BadInput if the rule has losses on no problem.
+        Raises: BadInput if the rule has no losses, because no problem could be run.
         """
         from hadamard_tui.charts.plots.judgement_plot import chart_of
         from hadamard_tui.colours import palette
@@ -141,7 +141,7 @@ class Judgement(RuleJudgement):
     def to_svg(self) -> str:
         """Return the chart as SVG, with a legend and a description of the rule's symmetries.
 
-        Raises: BadInput if the rule has losses on no problem.
+        Raises: BadInput if the rule has no losses, because no problem could be run.
         """
         from hadamard_tui.charts.plots.judgement_plot import chart_of
         from hadamard_tui.colours import palette
@@ -168,8 +168,9 @@ def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None
     """Return the judgement of an update rule: its symmetries, and its losses compared with the lower bound.
 
     Args:
-        rule: name that `hadamard-tui judge` accepts, class of torch optimizers, or update rule of the engine.
-        progress: function that is called with the finished share of the work.
+        rule: a name that `hadamard-tui judge` accepts, a torch optimizer class, or an update rule of the
+            engine.
+        progress: function that gets the finished share of the work, from 0 to 1.
 
     Raises: BadInput.
     """

@@ -1,7 +1,7 @@
-"""Textual app with one laboratory screen.
+"""The Textual app. It shows one main screen, the laboratory.
 
-An action imports the page that it opens, or the code that writes files, when it runs: the first paint needs
-neither. The code that reads a set-up imports the parts of experiments.
+An action imports the page that it opens, or the code that writes files, only when the action runs. The first
+paint needs neither of them. The parts of experiments are imported by the code that reads a set-up.
 """
 
 from __future__ import annotations
@@ -66,27 +66,27 @@ if TYPE_CHECKING:
     from hadamard_tui.tours import Tour
 
 SECONDS_BEFORE_NEWS = 1.0
-"""Seconds from the start until the app reports on runs that went on without a terminal."""
+"""Seconds from the start until the app reports on runs that have continued without a terminal."""
 
 PATIENCE = 0.4
-"""Seconds that quitting waits for the engine to finish its last chunk."""
+"""Maximum seconds that the app, when it ends, waits for the engine to finish the last chunk of work."""
 
 PATIENCE_FOR_FILES = 5.0
-"""Seconds that quitting waits for unfinished files. After a signal, the wait is shorter."""
+"""Maximum seconds that the app, when it ends, waits for unfinished files; less after a signal."""
 
 
 class HadamardApp(FailingApp):
-    """App with the laboratory screen."""
+    """The app, whose main screen is the laboratory."""
 
     TITLE = "hadamard-tui"
     CSS_PATH = "hadamard.tcss"
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = True
-    # Only ctrl+c could copy selected text, and it quits. A click on a removed widget would fail.
+    # Selected text could only be copied by ctrl+c, which quits. Also, a click on a removed widget would fail.
     ALLOW_SELECT: ClassVar[bool] = False
-    # These keys have priority. Otherwise a field would use ctrl+c to copy, and a page on top of the main
-    # screen would not receive it. Remote controls of presenters send page down and page up, which must work
-    # whatever widget has the focus.
+    # These keys have priority. Otherwise a field would use ctrl+c to copy, and ctrl+c would not work on a
+    # page on top of the main screen. Remote controls of presenters send page down and page up, which must
+    # work whatever widget has the focus.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", show=False, priority=True),
         Binding("pagedown", "stops_on(1)", show=False, priority=True),
@@ -108,7 +108,7 @@ class HadamardApp(FailingApp):
 
         Args:
             notes: lines to show at the start, for example that a broken file was set aside.
-            first: whether the app is opened for the first time, so that it shows its welcome page.
+            first: whether to show the welcome page, because the app is opened for the first time.
             watched: file of a stored run to show, or None.
         """
         super().__init__(driver_class=None if served() else TimedDriver)
@@ -129,15 +129,15 @@ class HadamardApp(FailingApp):
         self.laboratory = Laboratory(editable, autorun, view, rate, self.config.ascii)
         self._guide = None
         self._is_walking = False
-        """Whether the tour is a path that was chosen in the app."""
+        """Whether the tour is a guided path that was chosen in the app."""
         if tour is not None:
             from hadamard_tui.screens.guide import Guide
 
             self._guide = Guide(tour, self.laboratory)
         self.files = FileWriter()
-        """Writer of the files that a person requests."""
+        """Writer of the files that the user requests."""
         self.memory: Memory | None = None
-        """State for the next start; None until it is collected."""
+        """State for the next start of the app; None until `keep` collects the state."""
         self.failure: Exception | None = None
         """Exception that ended the app; None after a regular end."""
 
@@ -167,10 +167,10 @@ class HadamardApp(FailingApp):
             self.notify(note, severity="warning", timeout=15)
 
     async def _say_news(self) -> None:
-        """Notify of runs without a terminal that go on, or that have ended since the last notification."""
+        """Notify of runs without a terminal that still go on, or that have ended since the last report."""
         from hadamard_tui.state import run_store
 
-        if run_store.folder().is_dir():  # a thread that reads would stay alive
+        if run_store.folder().is_dir():  # only then, because the reading thread stays alive
             for line in await asyncio.to_thread(run_store.news):
                 self.notify(line, timeout=15)
 
@@ -201,13 +201,13 @@ class HadamardApp(FailingApp):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a message, unless an equal message is visible.
+        """Show a message, unless the same message is already visible.
 
         Messages are plain text, because names in them may look like markup.
         """
         if any(shown.message == message for shown in notifications_of(self)):
             return
-        for screen in self.screen_stack:  # Textual leaves empty frames when it removes messages
+        for screen in self.screen_stack:  # Textual leaves an empty frame behind each removed message
             for frame in screen.query("ToastRack > *"):
                 if not frame.children:
                     frame.remove()
@@ -222,8 +222,8 @@ class HadamardApp(FailingApp):
     ) -> bool:
         """Run the action of a key.
 
-        Keys typed in quick succession belong to the page of the first key. If that key has opened another
-        page, the later keys are dropped, as are keys for removed widgets.
+        Keys that are typed in quick succession belong to the page on which the first key was pressed. If the
+        first key opens another page, the later keys are dropped. Keys for removed widgets are also dropped.
         """
         if isinstance(default_namespace, Widget) and self.screen not in default_namespace.ancestors_with_self:
             return True
@@ -245,13 +245,13 @@ class HadamardApp(FailingApp):
             if self.check_action(action.name.removeprefix("app."), ()):
                 yield SystemCommand(action.label, action.help, self._command(action.name))
         for number, (name, about) in enumerate(ABOUT.items(), start=1):
-            if number > DIGITS:  # panels with a digit key are in ACTIONS
+            if number > DIGITS:  # panels with a digit key are already in ACTIONS
                 yield SystemCommand(f"Tab: {name}", f"{name}: {about}", self._command(f"panel({number})"))
         for part, kind in KINDS.items():
             words = f"Add {kind.with_article} to the set-up, and open its fields: it {kind.about}"
             yield SystemCommand(f"Add {kind.singular}", words, partial(self.laboratory.add_item, part))
         for name, path in paths().items():
-            words = f"{len(path.stops)} stops: predict, run, why, break it"
+            words = f"{len(path.stops)} stops; at each: predict, run, read why, break the theorem"
             yield SystemCommand(f"Path: {path.title}", words, partial(self.choose_preset, name))
 
     def _command(self, action: str):  # type: ignore[no-untyped-def]
@@ -264,7 +264,8 @@ class HadamardApp(FailingApp):
     def _browsed(self, event: PresetChoice.Browsed) -> None:
         """Open the page of presets with the typed letter.
 
-        If the page is open, pass it the letter: during fast typing, the field still receives later letters.
+        If the page is already open, pass the letter to it, because the field still gets letters of fast
+        typing.
         """
         from hadamard_tui.screens.browser import Browser
 
@@ -287,7 +288,7 @@ class HadamardApp(FailingApp):
         self.push_screen(NewExperiment(), self._begin_new)
 
     def action_own_table(self) -> None:
-        """Open the page for the user's own table. If the set-up uses a file, the page starts with it."""
+        """Open the page for the user's own table. If the set-up uses a file, the page shows it first."""
         from hadamard_tui.screens.own_table import OwnTable
 
         matrix = self.laboratory.editable.document["problem"]["matrix"]
@@ -298,7 +299,7 @@ class HadamardApp(FailingApp):
         await self._begin_new(document, run=True)
 
     async def _begin_new(self, document: Raw | None, run: bool = False) -> None:
-        """Show a new experiment without a preset, and leave the current path."""
+        """Show a new experiment, which has no preset, and leave the current guided path."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         if document is None:
@@ -310,7 +311,7 @@ class HadamardApp(FailingApp):
     async def choose_preset(self, preset_name: str | None) -> None:
         """Open the item chosen in the list of presets.
 
-        It is a preset, a guided path, a new experiment or the user's own table.
+        The item is a preset, a guided path, a new experiment or the user's own table.
         """
         from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE
         from hadamard_tui.tours import talks
@@ -331,7 +332,7 @@ class HadamardApp(FailingApp):
             await self.laboratory.query_one(SetupPane).choose(preset_name)
 
     async def walk(self, path: str) -> None:
-        """Start a guided path. It goes on until its end, or until another preset is chosen."""
+        """Start a guided path. It lasts until its last stop, or until the user chooses another preset."""
         from hadamard_tui.screens.guide import Guide
         from hadamard_tui.tours import Tour, stops_to
 
@@ -356,8 +357,8 @@ class HadamardApp(FailingApp):
     def action_theory(self, address: str = "") -> None:
         """Open a section of the theory pages: the one at `address`, or the first that the set-up cites.
 
-        If the set-up cites no section, open the section that shows a run of its preset. If no section does,
-        list all sections.
+        If the set-up cites no section, open the section that shows a run of its preset. If no section shows
+        one, list all sections.
         """
         from engine.spec import theory_pages
         from hadamard_tui.screens.theory import cited_sections, page_of
@@ -391,7 +392,8 @@ class HadamardApp(FailingApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action is available.
 
-        Moves between stops require a tour. Page keys also require the main screen.
+        Actions that move between stops require a tour. The keys page up and page down also require that the
+        main screen is on top.
         """
         if action == "stops_on":
             return self._guide is not None and self.screen is self.laboratory
@@ -408,7 +410,7 @@ class HadamardApp(FailingApp):
         await self.action_stops_on(1)
 
     async def action_back_to_stop(self) -> None:
-        """Restore the stop of a tour after a person's changes."""
+        """Show the stop of a tour again, without the changes that the user has made."""
         if self._guide is not None:
             await self._guide.present()
 
@@ -423,10 +425,10 @@ class HadamardApp(FailingApp):
         preset = self.laboratory.editable.preset
         change = break_at(preset) if preset is not None else None
         if preset is None or change is None:
-            self.notify("No change of this set-up is known to break its theorem.")
+            self.notify("No change that breaks the theorem of this set-up is listed.")
             return
         await self.laboratory.present(EditableExperiment(broken(Stop(preset), change), preset))
-        self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} goes back.")
+        self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} undoes this.")
 
     def action_blank(self) -> None:
         from hadamard_tui.screens.modal import Blank
@@ -438,7 +440,7 @@ class HadamardApp(FailingApp):
         await self.action_stops_on(-1)
 
     def action_export(self) -> None:
-        """Open the page that writes a file of any kind."""
+        """Open the page that writes files of all kinds."""
         self._open_export(".svg")
 
     def action_save_preset(self) -> None:
@@ -453,7 +455,7 @@ class HadamardApp(FailingApp):
         self.push_screen(Export(self._shown, self._file_name(suffix), self.files, self._saved))
 
     def _saved(self, path: Path, document: Experiment | Raw) -> None:
-        """Add a saved preset to the list, and name the set-up after it."""
+        """Add a saved preset to the list of own presets, and name the set-up after the preset."""
         try:
             state_file.add_own_preset(path)
         except BadInput as error:
@@ -461,9 +463,9 @@ class HadamardApp(FailingApp):
         self.laboratory.query_one(SetupPane).saved(str(path.absolute()), msgspec.to_builtins(document))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
-        """Write the screen to an SVG file in the working folder, named after the time.
+        """Write a picture of the screen to an SVG file in the working folder, with the time in its name.
 
-        The picture omits notifications, such as the one about the previous picture.
+        The picture does not show notifications, such as the notification about the previous picture.
         """
         toasts = [rack for rack in self.screen.query("ToastRack") if rack.display]
         for rack in toasts:
@@ -481,7 +483,7 @@ class HadamardApp(FailingApp):
         self._report(self.files.write(str(file), lambda: picture, partial(place_file, file)))
 
     def _photograph(self) -> bytes | None:
-        """Return the screen as SVG. In a browser, start a download instead and return None."""
+        """Return a picture of the screen as SVG. In a browser, download the picture and return None."""
         if not self.is_web:
             return self.export_screenshot().encode()
         self.deliver_screenshot()
@@ -489,7 +491,7 @@ class HadamardApp(FailingApp):
         return None
 
     def _report(self, result: Future[str]) -> None:
-        """Notify of the result of writing a file, or of the error, once it is known."""
+        """Once a file is written or has failed, show the result or the error as a notification."""
 
         def report(result: Future[str]) -> None:
             try:
@@ -502,7 +504,7 @@ class HadamardApp(FailingApp):
     def action_copy_command(self) -> None:
         """Copy the command line that reproduces this screen.
 
-        Also write it to a file, because some terminals cannot copy.
+        Also write the command line to a file, because some terminals cannot copy.
         """
         from hadamard_tui.sharing.command_line import command_line, keep
 
@@ -515,8 +517,8 @@ class HadamardApp(FailingApp):
         if self.is_web:
             self.notify(f"{command}\n\nCopied, if the browser allows it")
             return
-        copied = "Copied through the terminal, and" if clipboard.copies() else "Copy it by hand; it is"
-        done = f"{command}\n\n{copied} written to"
+        copied = "Copied through the terminal." if clipboard.copies() else "Copy it by hand."
+        done = f"{command}\n\n{copied} The command is also in the file"
         self._report(self.files.write("the command line", lambda: command, lambda it: f"{done} {keep(it)}"))
 
     @property
@@ -524,7 +526,7 @@ class HadamardApp(FailingApp):
         return self._copied
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy a text through the browser, or through the terminal if the terminal supports this."""
+        """Copy a text to the clipboard by the browser, or by the terminal if the terminal supports this."""
         self._copied = text
         if self.is_web:
             super().copy_to_clipboard(text)
@@ -545,7 +547,7 @@ class HadamardApp(FailingApp):
         ]
 
     def _shown(self) -> Shown:
-        """Return the content of the screen in the form that exports need."""
+        """Return the content of the screen in the form that the export functions need."""
         from engine.spec.experiment import drawn
         from hadamard_tui.sharing.exporting import Pictures, Shown, with_look
 
@@ -587,7 +589,7 @@ class HadamardApp(FailingApp):
         self.exit()
 
     def exit(self, *arguments: Any, **options: Any) -> None:
-        """Save the state for the next start, and end the app."""
+        """Collect the state for the next start, and end the app."""
         self.keep()
         self._is_ending = True
         super().exit(*arguments, **options)
@@ -603,13 +605,13 @@ class HadamardApp(FailingApp):
         self.memory = Memory(view, editable.document, editable.preset, editable.off, editable.claims_left_out)
 
     def write(self) -> str:
-        """Write the state for the next start, and return an empty text, or the reason of a failure."""
+        """Write the state for the next start. Return an error message, or an empty text after success."""
         if self.memory is None or served() or self._guide is not None:
-            return ""  # viewers leave no state, and tours are not resumed
+            return ""  # viewers in a browser leave no state, and tours are not resumed
         return state_file.write(self.memory)
 
     def fails_by(self, error: Exception) -> bool:
-        """Return whether an error ends the app, and then collect the state for the next start.
+        """Return whether an error ends the app. If so, first collect the state for the next start.
 
         While the app is already ending, return False: half-mounted widgets may raise errors then.
         """
@@ -617,7 +619,7 @@ class HadamardApp(FailingApp):
             return False
         if self.failure is None:
             self.failure = error
-            with suppress(Exception):  # the screen itself may have failed
+            with suppress(Exception):  # `keep` may fail, too, if the error is in the screen
                 self.keep()
         return True
 
@@ -628,7 +630,7 @@ class HadamardApp(FailingApp):
     def end(self, code: int) -> None:
         """Request the end of the app with an exit code. A signal may call this at any time.
 
-        If the app has already ended, it continues to write its state.
+        If the app has already ended, do not disturb it, because it is writing its state.
         """
         if self._loop_of_app is None:
             self.end_at_once(code)
@@ -647,9 +649,9 @@ class HadamardApp(FailingApp):
 
 
 def open_app(start: Launch) -> int:
-    """Open the laboratory, and return the exit code.
+    """Run the app, and return its exit code.
 
-    Quitting takes about a second, unless a file is unfinished.
+    After the user quits, this returns within about a second, unless a file is unfinished.
     """
     from hadamard_tui.editing.editable_experiment import EditableExperiment
 
@@ -689,7 +691,7 @@ def open_app(start: Launch) -> int:
 
 
 def _engine_works() -> bool:
-    """Return whether a thread of the engine is alive, such as one of an earlier run.
+    """Return whether a thread of the engine is alive, such as the thread of an earlier run.
 
     At exit, the interpreter would stop this thread inside torch, which then aborts the process.
     """

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 GARBAGE, TIMES = 50_000, 1
-"""Thresholds of the garbage collector. With them, every fourth collection examines all objects.
+"""Thresholds of Python's garbage collector. They let every fourth collection examine all objects.
 
 Textual creates about ten dictionaries per screen row of every frame. With Python's default threshold of 700
 objects, collections take a tenth of the loading time, and a quarter of the time to handle a key. By default,
-Python makes 10 young collections per older one. The garbage of two thousand runs would then pile up before
-any of it is freed.
+Python collects older objects only after 10 collections of young objects. The garbage of two thousand runs
+would then pile up before any of it is freed.
 """
 
 
@@ -95,7 +95,9 @@ def laboratory(
             from engine.core.parts import BadInput
 
             where = context.invoked_subcommand
-            raise BadInput("", f"options before {where} belong to the app; put them after {where}")
+            raise BadInput(
+                "", f"options before the command {where} belong to the app; put them after {where}"
+            )
         return 0
     need_terminal(preset or DEFAULT_PRESET)
     from hadamard_tui.state.launch import begin
@@ -112,23 +114,23 @@ def laboratory(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code; bad input becomes one line on stderr and code 2."""
+    """Run the command line and return the exit code. Bad input prints one line on stderr and returns 2."""
     gc.set_threshold(GARBAGE, TIMES, TIMES)
     prepare()
     from engine.core.parts import BadInput, restore
 
     for function in documented_functions(app):
-        restore(function)  # typer prints their docstrings as help
+        restore(function)  # typer prints the docstrings as help
 
     try:
         code = typer.main.get_command(app).main(arguments, prog_name=NAME, standalone_mode=False)
         with flushing():
-            pass  # flush now, because writing the buffer may fail, too
+            pass  # flush now, so that errors of writing the buffer are caught here
     except BadInput as error:
         return exit_codes.refused(str(error))
     except TyperException as error:
         return exit_codes.refused(exit_codes.usage(error))
-    except (ReaderGone, SystemExit):  # SystemExit: the reader of the help is gone
+    except (ReaderGone, SystemExit):  # SystemExit: the program that reads the help has ended
         return 0
     except KeyboardInterrupt:
         code = exit_codes.STOPPED
@@ -138,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         discard()
         return exit_codes.refused(
             f"standard output: cannot be written: {error.strerror}"
-        )  # typer was printing help
+        )  # raised while typer printed help
     except Exception as error:
         return _failed(error)
     if code == exit_codes.STOPPED:
@@ -149,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _failed(error: Exception) -> int:
     """Print an error, and return the exit code.
 
-    An error of a user's part counts as bad input. Any other error is a failure of the program.
+    An error in a part that the user wrote counts as bad input. Any other error is a failure of the program.
     """
     from engine.core.outside import outside
 

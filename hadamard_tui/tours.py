@@ -1,6 +1,6 @@
-"""Guided tours through presets: talks and paths with their stops, and hints on next steps.
+"""Guided tours through presets: talks and paths, which consist of stops, and hints on next steps.
 
-A talk has words of the speaker for each stop. A path is for a person who explores alone. A stop of a talk or
+A talk shows a speaker's words at each stop. A path is for a person who explores alone. A stop of a talk or
 path may ask for a prediction before the run. It may end with a change that makes its theorem inapplicable.
 """
 
@@ -32,11 +32,12 @@ REST = 6.0
 
 
 class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Change that makes the theorem of a stop inapplicable.
+    """Change that makes the theorem of a stop inapplicable, and the finding of a run with this change.
 
     Args:
         set: the changes, such as `problem.matrix.d=256`.
-        claim: the finding of a run with these changes, in the form of a preset's claim. Its text is shown.
+        claim: the finding of a run with these changes, in the form of a preset's claim. The app shows its
+            text.
     """
 
     set: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -81,35 +82,38 @@ def broken(stop: Stop, change: Break) -> Raw:
 
 
 class Tour:
-    """Position in a tour. Runs use the seeds of the presets, so that every tour shows the same runs."""
+    """Tour and the position in it. Runs use the presets' seeds, so that every tour shows the same runs."""
 
     def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
         """Start at the first stop. With `alone`, the tour moves on automatically, in a loop."""
         self.stops, self.alone = tuple(stops), alone
         self.place = 0
         self.scores: dict[int, Sequence[bool]] = {}
-        """Whether each guess at a stop was right, by the position of the stop."""
+        """For each stop, by its position: whether each of the guesses was right."""
 
     @property
     def stop(self) -> Stop:
-        """Present stop."""
+        """Stop at the current position."""
         return self.stops[self.place]
 
     @property
     def editable(self) -> EditableExperiment:
-        """Set-up of the present stop."""
+        """Set-up of the stop at the current position."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         return EditableExperiment.of(self.stop.preset, self.stop.changes)
 
     @property
     def score(self) -> tuple[int, int]:
-        """Numbers of right guesses and of all guesses."""
+        """Number of right guesses, and number of all guesses."""
         guesses = [is_right for stop in self.scores.values() for is_right in stop]
         return sum(guesses), len(guesses)
 
     def move(self, by: int) -> bool:
-        """Move by `by` stops. Beyond either end, return False; an automatic tour wraps around instead."""
+        """Move by `by` stops, and return True. If there is no such stop, stay and return False.
+
+        An automatic tour continues with the first stop after the last one, so it always moves.
+        """
         place = self.place + by
         if self.alone:
             place %= len(self.stops)
@@ -120,16 +124,16 @@ class Tour:
 
 
 MOST_BYTES = 1 << 18
-"""Limit of a talk file in bytes."""
+"""Maximum size of a talk file in bytes."""
 
 PATHS = "paths"
 FOLDERS = (PATHS, "talks")
 ESSENTIALS = "essentials"
-"""Name of the talk with the most important presets. Lists of presets begin with its stops."""
+"""Name of the talk with the most important presets. Lists of presets begin with the stops of this talk."""
 
 FORM = (
-    "a talk has a title, asks, and stops with preset, line, panel, set, predict, learns and break; "
-    "a break has set and claim"
+    "a talk has title, place, asks and stops; a stop has preset, line, panel, set, predict, learns and "
+    "break; a break has set and claim"
 )
 
 
@@ -137,15 +141,15 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Stop in a talk file.
 
     Args:
-        preset: name of the preset, or path of a file beside the talk.
-        line: the speaker's words, or the reason for the result; by default the story of the preset.
+        preset: name of the preset, or path of its file, relative to the folder of the talk.
+        line: the speaker's words, or the reason for the result. By default, the preset's story is shown.
         panel: the panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
-        predict: a question about the run. The app waits for a guess before it runs the preset. By default,
-            it is the question that another talk asks about this preset, if `Talk.asks` is set.
-        learns: other learners that also learn the target of this stop.
-        break_: a change that makes the theorem inapplicable. By default, it is the change that another talk
-            lists for this preset.
+        predict: a question about the run. The app waits for a guess before it runs the preset. By default, if
+            `Talk.asks` is set, this is the question that another talk asks about the preset.
+        learns: phrase that names other learners which also learn the target of this stop.
+        break_: a change that makes the theorem inapplicable. By default, this is the change that another talk
+            lists for the preset.
     """
 
     preset: str
@@ -158,7 +162,7 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Talk file.
+    """Content of a talk file.
 
     Args:
         place: position of the talk in lists.
@@ -182,7 +186,7 @@ def shipped_talks() -> Mapping[str, Path]:
 def talks() -> Mapping[str, Talk]:
     """Return the built-in talks and paths by name, in the order of their `place` field.
 
-    Their presets are not read. Raises: BadInput.
+    The presets of the stops are not read. Raises: BadInput.
     """
     read = {
         talk_name: _talk(talk_name, _document(talk_name, file)) for talk_name, file in shipped_talks().items()
@@ -304,10 +308,10 @@ def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
 
 @cache
 def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
-    """Return sentences on next steps, shown after a preset's story; none outside paths and talks.
+    """Return sentences on next steps, which follow a preset's story; none if no path or talk has the preset.
 
-    `break_key` is the app's key that makes the theorem-breaking change. If it is empty, the sentences give
-    a command line instead.
+    `break_key` is the app's key that makes the theorem-breaking change. If `break_key` is empty, the
+    sentences give a command line instead.
     """
     return tuple(_sentences(preset, break_key)) if preset is not None else ()
 
@@ -326,7 +330,7 @@ def _sentences(preset: str, break_key: str) -> Iterator[str]:
                 continue
             if talk_name in paths():
                 following = talk.stops[number + 1 :]
-                after = f"Next: {following[0].preset}" if following else "The last stop"
+                after = f"Next: {following[0].preset}" if following else "This is the last stop"
                 yield f"{after} (path {talk_name}: {talk.title})."
             if stop.learns and stop.learns not in learners:
                 learners.append(stop.learns)
@@ -334,4 +338,4 @@ def _sentences(preset: str, break_key: str) -> Iterator[str]:
         way = f"{break_key} sets {', '.join(change.set)}" if break_key else command_of_stop(preset, change)
         yield f"Break it: {way}. {change.text}"
     if learners:
-        yield f"Who else learns: {'; '.join(learners)}."
+        yield f"Learners that also learn this target: {'; '.join(learners)}."

@@ -1,4 +1,4 @@
-"""Architectures: parametrised functions of an instance, and their starts."""
+"""Architectures: parametrised functions of an instance, with their initial parameters."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from engine.core.texts import reason_of
 from engine.problems.instances import Instances
 
 Start = dict[str, NDArray[np.float64]]
-"""Initial tensors by name. The first dimension of each is the replica.
+"""Initial tensors by name. The first dimension of each tensor is the replica.
 
-Tensors that `layers` does not name are fixed: update rules do not receive them.
+Tensors that the architecture's `layers` do not name are fixed: update rules do not receive them.
 """
 
 
@@ -37,23 +37,25 @@ class Signals(NamedTuple):
     """Number of units of every hidden layer, [L]."""
 
     cw: tuple[float, ...]
-    """C_w of every layer and of the output, [L + 1]: the variance of weights times their fan-in."""
+    """C_w of every hidden layer and of the output, [L + 1]: the variance of weights times their fan-in."""
 
     cb: tuple[float, ...]
-    """C_b of every layer and of the output, [L + 1]: the variance of biases."""
+    """C_b of every hidden layer and of the output, [L + 1]: the variance of biases."""
 
     unscaled: bool
-    """Whether trained weights act on their inputs directly, and not multiplied by a fixed factor."""
+    """Whether layers apply the trained weights directly, without multiplying them by a fixed factor."""
 
     joint_inputs: int | None = None
-    """Number of successive instances whose signals jointly have this distribution; None means all."""
+    """Number of successive instances whose signals jointly have this distribution. None stands for all
+    instances.
+    """
 
 
 class HiddenLayers(NamedTuple):
-    """Hidden layers of a net, whose signals `preactivations` returns, input layer first."""
+    """Hidden layers of a net, input layer first. `preactivations` returns the signals of these layers."""
 
     activation: str
-    """Transfer function σ of these signals."""
+    """Transfer function σ that is applied to the signals."""
 
     next_variances: tuple[float, ...]
     """C_w of the layer after each hidden layer: the variance of its weights times their fan-in."""
@@ -63,34 +65,41 @@ class HiddenLayers(NamedTuple):
 
 
 class ArchitectureStructure(NamedTuple):
-    """Properties of an architecture on which theorems rely. With the defaults, no theorem applies to it."""
+    """Properties of an architecture on which theorems rely.
+
+    With the defaults, no theorem applies to the architecture.
+    """
 
     learner_kind: LearnerKind | Literal["by-rule"] = "other"
-    """Kind of the learners with this architecture. With `by-rule`, the kind is that of the update rule."""
+    """Learner kind of learners with this architecture. `by-rule` stands for the learner kind of the update
+    rule.
+    """
 
     by_inner_products: bool = False
-    """Whether predictions depend only on inner products of instances, whatever the update rule.
-
-    Rotations of the instances do not change these inner products.
+    """Whether predictions depend only on inner products of instances, for every update rule. Rotations of the
+    instances do not change these inner products.
     """
 
     trains_weights: bool = False
     """Whether a prediction is xᵀw, where `w` [B, d] starts at 0 and is the only trained tensor."""
 
     power: int | None = None
-    """L if predictions are xᵀ(u^L − v^L) or xᵀu^L, and u and v [B, d] are the only trained tensors.
-
-    None for other architectures.
+    """The exponent L if predictions are xᵀ(u^L − v^L) or xᵀu^L, and u and v [B, d] are the only trained
+    tensors. It is None for other architectures.
     """
 
     starts_at_zero: bool = False
-    """Whether the net is one layer with weights 0 at the start, which implies the next two properties."""
+    """Whether the net is one layer whose weights start at 0. If so, `starts_alike` and `fixed_input_start`
+    are also true.
+    """
 
     starts_alike: bool = False
-    """Whether every trained tensor has one number for each feature, equal for all features at the start."""
+    """Whether every trained tensor has one number per feature, and all these numbers are equal at the
+    start.
+    """
 
     fixed_input_start: bool = False
-    """Whether the start of the input weights is not random, so that chance favours no feature."""
+    """Whether the input weights have a start that is not random, so that chance favours no feature."""
 
     exchanges_on_flips: bool = False
     """Whether flipping the sign of x_i has the same effect as exchanging entry i of the two tensors [B, d].
@@ -99,23 +108,22 @@ class ArchitectureStructure(NamedTuple):
     """
 
     rate_of_weights: float | None = None
-    """c if gradient descent with a small rate η multiplies the weights w by about exp(−c η ∂L/∂w).
-
-    All weights must start at 1/d. None for other architectures.
+    """The factor c if gradient descent with a small rate η multiplies the weights w by about exp(−c η ∂L/∂w),
+    and all weights start at 1/d. It is None for other architectures.
     """
 
     valley_start: float | None = None
-    """Start of v if predictions are √(1 + v²) u x₁ with trained u and v, and u starts at 0; else None."""
+    """Initial v if predictions are √(1 + v²) u x₁ with trained u and v, and u starts at 0; None otherwise."""
 
     perturbation: float | None = None
-    """ε if predictions are xᵀw with w = (Φᵀθ + (ε/2) θᵀΨθ)/√d. None for other architectures.
+    """ε if predictions are xᵀw with w = (Φᵀθ + (ε/2) θᵀΨθ)/√d, or None for other architectures.
 
     θ is `theta`, the only trained tensor, which starts at 0. `Phi` [B, P, d] and `Psi` [B, d, P, P] are
     fixed, and Ψ is symmetric.
     """
 
     signals: Signals | None = None
-    """Distribution of the signals at the start of a fully connected Gaussian net; None for other nets."""
+    """Distribution of the signals at the start of a fully connected Gaussian net, or None for other nets."""
 
     hidden_layers: HiddenLayers | None = None
     """Hidden layers of a fully connected net, or None for other architectures."""
@@ -146,15 +154,16 @@ class StructureAt(NamedTuple):
     """
 
     linear_layers: int | None = None
-    """Number of fully connected linear layers if predictions are xᵀw with w their product, else None."""
+    """Number of fully connected linear layers if predictions are xᵀw, where w is the product of the layers.
+    It is None for other architectures.
+    """
 
     layers_on_features: int | None = None
-    """Number of linear layers on fixed features φ(x) if these differ from x, else None."""
+    """Number of linear layers on fixed features φ(x) that differ from x, or None for other architectures."""
 
     kernel_at_start: dict[str, float] | None = None
-    """Factors c of the tangent kernel c xᵀx̃ at the start, for the share of each trained tensor.
-
-    None if predictions are not 0 at the start, or the kernel is not a multiple of xᵀx̃.
+    """Factor c of each trained tensor's contribution c xᵀx̃ to the tangent kernel at the start. It is None if
+    predictions are not 0 at the start, or if the kernel is not a multiple of xᵀx̃.
     """
 
 
@@ -165,10 +174,14 @@ class Layout(NamedTuple):
     """Shapes of all tensors, trained or fixed, by name, without the batch dimension."""
 
     rate_factors: Mapping[str, float] = MappingProxyType({})
-    """Factors by which the rates of trained tensors are multiplied, by name. Missing names have factor 1."""
+    """Factors that multiply the rates of trained tensors, by name. A tensor that is not listed has the factor
+    1.
+    """
 
     l2_penalties: Mapping[str, float] = MappingProxyType({})
-    """λ by the name of a trained tensor θ: training adds λ/2 ‖θ‖² to the loss. Missing names have λ = 0."""
+    """L2 penalties λ of trained tensors θ, by name: training adds λ/2 ‖θ‖² to the loss. A tensor that is not
+    listed has λ = 0.
+    """
 
     units: int = 0
     """Number of hidden units whose signals are stored for each row while predictions are computed."""
@@ -188,17 +201,17 @@ class Layout(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """The weights and biases of one layer of a net."""
+    """Weights and biases of one layer of a net."""
 
     weights: torch.Tensor
-    """W, [B, units, units below], including fixed factors. The weight of a missing edge is 0."""
+    """Weights W, [B, units, units below], including fixed factors. The weight of a missing edge is 0."""
 
     biases: torch.Tensor | None = None
-    """b, [B, units], or None if there are no biases."""
+    """Biases b, [B, units], or None if the layer has no biases."""
 
     @property
     def offsets(self) -> torch.Tensor:
-        """b, [B, units], which are zeros if there are no biases."""
+        """Biases b, [B, units], or zeros if the layer has no biases."""
         return torch.zeros_like(self.weights[..., 0]) if self.biases is None else self.biases
 
 
@@ -227,16 +240,19 @@ class Architecture(Part, frozen=True):
     )
 
     def structure(self) -> ArchitectureStructure:
-        """Return properties on which theorems rely. A subclass replaces fields of `super().structure()`."""
+        """Return the properties on which theorems rely.
+
+        A subclass replaces fields of `super().structure()`.
+        """
         return ArchitectureStructure()
 
     @property
     def outputs(self) -> int:
-        """Number of targets that one net predicts. These targets are adjacent in the batch."""
+        """Number of targets that one net predicts. The targets of a net are adjacent in the batch."""
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
-        """Return properties for d features, on which theorems rely.
+        """Return the properties for d features on which theorems rely.
 
         A subclass replaces fields of `super().structure_at(d)`.
         """
@@ -260,7 +276,7 @@ class Architecture(Part, frozen=True):
         return params
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] of nets with the tensors `params` [B/outputs, …]."""
+        """Return the predictions [B, n] of B/outputs nets with the tensors `params` [B/outputs, …]."""
         raise NotImplementedError
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
@@ -296,23 +312,24 @@ class Architecture(Part, frozen=True):
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
     ) -> dict[str, LayerSignals]:
-        """Return the inputs of the layer of every trained tensor, and the signals sent back to its outputs.
+        """Return the inputs of each trained layer, and the signals sent back to the outputs of the layer.
 
-        `sent` maps ŷ [B, n] to the signals [B, n] that ŷ sends back. Only architectures with the property
-        `layered` implement this method.
+        Results are listed by the name of the layer's tensor. `sent` maps the predictions ŷ [B, n] to the
+        signals [B, n] that are sent back from them. Only architectures with the property `layered` implement
+        this method.
         """
         raise NotImplementedError
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         """Return the initial tensors that correspond to `params` if every instance x becomes U x.
 
-        `turn` maps w to U w. If a random start has a rotation-invariant distribution, the result has the same
-        distribution. A start that is not random is returned unchanged.
+        `turn` maps w to U w. If the start is random and its distribution is rotation invariant, the result
+        has the same distribution. If the start is not random, it is returned unchanged.
         """
         return params
 
     def invariance(self, d: int) -> Verdict:
-        """Return whether the function and its start do not distinguish rotated instances, and the reason."""
+        """Return whether the net and its start treat rotated instances alike, and the reason."""
         reason = f"{self.kind} does not declare that it treats rotated instances alike"
         return Verdict(False, reason, undecided=True)
 
@@ -320,13 +337,15 @@ class Architecture(Part, frozen=True):
 class ModuleArchitecture(Architecture, frozen=True):
     """Base class of architectures that are torch modules, with any of torch's layers.
 
-    A subclass returns the module from `module`. Modules are in evaluation mode: dropout is off, and batch
-    normalisation uses its buffers, which are fixed. If `torch.func.vmap` can run the module, all nets of a
+    A subclass implements `module`, which returns the torch module. Modules are in evaluation mode: dropout is
+    off, and batch normalisation uses fixed buffers. If `torch.func.vmap` can run the module, all nets of a
     batch are computed together. Otherwise, they are computed one after another.
     """
 
     example_d: ClassVar[int] = 16
-    """A number of features for which `module` works. The names of all tensors are taken from this module."""
+    """A number of features that `module` accepts. The tensor names of all modules are taken from
+    `module(example_d)`.
+    """
 
     def module(self, d: int) -> Any:
         """Return a new `torch.nn.Module` with a random start that maps instances [n, d] to [n] or [n, 1]."""
@@ -392,7 +411,10 @@ _one_by_one: set[ModuleArchitecture] = set()
 
 @cache
 def _template(architecture: ModuleArchitecture, d: int) -> Any:
-    """Return a module for d features in evaluation mode; it is called with other tensors than its own."""
+    """Return a module for d features in evaluation mode.
+
+    Callers replace its tensors by other tensors in every call.
+    """
     with torch.random.fork_rng(devices=[]):
         return architecture.module(d).eval()
 
@@ -404,14 +426,14 @@ class LayerSignals(NamedTuple):
     """
 
     inputs: torch.Tensor
-    """a, [B, i, n]."""
+    """Inputs a, [B, i, n]."""
 
     back: torch.Tensor
     """Signals sent back to z, [B, o, n]: ∂ŷ/∂z times the signals sent back from ŷ."""
 
 
 def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:
-    """Return the gradients of the loss plus the L2 penalties, from `gradients` of the loss alone.
+    """Return the gradients of the loss plus the L2 penalties, given the `gradients` of the loss alone.
 
     `penalties` are the λ of `Layout.l2_penalties`.
     """
@@ -426,9 +448,9 @@ def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Para
 def vector_jacobian(
     outputs: torch.Tensor, vector: torch.Tensor, inputs: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, ...]:
-    """Return Σ_i v_i ∂y_i/∂x for every input x, with the outputs y and a vector v of the same shape.
+    """Return Σ_i v_i ∂y_i/∂x for every input x, given the outputs y and a vector v of the same shape.
 
-    `torch.autograd.grad` with `grad_outputs` gives the same, but its first call imports sympy, which takes
+    `torch.autograd.grad` with `grad_outputs` returns the same, but its first call imports sympy, which takes
     half a second.
     """
     with torch.enable_grad():

@@ -39,60 +39,62 @@ OfLayers = Meta(min_length=1, max_length=MOST_LAYERS + 1)
 
 
 class Scaling(NamedTuple):
-    """Factors of a layer in a parametrisation, relative to the standard parametrisation."""
+    """Factors by which a layer in a parametrisation differs from the standard parametrisation."""
 
     start: float = 1.0
-    """Factor of the size of the initial effective weights m W."""
+    """Factor that multiplies the size of the initial effective weights m W."""
 
     forward: float = 1.0
-    """Factor m: the layer multiplies its inputs by m W. It is stored as a fixed tensor unless it is 1."""
+    """Factor m: the layer multiplies its inputs by m W. The factor is stored as a fixed tensor unless it is
+    1.
+    """
 
     rate: float = 1.0
-    """Factor r by which the rate of the trained tensor is multiplied."""
+    """Factor r that multiplies the rate of the trained weights."""
 
     bias_rate: float = 1.0
-    """Factor by which the rate of the biases is multiplied."""
+    """Factor that multiplies the rate of the biases."""
 
 
 class Dense(Architecture, frozen=True, tag="dense"):
-    """A fully connected neural net: ŷ = W_L σ(… σ(W_1 x)), any depth and width, with or without biases.
+    """A fully connected neural net of any depth and width: ŷ = W_L σ(… σ(W_1 x)), with or without biases.
 
     `widths` lists the number of units of each hidden layer. Alternatively, `depth` and `width` give the
     number of hidden layers and their common width.
 
-    The size of the initial weights is s = √C_w. Set either `scale` = s or `cw` = C_w. C_w is one number, or
-    one number for each layer including the output. `init` selects the distribution. `gaussian`: every weight
-    of layer l is N(0, C_w/fan-in). `zero`: like `gaussian`, but the first layer starts at 0. `orthogonal`:
-    every layer is a uniformly random semi-orthogonal matrix times s √(fan-out/fan-in), the start of `agd`.
-    `identity`: every hidden matrix is s·I, and every output weight is s. `diagonal`: every hidden matrix is
-    diagonal with N(0, s²) entries, and the output is Gaussian. The last two starts are not rotation
-    invariant. The distributions of the others are invariant. With `output_signs`, each output weight starts
-    at ±s/√fan-in with a random sign (not for `identity`). With `balanced_signs`, half of these signs are
-    positive, rounded up.
+    The size of the initial weights is s = √C_w. Set either `scale` = s or `cw` = C_w, where C_w is one
+    number, or one number for each layer including the output. `init` selects the distribution of the initial
+    weights. `gaussian`: every weight of layer l is N(0, C_w/fan-in). `zero`: like `gaussian`, but the first
+    layer starts at 0. `orthogonal`: every layer is a uniformly random semi-orthogonal matrix times s
+    √(fan-out/fan-in), the start of `agd`. `identity`: every matrix of a hidden layer is s·I, and every output
+    weight is s. `diagonal`: every matrix of a hidden layer is diagonal with N(0, s²) entries, and the output
+    weights are Gaussian. The starts `identity` and `diagonal` are not rotation invariant, but all other
+    starts are. With `output_signs`, each output weight starts at ±s/√fan-in with a random sign (not for
+    `identity`). With `balanced_signs`, half of these signs are positive, rounded up.
 
     With `biases`, or C_b = `cb` > 0, layers have trained biases b_l, which start as N(0, C_b). C_b is one
     number, or one number for each layer. A bias is the weight of an input that is always 1, so rotations of
-    the instances do not change it. With `alternating_biases`, the sizes of biases are uniform on
-    [0, √(3C_b)], and their signs alternate from unit to unit, starting with +. `output_bias = false` removes
-    the bias of the output.
+    the instances do not change it. With `alternating_biases`, the sizes of biases are uniform on [0,
+    √(3C_b)], and their signs alternate from unit to unit, starting with +. `output_bias = false` removes the
+    bias of the output.
 
-    With `outputs = "m"`, one net predicts all m targets: the hidden layers are shared, and each target has
-    separate weights in the last layer. Training uses the sum of the outputs' losses, and measures use their
-    mean. Cross-entropy is one loss of all outputs. `l2_penalty` λ adds λ/2 ‖θ‖² to the training loss, where θ
-    are all trained parameters, including biases. Gradients and Hessians include the penalty, but measured
-    losses do not.
+    With `outputs = "m"`, one net predicts all m targets: the targets share the hidden layers, and each target
+    has separate weights in the last layer. Training uses the sum of the outputs' losses, and measures use the
+    mean of these losses. Cross-entropy is a single loss of all outputs. `l2_penalty` λ adds λ/2 ‖θ‖² to the
+    training loss, where θ are all trained parameters, including biases. Gradients and Hessians include the
+    penalty, but measured losses do not.
 
-    With a `parametrisation`, layer l of n_l units multiplies its inputs by m_l W_l, and W_l has the rate
-    r_l η under plain gradient descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}) and r = 1, and the
-    trained numbers start as N(0, 1) (Jacot, Gabriel, Hongler 2018). `mean-field` is for one hidden layer of
-    n units. The output has m = 1/n and starts as N(0, C_w). All tensors have r = n, except the bias of the
-    output (Mei, Montanari, Nguyen 2018). `mup`: m = 1, and the output starts as N(0, C_w/n_L²). r is n_1 at
-    the input, n_l/n_{l−1} between hidden layers, and 1/n_L at the output. It is n_l for hidden biases, and 1
-    for the bias of the output (Yang, Hu 2021). For one hidden layer, `mup` is equivalent to `mean-field`.
-    Starts other than `gaussian` are scaled in the same way. Source: WKA21 Thm 2; Bernstein et al. 2023;
-    theory/conventions#architectures, theory/symmetry#rotation-invariance,
-    theory/automatic-descent#majoriser; theory/wide-nets#conventions-of-the-lectures,
-    theory/wide-nets#criticality, theory/wide-nets#mean-field.
+    With a `parametrisation`, layer l of n_l units multiplies its inputs by m_l W_l, and W_l has the rate r_l
+    η under plain gradient descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}) and r = 1, and the
+    trained numbers start as N(0, 1) (Jacot, Gabriel, Hongler 2018). `mean-field` is for one hidden layer of n
+    units. The output layer has m = 1/n, and its weights start as N(0, C_w). All tensors have r = n, except
+    the bias of the output (Mei, Montanari, Nguyen 2018). `mup`: m = 1, and the weights of the output layer
+    start as N(0, C_w/n_L²). r is n_1 for the first layer, n_l/n_{l−1} for other hidden layers, and 1/n_L for
+    the output layer. For biases, r is n_l in hidden layers, and 1 at the output (Yang, Hu 2021). For one
+    hidden layer, `mup` is equivalent to `mean-field`. Other values of `init` than `gaussian` are scaled in
+    the same way. Source: WKA21 Thm 2; Bernstein et al. 2023; theory/conventions#architectures,
+    theory/symmetry#rotation-invariance, theory/automatic-descent#majoriser;
+    theory/wide-nets#conventions-of-the-lectures, theory/wide-nets#criticality, theory/wide-nets#mean-field.
     """
 
     widths: Annotated[
@@ -128,7 +130,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ] = False
     parametrisation: Annotated[
         Literal["standard", "ntk", "mean-field", "mup"],
-        Meta(title="parametrisation", description="how layers of n units are scaled, and their rates"),
+        Meta(title="parametrisation", description="how weights and rates scale with the number n of units"),
     ] = "standard"
     l2_penalty: Annotated[
         float,
@@ -142,19 +144,23 @@ class Dense(Architecture, frozen=True, tag="dense"):
         bool,
         Meta(
             title="alternating biases",
-            description="sizes U(0, √(3 C_b)) and alternating signs; else Gaussian",
+            description="start biases with sizes U(0, √(3 C_b)) and alternating signs, instead of Gaussian",
             extra=SELDOM,
         ),
     ] = False
     output_signs: Annotated[
         bool,
-        Meta(title="output signs", description="output weights start as ± one size", extra=SELDOM),
+        Meta(
+            title="output signs",
+            description="start output weights with one size and random signs",
+            extra=SELDOM,
+        ),
     ] = False
     balanced_signs: Annotated[
         bool,
         Meta(
             title="balanced signs",
-            description="half of the output signs are +, in random order",
+            description="make half of the output signs +, in random order",
             extra=SELDOM,
         ),
     ] = False
@@ -169,21 +175,23 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.widths is not None:
             for field in ("depth", "width"):
                 if getattr(self, field) is not None:
-                    raise BadField(field, "widths also sets this; give either widths, or depth and width")
+                    raise BadField(field, "widths sets this too; give either widths, or depth and width")
         elif (self.depth is None) != (self.width is None):
             missing, present = ("width", "depth") if self.width is None else ("depth", "width")
-            raise BadField(missing, f"missing; {present} requires it")
+            raise BadField(missing, f"missing; it is required if {present} is set")
         if self.balanced_signs and not self.output_signs:
-            raise BadField("balanced_signs", "it requires output signs; set output_signs too")
+            raise BadField("balanced_signs", "balanced signs require output signs; set output_signs too")
         if self.alternating_biases and not self.has_biases:
-            raise BadField("alternating_biases", "it requires biases, and there are none; set cb too")
+            raise BadField("alternating_biases", "alternating biases require biases; set cb too")
         if self.scale is not None and self.cw is not None:
-            raise BadField("cw", "scale sets this too, C_w = s²; give one of them")
+            raise BadField("cw", "scale s sets this too, C_w = s²; give either cw or scale")
         count = len(self.hidden) + 1
         for field in ("cw", "cb"):
             value = getattr(self, field)
             if isinstance(value, tuple) and len(value) != count:
-                message = f"{len(value)} values for {count} layers, output included; give one or {count}"
+                message = (
+                    f"{len(value)} values for {count} layers, output included; give one value or {count}"
+                )
                 raise BadField(field, message)
         if self.parametrisation == "mean-field" and count > 2:
             raise BadField(
@@ -205,12 +213,12 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def has_drawn_biases(self) -> bool:
-        """Whether units have biases with a random start."""
+        """Whether units have biases that start at random values."""
         return (max(self.cb) if isinstance(self.cb, tuple) else self.cb) > 0
 
     @property
     def is_linear(self) -> bool:
-        """Whether predictions are xᵀw."""
+        """Whether predictions are linear, xᵀw."""
         return self.activation == "identity" and not self.has_biases
 
     @property
@@ -227,7 +235,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _numbers(self) -> range:
-        """Numbers of the layers, counted from 1; the last layer is the output."""
+        """Numbers of the layers, counted from 1. The last layer is the output."""
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
@@ -241,11 +249,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return [math.sqrt(variance) for variance in self._each(self.cw)]
 
     def _fans(self, d: int) -> list[tuple[int, int]]:
-        """Return (fan-out, fan-in) of every layer."""
+        """Return the pair (fan-out, fan-in) of every layer."""
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
-        """Return the scaling of every layer in the parametrisation."""
+        """Return the factors of every layer in the net's parametrisation."""
         if self.parametrisation == "standard":
             return [Scaling()] * len(self._numbers)
         return [
@@ -287,7 +295,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _first_at_start(self) -> tuple[float, float] | None:
-        """C_w and C_b of the first layer if it starts Gaussian, else None."""
+        """C_w and C_b of the first layer if its weights and biases start Gaussian, or None otherwise."""
         if self.init != "gaussian" or self.alternating_biases:
             return None
         return self._sizes()[0] ** 2, self._each(self.cb)[0] if 1 in self._biased else 0.0
@@ -392,10 +400,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _layers(
         self, params: Params, instances: Instances
     ) -> Iterator[tuple[torch.Tensor | None, torch.Tensor]]:
-        """Yield the inputs [B, n_{l−1}, n] and the signals before σ [B, n_l, n] of every layer in order.
+        """Yield the inputs [B, n_{l−1}, n] and the signals before σ [B, n_l, n], layer by layer.
 
-        The inputs of the first layer are the instances, for which None is yielded. The signals of the last
-        layer are the predictions.
+        For the first layer, whose inputs are the instances, None is yielded as the inputs. The signals of the
+        last layer are the predictions.
         """
         inputs, signal = None, self.first(params, instances)
         for number in self._numbers:
@@ -423,7 +431,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Params:
-        """Return ∂L/∂θ from `slopes`, which are ∂L/∂ŷ, and from the layers that `_layers` yields."""
+        """Return ∂L/∂θ, given `slopes` = ∂L/∂ŷ and the layers that `_layers` yields."""
         gradients, biased = {}, self._biased
         for number, inputs, back in self._back(params, layers, slopes.view_as(layers[-1][1])):
             if number in biased:
@@ -434,7 +442,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
-        """Return ∂L/∂W₁ [B, h, d] from `back` = ∂L/∂z [B, h, n], where z are the signals of `first`."""
+        """Return ∂L/∂W₁ [B, h, d], given `back` = ∂L/∂z [B, h, n] for the signals z of the first layer."""
         return instances.combine(back.flatten(0, 1)).view(len(back), -1, instances.d)
 
     def _back(
@@ -445,7 +453,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ) -> Iterator[tuple[int, torch.Tensor | None, torch.Tensor]]:
         """Yield the number of every layer, its inputs, and ∂L/∂z [B, n_l, n], last layer first.
 
-        z are the signals of a layer before σ is applied. `slopes` are ∂L/∂z of the last layer.
+        z are the signals of the layer before σ is applied. `slopes` are the derivatives ∂L/∂z of the last
+        layer.
         """
         for number in reversed(self._numbers):
             inputs, _ = layers[number - 1]
@@ -458,7 +467,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _gradient_of_product(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        """Return the gradients for linear predictions xᵀw with w = W_L … W_1 times all factors m_l.
+        """Return the gradients for linear predictions xᵀw, where w is W_L … W_1 times all factors m_l.
 
         The gradient for W_l is (W_L … W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ. G [B, m, d] is ∂L/∂w times all m_l.
         """
@@ -508,7 +517,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _product(self, params: Params) -> torch.Tensor:
         """Return m_L W_L … m_1 W_1 [B, m, d].
 
-        It is computed from the output down, so that partial products have only m rows.
+        The product is computed from the output down, so that partial products have only m rows.
         """
         *below, rows = (params[name] for name in self.layers)
         for layer in reversed(below):
@@ -533,13 +542,16 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Return whether permuting the inputs of the start has the same effect as permuting hidden units."""
+        """Return whether permuting the inputs has the same effect at the start as permuting hidden units."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 
 
 def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
-    """Return signs [R, rows, columns]: in every row, half of them, rounded up, are + in random order."""
+    """Return signs [R, rows, columns], with equally many + and − in every row, in random order.
+
+    If the number of columns is odd, there is one more +.
+    """
     orders = np.stack([stream.permutation(columns) for _ in range(rows)], 1)
     return np.where(orders < (columns + 1) // 2, 1, -1)
 
@@ -547,7 +559,7 @@ def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
 def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64]:
     """Return numbers [R, units, columns] with signs +, −, +, … along units and sizes from U(0, √3).
 
-    Their mean square is 1.
+    The mean square of the numbers is 1.
     """
     signs = np.where(np.arange(units) % 2 == 0, 1, -1)[:, None]
     alternating: NDArray[np.float64] = math.sqrt(3) * signs * stream.uniform(units, columns)
@@ -557,9 +569,9 @@ def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64
 def _semi_orthogonal(stream: Stream, rows: int, columns: int) -> NDArray[np.float64]:
     """Return random matrices [R, rows, columns] with orthonormal rows, or columns if there are fewer columns.
 
-    Each is the Q of a Gaussian matrix G = QR, where R has a positive diagonal. Rotating G does not change its
-    distribution. So Q is uniformly distributed, also after multiplication by any orthogonal matrix from the
-    right. Source: Mezzadri 2007.
+    Each matrix is the factor Q of a Gaussian matrix G = QR, where R has a positive diagonal. Rotating G does
+    not change the distribution of G. So Q is uniformly distributed, and multiplication from the right by any
+    orthogonal matrix does not change the distribution of Q. Source: Mezzadri 2007.
     """
     tall, wide = max(rows, columns), min(rows, columns)
     gaussian = stream.normal(tall, wide)

@@ -1,4 +1,4 @@
-"""A matrix of weights that is a product of matrices."""
+"""A linear model whose weights form a matrix that is a product of matrices."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from engine.problems.instances import Instances
 class Factorised(Architecture, frozen=True, tag="factorised"):
     """xᵀWz on instances x zᵀ, where W = A₁ᵀ A₂ ⋯ A_L is a product of L matrices with `width` hidden units.
 
-    `factors` gives the lengths of x (rows of W) and z (columns of W). `init` selects the start, and
-    s = `scale` its size. `gaussian`: all entries are independent N(0, s²), so that separate rotations of x
-    and of z leave the distribution unchanged. `orthogonal`: A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ, and all other
-    factors are s I. Then W = 0, and the tangent kernel for L = 2 is 2s² I. This start requires at least as
-    many hidden units as W has rows and columns together. `identity`: all factors are s I, so that
-    W = s^L I. From a small start, gradient descent prefers matrices of low rank. Source: Gunasekar et al.
-    2017; Razin, Cohen 2020; theory/hadamard#factors; theory/implicit-bias#matrix-completion.
+    `factors` gives the lengths of x (rows of W) and z (columns of W). `init` selects the start, and `scale`
+    is its size s. `gaussian`: all entries are independent N(0, s²), so that separate rotations of x and of z
+    leave the distribution unchanged. `orthogonal`: A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ, and all other factors are s
+    I. Then W = 0, and for L = 2 the tangent kernel is 2s² I. This start requires at least as many hidden
+    units as the number of rows plus the number of columns of W. `identity`: all factors are s I, so that W =
+    s^L I. From a small start, gradient descent prefers matrices of low rank. Source: Gunasekar et al. 2017;
+    Razin, Cohen 2020; theory/hadamard#factors; theory/implicit-bias#matrix-completion.
     """
 
     factors: Pair = None
@@ -45,7 +45,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     scale: Annotated[Positive, Meta(title="scale s", description="size of the start")] = 0.01
 
     def _refusal(self, d: int) -> str | None:
-        """Return the reason why W cannot have d entries or this start, or None if it can."""
+        """Return the reason why W cannot have d entries or the selected start, or None if it can."""
         if (why := no_pair(self.factors, d)) is not None:
             return why
         if (
@@ -106,7 +106,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return [first.mT, *rest]
 
     def _before(self, params: Params) -> list[torch.Tensor]:
-        """Return the products of the first 1, 2, … L factors."""
+        """Return the products of the first 1, 2, …, L factors of W."""
         first, *rest = self._factors(params)
         products = [first]
         for factor in rest:

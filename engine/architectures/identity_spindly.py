@@ -10,11 +10,11 @@ from engine.core.parts import Verdict
 class IdentitySpindly(Spindly, frozen=True, tag="identity-spindly"):
     """A fully connected input layer frozen at W₁ = I, and a spindly net on top: ŷ = Σ_j u_j^L (W₁x)_j.
 
-    The net is fully connected, but still learns the Hadamard problem from few examples, because the start of
-    its first layer is not rotation invariant. A frozen identity has no effect. So the code is that of the
-    spindly net with the same defaults, and does not compute the product I x. `dense-spindly` with
-    init = "identity" trains W₁ from this start. With layer_rates = {W1 = 0}, it equals this net. Source: the
-    talk; theory/conventions#architectures.
+    The net is fully connected, but it learns the Hadamard problem from few examples, because the start of its
+    first layer is not rotation invariant. A frozen identity has no effect. So this net is computed like the
+    spindly net with the same defaults, without the product I x. `dense-spindly` with init = "identity" has
+    the same start, but trains W₁. With layer_rates = {W1 = 0}, `dense-spindly` equals this net. Source: the
+    talk on WKA21; theory/conventions#architectures.
     """
 
     def invariance(self, d: int) -> Verdict:

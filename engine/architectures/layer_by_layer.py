@@ -16,27 +16,31 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 MOST_INPUTS = 8
-"""Largest number of inputs that are drawn jointly, because the root of K takes one step for each input."""
+"""Largest number of inputs that are drawn jointly. It is small because the root of K takes one step per
+input.
+"""
 
 DEPENDENT = 64
-"""Limit below which an input counts as dependent on earlier inputs.
-
-It limits the residual variance divided by the variance, in units of the machine epsilon.
+"""Largest residual variance of an input that counts as dependent on earlier inputs. It is relative to the
+variance of the input, in units of the machine epsilon.
 """
 
 
 class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
-    """A dense net at its start, on k instances: each unit of a layer draws its k signals from N(0, K).
+    """A dense net at its start, on k instances: for every unit, k signals are drawn from N(0, K).
 
-    K_ab is C_b plus C_w times the mean of σ(z_a)σ(z_b) over the units below. In the first layer, x_aᵀx_b/d
-    replaces the mean. The signals are √K g with g ~ N(0, I), and the g of layer l are the tensor g_l. For k
-    instances, this is exactly the distribution of a fully connected net with Gaussian weights. It needs kn
-    numbers per layer instead of n². More instances are drawn in groups of k. Each group has this
-    distribution, but all groups share the g_l. Training changes the g_l, which are not weights of a net.
-    Source: theory/wide-nets#conventions-of-the-lectures.
+    K_ab is C_b plus C_w times the mean of σ(z_a)σ(z_b) over the units of the layer below, where z_a is a
+    unit's signal on instance a. In the first layer, x_aᵀx_b/d replaces the mean. The signals are √K g with g
+    ~ N(0, I), and the tensor g_l holds all g of layer l. For k instances, this is exactly the distribution of
+    the signals of a fully connected net with Gaussian weights. For n units per layer, it needs kn numbers per
+    layer instead of n². If there are more than k instances, they are drawn in groups of k. Each group has
+    this distribution, but all groups share the g_l. Training changes the g_l, which are not the weights of a
+    net. Source: theory/wide-nets#conventions-of-the-lectures.
     """
 
-    depth: Annotated[int, Meta(ge=1, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 3
+    depth: Annotated[
+        int, Meta(ge=1, le=MOST_LAYERS, title="depth L", description="number of hidden layers")
+    ] = 3
     width: Annotated[Count, Meta(title="width n", description="units of each hidden layer")] = 128
     activation: Activation = "relu"
     cw: Annotated[
@@ -49,7 +53,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
             ge=1,
             le=MOST_INPUTS,
             title="inputs k",
-            description="number of successive instances that are drawn jointly, as a net would",
+            description="number of successive instances whose signals are drawn jointly, as in a net",
             extra=SELDOM,
         ),
     ] = 1
@@ -111,7 +115,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     def _products(self, sent: torch.Tensor) -> torch.Tensor:
         """Return the inner products of the columns of `sent` [B, units, n] within groups of k columns.
 
-        Their shape is [B, ⌈n/k⌉, k, k].
+        The inner products have the shape [B, ⌈n/k⌉, k, k].
         """
         missing = -sent.shape[2] % self.inputs
         padded = torch.nn.functional.pad(sent, (0, missing))
@@ -126,7 +130,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
 
 
 def _root(kernel: torch.Tensor) -> torch.Tensor:
-    """Return a lower triangular L with L Lᵀ = K [..., k, k], also if different inputs have equal signals."""
+    """Return a lower triangular L with L Lᵀ = K [..., k, k], even if different inputs have equal signals."""
     least = torch.finfo(kernel.dtype).tiny  # keeps the argument of √ above 0, where its slope is infinite
     rest, columns = kernel, []
     for number in range(kernel.shape[-1]):

@@ -1,4 +1,4 @@
-"""The fully connected network with its Jacobian frozen at the start."""
+"""The fully connected network, with its Jacobian frozen at the start of training."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from engine.problems.instances import Instances
 
 
 class Linearised(Dense, frozen=True, tag="linearised"):
-    """A dense net to first order in its parameters: ŷ(x; θ₀) + ∂ŷ(x; θ₀)/∂θ (θ − θ₀), with the start θ₀.
+    """A dense net, linearised at its start θ₀: ŷ(x; θ₀) + ∂ŷ(x; θ₀)/∂θ (θ − θ₀).
 
-    It starts like the dense net with the same fields, and keeps the initial tangent kernel during training.
-    Consider gradient descent with rate η on square loss, and a left singular vector of the Jacobian with
-    singular value λ. The residual in its direction is multiplied by 1 − 2ηλ²/n at every step. Any difference
-    from the dense net is due to the change of that net's features. Source: Jacot, Gabriel, Hongler 2018;
-    theory/parities-and-noise#fitting-anything, theory/parities-and-noise#nuisance-space.
+    The net starts like the dense net with the same fields, and keeps the initial tangent kernel during
+    training. Consider gradient descent with rate η on square loss, and a left singular vector of the Jacobian
+    with singular value λ. At every step, the component of the residual along this vector is multiplied by 1 −
+    2ηλ²/n. If the dense net trains differently, the reason is that its features change. Source: Jacot,
+    Gabriel, Hongler 2018; theory/parities-and-noise#fitting-anything,
+    theory/parities-and-noise#nuisance-space.
     """
 
     def structure(self) -> ArchitectureStructure:
@@ -55,7 +56,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         instances: Instances,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
     ) -> torch.Tensor:
-        """Return the predictions; `layers` has the inputs and signals of every layer at the start."""
+        """Return the predictions, given the inputs and signals of every layer at the start."""
         start = self._started(params)
         moved = {layer: params[layer] - start[layer] for layer in self.layers}
         change = self.first(moved, instances)

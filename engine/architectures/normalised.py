@@ -1,4 +1,4 @@
-"""The fully connected network on inputs that are first normalised."""
+"""The fully connected network on normalised inputs."""
 
 from __future__ import annotations
 
@@ -21,22 +21,26 @@ EPSILON = 1e-5
 """Constant that LayerNorm adds to the variance of the entries of an instance."""
 
 CONSTANT = 8
-"""Multiple of the rounding error of a feature's values up to which its deviation counts as 0."""
+"""Largest standard deviation of a feature that counts as 0, as a multiple of the rounding error of the
+feature's values.
+"""
 
 
 class Normalised(Dense, frozen=True, tag="normalised"):
-    """A dense net on normalised inputs (x − mean)/deviation, by feature over all rows, or by instance.
+    """A dense net on normalised inputs (x − mean)/deviation: each feature, or each instance, is normalised.
 
-    `of = "features"` standardises each feature by its mean and deviation over all rows of the problem. A
-    constant feature becomes 0. `of = "instances"` is LayerNorm without gains: it standardises the entries of
-    each instance by their mean and deviation. Either normalisation is part of the learner, so it is computed
-    from the instances that the learner receives. Either treats the coordinate axes differently from other
-    directions. Source: theory/symmetry#habits.
+    `of = "features"` standardises each feature by its mean and its standard deviation over all rows of the
+    problem. A constant feature becomes 0. `of = "instances"` is LayerNorm without gains: it standardises the
+    entries of each instance by their mean and standard deviation. The normalisation is part of the learner,
+    so it is computed from the instances that the learner receives. Both kinds of normalisation treat the
+    coordinate axes differently from other directions. Source: theory/symmetry#habits.
     """
 
     of: Annotated[
         Literal["features", "instances"],
-        Meta(title="of", description="each feature over the rows, or each instance over its entries"),
+        Meta(
+            title="of", description="normalise each feature over all rows, or each instance over its entries"
+        ),
     ] = "features"
 
     def structure(self) -> ArchitectureStructure:
@@ -81,7 +85,7 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return (instances.inner(weights) - weights.sum(-1, keepdim=True) * mean) / deviation
 
     def _moments(self, params: Params, instances: Instances) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the mean and the deviation [B, 1, n] of the entries of every instance."""
+        """Return the mean and the standard deviation [B, 1, n] of the entries of every instance."""
         d = params["centre"].shape[-1]
         mean = instances.rows.sum(-1) / d  # [R, n]; rows may omit entries, all of which are 0
         deviation = (instances.rows.square().sum(-1) / d - mean.square() + EPSILON).sqrt()

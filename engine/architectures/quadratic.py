@@ -21,15 +21,23 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
     """ŷ = (Φ(x)ᵀθ + (ε/2) θᵀΨ(x)θ)/√d with P trained numbers θ, which start at 0.
 
     Φ(x) = Σ_j x_j Φ_j and Ψ(x) = Σ_j x_j Ψ_j. Φ_j ∈ ℝ^P has independent entries N(0, 1/P), and Ψ_j = (A_j +
-    A_jᵀ)/2 for matrices A_j of such entries. Φ is drawn first, and both stay fixed. For ε = 0, this is a
-    linear model. For ε > 0, its features Φ(x) + εΨ(x)θ change during training. The nets u² − v² are of the
-    same form, with Φ = 0 and ε = 2. Source: Roberts, Yaida, Hanin 2022; theory/curvature#quadratic-models.
+    A_jᵀ)/2 for matrices A_j with such entries. Φ and Ψ are not trained. For ε = 0, the model is linear. For ε
+    > 0, its features Φ(x) + εΨ(x)θ change during training. The nets u² − v² have the same form, with Φ = 0
+    and ε = 2. Source: Roberts, Yaida, Hanin 2022; theory/curvature#quadratic-models.
     """
 
     epsilon: Annotated[
-        float, Meta(ge=0, le=LARGEST, title="perturbation ε", description="0: a linear model")
+        float,
+        Meta(
+            ge=0,
+            le=LARGEST,
+            title="perturbation ε",
+            description="size of the quadratic term; 0: a linear model",
+        ),
     ] = 0.1
-    parameters: Annotated[Count, Meta(title="parameters P", description="trained numbers θ")] = 30
+    parameters: Annotated[Count, Meta(title="parameters P", description="number of trained parameters θ")] = (
+        30
+    )
 
     def structure(self) -> ArchitectureStructure:
         return super().structure()._replace(learner_kind="by-rule", perturbation=self.epsilon)
@@ -65,14 +73,14 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
         return {"theta": (by_weight[:, None] @ features)[:, 0]}
 
     def _weights(self, params: Params, moved: torch.Tensor) -> torch.Tensor:
-        """Return w [B, d] with predictions xᵀw, from `_features_moved`."""
+        """Return w [B, d] with predictions xᵀw, given the result of `_features_moved`."""
         theta, features = params["theta"], params["Phi"]
         linear = (theta[:, None] @ features)[:, 0]
         squares = (moved @ theta[:, :, None])[..., 0] / 2
         return (linear + self.epsilon / 2 * squares) / math.sqrt(features.shape[2])
 
     def _features_moved(self, params: Params) -> torch.Tensor:
-        """Return 2Ψ_jθ for every feature j, [B, d, P]; the Ψ_j are symmetric."""
+        """Return 2Ψ_jθ for every feature j, [B, d, P]. All Ψ_j are symmetric."""
         matrices = params["Psi"]
         # One product with all rows of all matrices, because torch would multiply small matrices one by one.
         return 2 * (matrices.flatten(1, 2) @ params["theta"][:, :, None]).view(matrices.shape[:3])

@@ -1,4 +1,4 @@
-"""A net with one hidden layer of rectified units, whose kinks are spread over the inputs at the start."""
+"""A net with one hidden layer of ReLU units, whose kinks at the start are spread over the inputs."""
 
 from __future__ import annotations
 
@@ -17,20 +17,24 @@ from engine.problems.instances import Instances
 
 
 class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
-    """A net of one hidden layer of rectified units, all trained: f(x) = Σ_j a_j relu(w_jᵀx + b_j) + c.
+    """A net with one hidden layer of ReLU units: f(x) = Σ_j a_j relu(w_jᵀx + b_j) + c.
 
-    The net starts with ‖w_j‖ = |a_j| = `scale` s and c = 0. The directions of the w_j are uniformly random,
-    and so are the signs of the a_j. b_j is −s t_j, with t_j uniform between −`reach` and `reach`. So unit j
-    bends f at the distance t_j from the origin. `l2_penalty` λ adds λ/2 Σ_j (a_j² + ‖w_j‖²) to the training
-    loss. b and c are not penalised. For a function f of one number, consider all nets that represent f. The
-    minimum of ½ Σ_j (a_j² + w_j²) over them is max(∫|f″|, |f′(−∞) + f′(∞)|). Source: SESS19;
+    All parameters a, w, b and c are trained. The net starts with ‖w_j‖ = |a_j| = s, where s is the field
+    `scale`, and with c = 0. The directions of the w_j and the signs of the a_j are uniformly random. b_j is
+    −s t_j, with t_j uniform between −`reach` and `reach`. So unit j bends f at the distance t_j from the
+    origin. `l2_penalty` λ adds λ/2 Σ_j (a_j² + ‖w_j‖²) to the training loss. b and c are not penalised. For a
+    scalar input x, consider all nets that represent the same function f. Over these nets, the minimum of ½
+    Σ_j (a_j² + w_j²) is max(∫|f″|, |f′(−∞) + f′(∞)|). Source: SESS19;
     theory/implicit-bias#relu-interpolation.
     """
 
     width: Annotated[Count, Meta(title="width n", description="hidden units")] = 100
-    scale: Annotated[Positive, Meta(title="scale s", description="of all weights at the start")] = 0.1
+    scale: Annotated[Positive, Meta(title="scale s", description="size of all weights at the start")] = 0.1
     reach: Annotated[
-        Positive, Meta(title="reach", description="units bend f at the start up to this far from the origin")
+        Positive,
+        Meta(
+            title="reach", description="largest distance from the origin at which units bend f at the start"
+        ),
     ] = 2.5
     l2_penalty: Annotated[
         float,

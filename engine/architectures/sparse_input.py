@@ -1,4 +1,4 @@
-"""The two-layer network in which each hidden unit has edges from a few inputs only."""
+"""The two-layer network in which each hidden unit has edges from only a few inputs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from engine.problems.instances import Instances
 class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     """A two-layer net with a random sparse input layer: ŷ = Σ_j a_j σ(Σ_{i ∈ S_j} W_ji x_i).
 
-    Every hidden unit j has edges from a random set S_j of c inputs, c = `connectivity`. The sets are drawn
-    once, and missing edges have no gradient. W_ji starts as N(0, s²/c) and a_j as N(0, s²/h), s = `scale`.
-    The net ranges from one edge per unit (c = 1) to all edges (c ≥ d). With c ≥ d, it equals `dense` and is
-    rotation invariant. With c < d, it is not. Source: WKA21 Thm 2; theory/conventions#architectures,
-    theory/symmetry#rotation-invariance.
+    Every hidden unit j has edges from a random set S_j of c inputs, where c is the field `connectivity`. The
+    sets are drawn once, and missing edges have no gradient. With s = `scale` and h hidden units, W_ji starts
+    as N(0, s²/c) and a_j as N(0, s²/h). If c ≥ d, all edges exist, and the net equals `dense` and is rotation
+    invariant. If c < d, the net is not rotation invariant. Source: WKA21 Thm 2;
+    theory/conventions#architectures, theory/symmetry#rotation-invariance.
     """
 
     connectivity: Annotated[
@@ -75,7 +75,7 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     def _first(self, params: Params) -> torch.Tensor:
         """Return the input layer [B, h, d], with missing edges set to 0.
 
-        Update rules may have changed the weights of missing edges.
+        This is necessary because update rules may change the weights of missing edges.
         """
         return params["W1"] * params["edges"] if "edges" in params else params["W1"]
 
@@ -100,4 +100,7 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
                 True, "every unit sees all inputs and the Gaussian start of its weights favours no direction"
             )
         few = "one input" if self.connectivity == 1 else f"{self.connectivity} inputs"
-        return Verdict(False, f"every unit sees only {few} of {d}, and which inputs these are is not rotated")
+        return Verdict(
+            False,
+            f"every unit sees only {few} of {d}, and rotations of the instances do not rotate this choice",
+        )

@@ -1,4 +1,4 @@
-"""The spindly network: one edge per input."""
+"""The spindly network, in which each input has a separate edge."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 MOST_SHAPE = 4096
-"""Largest number of features whose starts can be set separately."""
+"""Largest number of features whose starting values can be set separately."""
 
 Shape = Annotated[
     tuple[Annotated[float, Meta(ge=0.01, le=100)], ...],
     Meta(
         max_length=MOST_SHAPE,
         title="shape θ",
-        description="starts of the first features, relative to all others",
+        description="starting values of the first features, relative to all other features",
         extra=SELDOM,
     ),
 ]
 
 
 def filled(shape: tuple[float, ...], d: int) -> NDArray[np.float64]:
-    """Return the shape θ of a start for d features, [d]: the numbers in `shape`, followed by ones."""
+    """Return the shape θ of the start for d features, [d]: the numbers in `shape`, followed by ones."""
     numbers = np.ones(d)
     numbers[: len(shape)] = shape[:d]
     return numbers
 
 
 def chains(parts: Sequence[torch.Tensor], depth: int) -> list[Edges]:
-    """Return the layers of a net of separate chains: one chain of equal edges for every entry of a tensor.
+    """Return the layers of a net of separate chains, one chain of equal edges per entry of each tensor.
 
-    A tensor [B, d] gives d chains, each with `depth` edges. The outputs of the chains of a second tensor are
-    subtracted.
+    `parts` are one or two tensors [B, d]. A tensor gives d chains, each with `depth` edges. The outputs of
+    the chains of the second tensor are subtracted from the prediction.
     """
     paths = torch.cat(list(parts), 1)
     first = torch.cat([torch.diag_embed(part) for part in parts], 1)
@@ -56,16 +56,20 @@ def chains(parts: Sequence[torch.Tensor], depth: int) -> list[Edges]:
 class Spindly(Architecture, frozen=True, tag="spindly"):
     """A spindly net, one edge per input: ŷ = Σ_i x_i u_i^L or, if `signed`, Σ_i x_i (u_i^L − v_i^L).
 
-    Depth L = 2 is the talk's two-layer net w = u ⊙ u. Gradient descent on it follows EGU with four times the
-    rate. The net starts at u^L = w0, by default 1/d. If `signed`, it starts at u^L = v^L = w0, by default
-    1/(2d). With a `shape` θ, these starting values of u and v are multiplied by θ, entry by entry. Source:
-    AW20; WKA21 §5; theory/conventions#conventions, theory/conventions#architectures;
-    theory/implicit-bias#shaped-start.
+    With depth L = 2, this is the two-layer net w = u ⊙ u of the talk on WKA21. On this net, gradient descent
+    with a small rate follows EGU with four times the rate. The net starts at u^L = w0, by default 1/d. If
+    `signed` is set, it starts at u^L = v^L = w0, by default 1/(2d). With a `shape` θ, these starting values
+    of u and v are multiplied by θ, entry by entry. Source: AW20; WKA21 §5; theory/conventions#conventions,
+    theory/conventions#architectures; theory/implicit-bias#shaped-start.
     """
 
-    depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="layers; w = u^L")] = 2
+    depth: Annotated[
+        int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="number of layers; w = u^L")
+    ] = 2
     signed: Annotated[bool, Meta(title="signed", description="w = u^L − v^L can be negative")] = False
-    w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/d, signed 1/(2d)")] = None
+    w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/d, or 1/(2d) if signed")] = (
+        None
+    )
     shape: Shape = ()
 
     def structure(self) -> ArchitectureStructure:
@@ -93,7 +97,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return super().structure_at(d)._replace(kernel_at_start=kernel)
 
     def _alpha(self, d: int) -> float:
-        """Return the initial value of every parameter before the shape multiplies it."""
+        """Return the initial value of every parameter, before it is multiplied by the shape."""
         w0 = self.w0 or (0.5 / d if self.signed else 1.0 / d)
         return float(w0 ** (1.0 / self.depth))
 

@@ -1,4 +1,4 @@
-"""Two linear layers on a feature map that is constructed for their start."""
+"""Two linear layers on a feature map that is constructed for the start of the layers."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 LEAST, MOST = 1e-9, 1e9
-"""Range of ε, μ and L in which the entries of the feature map, up to √2 d/(εμL²), do not overflow."""
+"""Range of ε, μ and L. In this range, the entries of the feature map, which are up to √2 d/(εμL²), do not
+overflow.
+"""
 
 
 class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
-    """ŷ = w₂ᵀW₁φ(x), two fully connected linear layers, for d rows in the order of `ordered-hadamard`.
+    """ŷ = w₂ᵀW₁φ(x): two fully connected linear layers, for d rows in the order of `ordered-hadamard`.
 
     There are h = d/2 + 1 hidden units. The start is W₁ = [L·I, 0] and w₂ = 0. The features φ = (ψ, m) ∈ ℝ^2h
-    are multiples of the unit vectors e_0, e_1, … of ℝ^h. Row 0 has Lψ = e_0 and m = μe_0. Row 1 has
-    Lψ = √½(√(1−ε²) e_1 + ε e_0) and m = √½ e_1. Each row t from 2 to d/2 has Lψ = e_t and m = μe_t.
+    are multiples of the unit vectors e_0, e_1, … of ℝ^h. Row 0 has Lψ = e_0 and m = μe_0. Row 1 has Lψ =
+    √½(√(1−ε²) e_1 + ε e_0) and m = √½ e_1. Each row t from 2 to d/2 has Lψ = e_t and m = μe_t.
 
-    One pass of gradient descent at rate ½ over these rows gives v = W₁ᵀw₂ = (v_ψ, v_m). (v_ψ)_t contains the
-    label y_t. (v_m)_t contains a multiple of y_t plus κ y_t y_0 y_1, with κ = ε/√2. Row t + d/2 − 1 is never
-    seen. Its features φ combine (v_ψ)_t and (v_m)_t into the prediction y_t y_0 y_1. So the feature map
-    encodes the multiplication table of the rows, with entries as large as √2/(με).
+    Let v = W₁ᵀw₂ = (v_ψ, v_m) after one pass of gradient descent at rate ½ over these rows. Then (v_ψ)_t
+    contains the label y_t, and (v_m)_t contains a multiple of y_t plus κ y_t y_0 y_1, with κ = ε/√2. Row t +
+    d/2 − 1 is never seen. The features φ of this row combine (v_ψ)_t and (v_m)_t into the prediction y_t y_0
+    y_1. So the feature map encodes the multiplication table of the rows, with entries as large as √2/(με).
 
-    After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). This is less than
-    1 − (k+1)/d, the conjectured minimum for any start and any φ. Derived here; no earlier statement is known
-    to us. Source: theory/hadamard#two-layers.
+    After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). For k ≥ 4, this is
+    less than 1 − (k+1)/d, the conjectured minimum for any start and any φ. Derived here; no earlier statement
+    is known to us. Source: theory/hadamard#two-layers.
     """
 
     eps: Annotated[
         float, Meta(ge=LEAST, le=1, title="ε", description="component of the second row along the first")
     ] = 0.5
-    mu: Annotated[float, Meta(ge=LEAST, le=MOST, title="μ", description="size of m")] = 0.5
+    mu: Annotated[float, Meta(ge=LEAST, le=MOST, title="μ", description="size of the features m")] = 0.5
     gain: Annotated[float, Meta(ge=LEAST, le=MOST, title="L", description="size of the start of W₁")] = 2.0
 
     @property
@@ -71,7 +73,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         }
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Return `params` with the linear map from orthogonal rows of length √d to their features φ."""
+        """Return `params` with the linear map that maps orthogonal rows of length √d to their features φ."""
         count = min(instances.n, instances.d)
         features = torch.from_numpy(self.features(instances.d)[:count]).to(instances.device, instances.dtype)
         rows = instances.at(slice(0, count)).rows
@@ -79,7 +81,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         return {**params, "map": maps.repeat_interleave(len(params["map"]) // len(maps), 0)}
 
     def features(self, d: int) -> NDArray[np.float64]:
-        """Return φ of the d rows in their order, [d, 2h]."""
+        """Return the features φ of the d rows in their order, [d, 2h]."""
         h, eps, mu, gain = d // 2 + 1, self.eps, self.mu, self.gain
         psi, m = np.eye(d, h) / gain, mu * np.eye(d, h)
         if d > 1:

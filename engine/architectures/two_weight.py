@@ -20,18 +20,20 @@ from engine.problems.instances import Instances
 class TwoWeight(Architecture, frozen=True, tag="two-weight"):
     """A diagonal linear net with two weights per input: ŷ = Σ_i u_i v_i x_i.
 
-    With p = (u + v)/2 and q = (u − v)/2, the weights are p² − q². So gradient descent on this net with rate
-    2η equals gradient descent on the signed spindly net with rate η. `init` selects the start. `zero`: u =
-    2√w₀ and v = 0, so that p = q = √w₀ and the weights are 0. This is the unbiased start of WGL20 with
-    α = √w₀. `equal`: u = v = √w₀, so that the weights are w₀ and stay positive. By default, w₀ is 1/(2d) for
-    `zero` and 1/d for `equal`. Source: WGL20; theory/conventions#conventions,
+    With p = (u + v)/2 and q = (u − v)/2, the weights of the inputs are u_i v_i = p_i² − q_i². So gradient
+    descent on this net with rate 2η equals gradient descent on the signed spindly net with rate η. `init`
+    selects the start. `zero`: u = 2√w₀ and v = 0, so that p = q = √w₀ and the weights are 0. This is the
+    unbiased start of WGL20 with α = √w₀. `equal`: u = v = √w₀, so that the weights are w₀ and stay positive.
+    The default w₀ is 1/(2d) for `zero` and 1/d for `equal`. Source: WGL20; theory/conventions#conventions,
     theory/conventions#architectures.
     """
 
     init: Annotated[
         Literal["zero", "equal"], Meta(title="start", description="zero: weights uv = 0; equal: u = v")
     ] = "zero"
-    w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/(2d), equal 1/d")] = None
+    w0: Annotated[
+        Positive | None, Meta(title="start w₀", description="none: 1/(2d) for zero, 1/d for equal")
+    ] = None
 
     def structure(self) -> ArchitectureStructure:
         return super().structure()._replace(learner_kind="sparse", starts_alike=True, fixed_input_start=True)

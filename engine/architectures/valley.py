@@ -1,4 +1,4 @@
-"""A neuron whose loss is a valley with the same height, but different curvature, along its floor."""
+"""A neuron whose loss is a valley. Along its floor, the loss is constant, but the curvature changes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from engine.problems.instances import Instances
 
 
 class Valley(Architecture, frozen=True, tag="valley"):
-    """ŷ = √(1 + v²) u x₁, a function of the first entry of an instance only; it starts at u = 0, v = `v0`.
+    """ŷ = √(1 + v²) u x₁, a function of an instance's first entry only, started at u = 0 and v = `v0`.
 
-    For x₁ = ±1 and labels that are pure noise, the mean square loss is λ(v) u² plus a constant. The line
-    u = 0 is the floor of a valley, along which the loss is constant. λ(v) = 1 + v² is the curvature across
-    it. Gradient descent on the mean loss does not move along the floor, but gradient descent with noise does.
-    Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
+    For x₁ = ±1 and labels that are pure noise, the mean square loss is λ(v) u² plus a constant. The line u =
+    0 is the floor of a valley: along this line, the loss is constant. The curvature across the floor is
+    proportional to λ(v) = 1 + v². On the floor, gradient descent on the mean loss does not move, but gradient
+    descent with noise does. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
     """
 
     v0: Annotated[
@@ -61,7 +61,7 @@ class Valley(Architecture, frozen=True, tag="valley"):
         return {"u": by_first * gain, "v": by_first * params["u"] * params["v"] / gain}
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(False, "it sees the first entry of an instance only", TRIVIAL)
+        return Verdict(False, "it depends only on the first entry of an instance", TRIVIAL)
 
 
 def _gain(params: Params) -> torch.Tensor:

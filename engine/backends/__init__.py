@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 WIDE = 8 << 20
-"""Total bytes of a learner's weight vectors from which on the C library scatters them in memory."""
+"""Total size in bytes of a learner's weight vectors, from which on the C library leaves gaps between them."""
 
 LONG = 4 << 20
-"""Size in bytes of a weight vector from which on free memory is returned to the system again and again.
+"""Size in bytes of a weight vector, from which on the run returns free memory to the system.
 
-The run returns it before every call of `advance`.
+The run does so before every call of `advance`.
 """
 
 HOLES = 2
@@ -52,13 +52,13 @@ class Needs(NamedTuple):
     """Whether the backend needs the data matrix, even if the instances are drawn without it."""
 
     torch: bool = True
-    """Whether the backend needs torch, which takes longer to load than a small run."""
+    """Whether the backend needs torch. Loading torch takes longer than a small run."""
 
     predictions: bool = True
     """Whether computing losses takes additional memory for predictions of all rows."""
 
     new_tensors: bool = True
-    """Whether each step makes new tensors, which the C library scatters in memory.
+    """Whether each step makes new tensors, between which the C library leaves gaps.
 
     Otherwise, steps change tensors in place.
     """
@@ -68,15 +68,15 @@ class Backend:
     """Base class of backends: an implementation of training runs for the learners that it supports.
 
     Rules, losses, measures and protocols have properties, which tell a backend whether it can run a learner.
-    A backend refuses learners with settings that it does not know. A part with default properties is
-    computed from the full data matrix, without shortcuts. This is slower, but correct.
+    A backend refuses learners with settings that it does not know. Rules, losses, measures and protocols with
+    default properties run on the full data matrix, without shortcuts. This is slower, but correct.
     """
 
     place: ClassVar[int] = 100
     """Number by which backends are ordered. Faster backends have smaller numbers, and are tried first."""
 
     words: ClassVar[str] = ""
-    """How the backend computes, as words after "computed"; empty for the backend on the data matrix."""
+    """Text that follows the word "computed", and says how; empty for the backend on the data matrix."""
 
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
     """Fields of a learner that the backend supports. It refuses learners that set other fields."""
@@ -90,7 +90,7 @@ class Backend:
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Return the reason why the backend cannot run a learner, whatever is measured; None if it can."""
+        """Return the reason why the backend cannot run a learner, even without measures; None if it can."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it does not support the setting {field.replace('_', ' ')}"
@@ -145,9 +145,9 @@ def backend_choice(
 ) -> tuple[Backend, tuple[Backend, CompiledCode] | None]:
     """Return the backend that runs a learner now, and a faster backend that must be compiled first.
 
-    The faster backend comes with its code; it is None if there is none. If `run.path` names a backend, that
-    backend is returned. Otherwise, it is the first that pays, can run the learner, computes its measures and
-    is compiled.
+    The faster backend is returned together with its code, or as None if there is no such backend. If
+    `run.path` names a backend, the first result is that backend. Otherwise, it is the first backend that
+    saves time (see `pays`), can run the learner, computes its measures and is compiled.
 
     Raises: BadInput if `run.path` names a backend that cannot run the learner.
     """
@@ -176,17 +176,17 @@ def why_not(
     if reason := backend.refuses(learner, experiment):
         return reason
     lacking = (measure.name for measure in measures if not backend.serves(measure))
-    return next((f"it does not measure {name}" for name in lacking), None)
+    return next((f"the backend does not measure {name}" for name in lacking), None)
 
 
 def why_no_single_pass(experiment: Experiment) -> str | None:
     """Return the reason why training is not one pass with single examples and separate targets.
 
-    Return None if it is.
+    Return None if it is such a pass.
     """
     protocol = experiment.protocol
     if not protocol.schedule().online:
-        return f"with these settings, {protocol.kind} is not one pass over single examples"
+        return f"with these settings, protocol {protocol.kind} is not one pass over single examples"
     if experiment.loss.joint:
         return f"{protocol.loss} couples the predictions for all targets of an example"
     return None

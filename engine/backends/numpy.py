@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.floating[Any]]
 
 FEW, SMALL = 1 << 20, 1 << 25
-"""Largest numbers of predictions, and of multiplications for them, for which this backend pays.
+"""Largest number of predictions, and of multiplications for them, for which this backend saves time.
 
-The number of predictions is limited because those of many records are stored at the same time.
+The first number also limits memory, because the predictions of many records are stored at the same time.
 """
 
 
@@ -46,15 +46,17 @@ class Numpy(Backend):
         problem, protocol = experiment.problem, experiment.protocol
         schedule = protocol.schedule()
         if not _has_step(learner, experiment):
-            return "its steps are not declared as sums and products of weights and entries"
+            return "the rule does not declare its steps as sums and products of weights and entries"
         if not schedule.online or schedule.averages_hypotheses or schedule.drawn_independently:
-            return f"with these settings, {protocol.kind} is not one pass over the rows in their order"
+            return (
+                f"with these settings, protocol {protocol.kind} is not one pass over the rows in their order"
+            )
         if not experiment.loss.is_square or schedule.clips_at is not None:
             return "it requires square loss and predictions that are not clipped"
         if problem.one_hot:
             return "labels are one-hot, with a target for each of several classes"
         if experiment.run.device not in ("auto", "cpu"):
-            return "it runs on the processor only"
+            return "it runs only on the CPU"
         return super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
@@ -98,7 +100,7 @@ class WeightVectors(Protocol):
     now: Numbers
 
     def learn(self, x: Numbers, slopes: Numbers) -> None:
-        """Make a step on one instance per replica, x [R, d]; `slopes` [R, B] are those of the loss."""
+        """Make a step on one instance x [R, d] per replica; `slopes` [R, B] are the derivatives ∂L/∂ŷ."""
 
 
 class Projected:

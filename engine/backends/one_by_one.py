@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class OneByOne(Backend):
-    """Backend for a linear neuron whose rule adds multiples of examples, in one pass over orthogonal ones.
+    """Backend for a linear neuron whose rule adds multiples of examples, in one pass over orthogonal rows.
 
     A step takes a few operations per target, for any d.
     """
@@ -40,9 +40,9 @@ class OneByOne(Backend):
         if experiment.problem.one_hot:
             return "labels are one-hot, with a target for each of several classes"
         if learner.architecture is None or learner.update is None:
-            return "it trains an architecture by an update rule"
+            return "it only trains architectures by an update rule"
         if learner.update.scalar_step(learner.architecture) is None:
-            return "its steps are not known to be multiples of single examples"
+            return "the learner's steps are not known to be multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
@@ -61,7 +61,10 @@ AHEAD = 128
 
 
 class Changes(NamedTuple):
-    """Labels of the rows of K steps, and predictions of these rows before and after, [K, R, B / R] each."""
+    """For K steps on one row each: the row's label, and its predictions before and after the step.
+
+    All three are [K, R, B / R].
+    """
 
     labels: torch.Tensor
     before: torch.Tensor
@@ -128,7 +131,7 @@ class OrthogonalRows:
         return self._rows[selected], self._replicas
 
     def _write(self) -> None:
-        """Write the steps since the last call to the predictions of all rows."""
+        """Update the predictions of all rows by the steps made since the last call."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
             self._predictions[self._places(new)] = self.changes.after[new]
@@ -214,8 +217,8 @@ class ChangeEvaluator:
     def _values(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         if self._loss.steady:
             return self._loss.value(predictions, labels)
-        # Computed record by record, because the bits of an unsteady loss depend on the position in a tensor.
-        # Curves must not depend on it.
+        # Computed record by record: the rounding of an unsteady loss depends on the position in a tensor, and
+        # curves must not depend on that position.
         return torch.stack([self._loss.value(*pair) for pair in zip(predictions, labels, strict=True)])
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:

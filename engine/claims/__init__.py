@@ -35,7 +35,8 @@ StandardErrors = Annotated[
     Meta(title="standard errors", description="allowed deviation, in measured standard errors"),
 ]
 LeastShare = Annotated[
-    float, Meta(gt=0, le=1, title="share", description="least share of replicas that satisfy the claim")
+    float,
+    Meta(gt=0, le=1, title="share", description="least share of the replicas for which the claim must hold"),
 ]
 
 DIGITS, MOST_DIGITS = 6, 15
@@ -79,10 +80,13 @@ class Claim(Part, frozen=True, kw_only=True):
     """Example of such a claim in a preset, as TOML without the field `text`."""
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve",)
-    """Fields that name a curve."""
+    """Names of the claim's fields that hold the name of a curve."""
 
     line_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that name a theory line. A field in both tuples may name a curve or a theory line."""
+    """Names of the claim's fields that hold the name of a theory line.
+
+    A field that is also in `curve_fields` may hold either name.
+    """
 
     of_map: ClassVar[bool] = False
     """Whether the claim is about a heat map instead of a curve; `curve` then names the map's learner."""
@@ -91,19 +95,20 @@ class Claim(Part, frozen=True, kw_only=True):
         str, Meta(min_length=1, max_length=MOST_WORDS, title="text", description="the claim in words")
     ]
     picture: Annotated[
-        Name | None, Meta(title="picture", description="the name of the picture; none: the first")
+        Name | None, Meta(title="picture", description="name of the picture; if not set, the first picture")
     ] = None
     curve: Annotated[
-        Name | None, Meta(title="curve", description="the name of a learner; none: all learners")
+        Name | None, Meta(title="curve", description="name of a learner; if not set, every learner")
     ] = None
     measure: Annotated[
-        MemberOf[Measure] | None, Meta(title="measure", description="measure to use instead of the picture's")
+        MemberOf[Measure] | None,
+        Meta(title="measure", description="measure to judge, if not that of the picture"),
     ] = None
     headline: Annotated[
         bool,
         Meta(
             title="headline",
-            description="whether this claim is the picture's headline; else the first claim is",
+            description="whether this claim, and not the first one, is the headline of the picture",
         ),
     ] = False
 
@@ -112,7 +117,9 @@ class Claim(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return one true sentence, with at most three numbers, on what a view shows about the claim.
+        """Return one sentence that says what a view shows about the claim.
+
+        It is true, and has at most three numbers.
 
         A pair of compared numbers counts as one number.
         """
@@ -157,7 +164,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
         if self.between is not None and not all(map(math.isfinite, self.between)):
             raise BadField("between", f"{list(self.between)} are not finite numbers")
         if self.between is not None and self.between[0] > self.between[1]:
-            raise BadField("between", f"{list(self.between)} is empty; the lower end comes first")
+            raise BadField("between", f"{list(self.between)} is an empty interval; put the lower end first")
 
     def beyond(self, measured: Floats, stderr: Floats | None) -> Floats:
         """Return how far numbers lie outside the allowed range; at most 0 means that they are inside."""
@@ -315,7 +322,7 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """Return the axis label if the picture shows a place, not a value; otherwise the measure's name."""
+    """Return the axis label if the picture shows x positions instead of values; else the measure's name."""
     reading = view.picture.reading
     return view.axes.y_label if reading is not None and reading.is_place else measure_name(view)
 
@@ -328,8 +335,8 @@ def where(view: View, x: float) -> str:
 def divergence(view: View, curve: CurveView) -> str:
     """Return a phrase that says where a curve diverged or lost accuracy.
 
-    With several replicas, the phrase gives their number and the first place. It is empty if no replica did
-    either.
+    With several replicas, the phrase gives their number and the first place. It is empty if no replica
+    diverged or lost accuracy.
     """
     if curve.ends.diverged_at is None:
         return ""
@@ -356,7 +363,7 @@ def unfinished(view: View, curve: CurveView) -> str:
 def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
     """Return the indices of the places where a curve is defined, [S].
 
-    If `at` is given, only the index of this place can be among them.
+    If `at` is given, return at most the index of this place.
     """
     if at is None:
         return np.flatnonzero(is_defined)
@@ -367,8 +374,8 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
     """Return the name of a second curve or theory line, and a function that computes its values.
 
-    The function interpolates the values at the places of `curve`. Its argument selects replicas; `whole`
-    selects all.
+    The function interpolates the values at the places of `curve`. The argument of the function selects
+    replicas; `whole` selects all.
     """
     try:
         line = view.line(name, curve.name)
@@ -379,7 +386,7 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
 
 
 def _between(x: Floats, places: Floats, values: Floats) -> Floats:
-    """Return values interpolated linearly at x; all are NaN if no place is known."""
+    """Return values interpolated linearly at x; all are NaN if there is nothing to interpolate between."""
     return np.interp(x, places, values) if len(places) else np.full(x.shape, np.nan)
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
     """The largest ratio of neighbouring values of a curve is between the place `at` and the next place.
 
-    This must hold in a share of the replicas. For a spectrum whose tail is noise, the place is the rank.
+    This must hold in at least a share of the replicas. If the small values of a spectrum are noise, `at` is
+    the rank of the rest.
     """
 
     example: ClassVar[str] = '{kind = "largest-gap", curve = "net", at = "K^2*C", share = 1}'
@@ -44,12 +45,12 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
         outcome = in_replicas(self, [gap == place for gap in gaps], self.share)
         usual = float(np.median(gap_places))
         return outcome._replace(
-            detail=f"{outcome.detail}; the largest gap is mostly after {where(view, usual)}"
+            detail=f"{outcome.detail}; the median place of the largest gap is after {where(view, usual)}"
         )
 
 
 def _largest(y: Floats) -> int | None:
-    """Return the index before the largest ratio of neighbouring values, whether they rise or fall.
+    """Return the index after which the ratio of neighbouring values is largest, for rising or falling values.
 
     Return None if no ratio is defined.
     """

@@ -31,8 +31,9 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
     def _arrivals(self, view: View) -> str:
         """Return a sentence that says from which place on each curve stays below the number.
 
-        Curves that stay below the number by the place `at` are named first. The sentence is empty if x is not
-        a clock of the run, or if the claimed curve is not among those first curves.
+        Curves that stay below the number from `at` on, or from an earlier place on, are named first. The
+        sentence is empty if x is not a clock of the run, or if the claim's curve is not among these first
+        curves.
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
         curves = [curve for curve in view.curves if curve.chosen]

@@ -61,7 +61,7 @@ SENT_BACK: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.
 }
 """Gradient times σ′(z), as a function of the gradient, z and a = σ(z).
 
-It has the transfer functions for which torch computes this product in one pass over the memory.
+The table holds only the transfer functions for which torch computes this product in one pass over the memory.
 """
 
 
@@ -80,7 +80,7 @@ def _mish_slope(z: torch.Tensor) -> torch.Tensor:
 KINKED = ("relu", "sqrt2_relu", "leaky_relu", "selu")
 """Transfer functions with a kink at 0. With zero weights, all inputs z of the units are at the kink.
 
-On orthogonal instances, z stays 0 for every instance that is not seen yet.
+If the instances are orthogonal, z stays 0 for every instance that training has not reached yet.
 """
 
 BENT = ("relu", "sqrt2_relu", "leaky_relu")
@@ -122,6 +122,6 @@ def sent_back(
 
 
 def kinked(activation: str) -> str:
-    """Return the reason why units with this σ cannot start at 0."""
-    why = "so weights that start at 0 have no gradient, or one that rounding decides"
+    """Return a message which says why weights of units with this σ cannot start at 0."""
+    why = "so the gradient of weights that start at 0 is 0 or depends on rounding errors"
     return f'{activation} has a kink at 0, {why}; take init = "gaussian"'

@@ -1,7 +1,7 @@
 """The catalogue of all parts, by family, such as update rules, losses or targets.
 
-The members of a family are the parts that the files in its folder define. A part from outside belongs to the
-family whose base class it derives from.
+The members of a family are the parts that the files in its folder define. A part that a user or another
+package adds belongs to the family whose base class it derives from.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ FOLDERS = {
 
 @cache
 def members(family: str) -> dict[str, type[Part]]:
-    """Return the members of a family by kind, which is the name in presets, in alphabetical order.
+    """Return the members of a family in alphabetical order, by kind: the name that presets use.
 
     Raises: KeyError for a family that is not in FOLDERS; ValueError if two members have the same kind;
-        BadInput if a part from outside has the kind of another member, or cannot be loaded.
+        BadInput if a part from outside the program has the kind of another member, or cannot be loaded.
     """
     package = importlib.import_module(FOLDERS[family])
     members_by_kind: dict[str, type[Part]] = {}
@@ -92,8 +92,8 @@ if TYPE_CHECKING:
     MemberOf = Annotated[T, None]
     ChoiceOf = Annotated[T, None]
 else:
-    # msgspec evaluates the annotations of a Struct when the class is first used. So parts from outside may
-    # be loaded after the class is defined.
+    # msgspec evaluates the annotations of a Struct when the class is first used. So parts from outside the
+    # program may be loaded after the class is defined.
 
     class MemberOf:
         """Type of a field that holds a part: `MemberOf[Update]` is the tagged union of all update rules."""
@@ -103,7 +103,7 @@ else:
             return Union[tuple(members(family).values())]  # noqa: UP007 - known at run time only
 
     class ChoiceOf:
-        """Type of a field that holds a word: `ChoiceOf[words]` allows the words that `words()` returns."""
+        """Type of a text field with fixed choices: `ChoiceOf[words]` allows what `words()` returns."""
 
         def __class_getitem__(cls, words: Callable[[], Iterable[str]]) -> Any:
             return Literal[tuple(words())]
@@ -123,5 +123,8 @@ def _by_default(made_of: tuple[type[Part], ...]) -> tuple[Any, ...]:
 
 
 def make(family: str, kind: str, **fields: object) -> Any:
-    """Return an instance of the member of `family` called `kind`; check its fields as those of a preset."""
+    """Return an instance of the member of `family` called `kind`.
+
+    Its fields are checked like those in a preset.
+    """
     return msgspec.convert({"kind": kind, **fields}, members(family)[kind])

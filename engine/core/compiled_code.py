@@ -25,14 +25,14 @@ from engine.core import files
 from engine.core.parts import BadInput
 
 FOLDER = "hadamard-tui/compiled"
-"""Folder of the notes in the user's cache folder."""
+"""Name of a folder in the user's cache folder, for the JSON files that list compiled code."""
 
 
 class CompiledCode(NamedTuple):
     """The code that numba compiles for one kind of learner."""
 
     name: str
-    """File name of the note about this code, without its suffix."""
+    """Name, without suffix, of the JSON file (the note) that lists the compiled files."""
     sources: tuple[Path, ...]
     """Source files of the code."""
 
@@ -40,8 +40,8 @@ class CompiledCode(NamedTuple):
     def is_there(self) -> bool:
         """Whether this process can use the code without waiting for another process to compile it.
 
-        This holds if the code is compiled already. It also holds if compiled code cannot be stored, because
-        then each process must compile it itself.
+        True if the code is compiled already. Also true if compiled code cannot be stored on this machine:
+        each process must then compile it itself.
         """
         if (process := _started.get(self)) is not None and process.poll() is None:
             return False
@@ -49,9 +49,10 @@ class CompiledCode(NamedTuple):
         return not any(_writable(note.parent) for note in notes) or any(map(self._is_true, notes))
 
     def make(self, module: str, *words: str) -> None:
-        """Start `python -m module words…`, which compiles the code and writes the note about it.
+        """Start `python -m module words…`, which compiles the code and writes a list of the compiled files.
 
-        It starts at most once. If this process ends first, the compiler continues for some seconds.
+        The compiler is started at most once. If the present process ends first, the compiler continues for
+        some seconds.
         """
         if self not in _started and not self.is_there:
             with suppress(OSError):
@@ -60,7 +61,8 @@ class CompiledCode(NamedTuple):
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    # A session of its own: Ctrl-C in the terminal must not end it half-way.
+                    # The compiler gets a separate session, so that Ctrl-C in the terminal does not end it
+                    # half-way.
                     start_new_session=True,
                 )
 
@@ -70,7 +72,7 @@ class CompiledCode(NamedTuple):
             _started[self].wait()
 
     def note(self, *cached: Path) -> None:
-        """Write a note that the compiled code is in the files `cached`.
+        """Write a small JSON file, the note, which lists the files `cached` of compiled code.
 
         Write nothing if a file is missing, or if an up-to-date note exists.
         """
@@ -87,14 +89,17 @@ class CompiledCode(NamedTuple):
                 return
 
     def _notes(self) -> Iterator[Path]:
-        """Yield the possible paths of the note: beside Python's bytecode, and in the user's cache folder."""
+        """Yield the possible paths of the note about compiled files.
+
+        The note is beside Python's bytecode, or in the user's cache folder.
+        """
         from platformdirs import user_cache_path
 
         yield self.sources[0].parent / "__pycache__" / f"{self.name}.json"
         yield user_cache_path() / FOLDER / f"{self.name}.json"
 
     def _is_true(self, note: Path) -> bool:
-        """Return whether a note exists and is up to date."""
+        """Return whether a note about the compiled files exists and is up to date."""
         try:
             content = json.loads(note.read_bytes())
             return bool(content["of"] == self._stamp()) and all(map(os.path.exists, content["files"]))
@@ -114,7 +119,7 @@ _started: dict[CompiledCode, subprocess.Popen[bytes]] = {}
 """Compiling processes that this process has started, by the code that they compile."""
 
 _noted: set[CompiledCode] = set()
-"""Code for which this process has called `note` already."""
+"""Code for which this process has already called `CompiledCode.note`."""
 
 
 def _writable(folder: Path) -> bool:

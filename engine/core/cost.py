@@ -13,15 +13,19 @@ DIVERGED = 1e6
 """A replica has diverged if its loss exceeds this multiple of its initial loss, or of 1 if that is larger."""
 
 PIECE = 1024
-"""Maximum number of terms that are summed in float32. Longer sums are sums of such pieces in float64."""
+"""Maximum number of terms that are summed in float32.
+
+The sums of several such pieces are added in float64.
+"""
 
 
 def divergence_limit(start: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the losses [R] above which replicas with the losses `start` [R] have diverged.
 
-    An initial loss far below 1 gives no scale, because a prediction may be close to its label by chance. If
-    the loss then rises and falls again, as in the catapult phase, it may rise by more than the factor
-    DIVERGED. Source: theory/conventions#diagnostics.
+    The limit is DIVERGED times the initial loss, or DIVERGED if the initial loss is below 1. An initial loss
+    far below 1 is no useful scale, because a prediction may be close to its label by chance. A loss that
+    rises and falls again, as in the catapult phase, may then rise by more than the factor DIVERGED. Source:
+    theory/conventions#diagnostics.
     """
     return DIVERGED * np.maximum(start, 1.0)
 
@@ -31,7 +35,7 @@ class Cost(Protocol):
 
     @property
     def bit_boundary(self) -> float:
-        """Decision boundary between the labels 0 and 1."""
+        """Prediction at the decision boundary between the labels 0 and 1."""
 
     @property
     def is_square(self) -> bool:
@@ -39,11 +43,11 @@ class Cost(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether the computed value has the same bits at every position in a tensor."""
+        """Whether the computed loss of equal inputs has the same bits at every position in a tensor."""
 
     @property
     def coupled(self) -> int:
-        """Number of adjacent predictions in the batch on which one value depends."""
+        """Number of predictions, adjacent in the batch, on which one value of the loss depends."""
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return L(ŷ, y), elementwise."""
@@ -59,7 +63,7 @@ class Cost(Protocol):
 
 
 class Derived:
-    """Base of losses that are derived from another loss."""
+    """Base class of losses that are derived from another loss."""
 
     def __init__(self, loss: Cost) -> None:
         self._loss = loss
@@ -125,7 +129,7 @@ class Clipped(Derived):
 class Joint(Derived):
     """A loss of all m predictions of an instance together, for a batch of predictions […, B, n].
 
-    The m targets of each replica and variant are adjacent in the batch.
+    In the batch, the m targets of a replica and a setting of the hyperparameters are adjacent.
     """
 
     def __init__(self, loss: Cost, targets: int) -> None:
@@ -151,7 +155,8 @@ class Joint(Derived):
 def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return √L''(ŷ, y) of every prediction, and 0 where L'' is negative.
 
-    Each value of the loss must depend on one prediction only. torch differentiates the value twice.
+    Each value of the loss must depend on one prediction only. L'' is computed by torch's automatic
+    differentiation.
     """
     leaf = predictions.detach().requires_grad_()
     with torch.enable_grad():
@@ -168,7 +173,7 @@ def relative(slopes: torch.Tensor, averages: torch.Tensor) -> torch.Tensor:
 
 
 def by_instance(tensor: torch.Tensor, targets: int) -> torch.Tensor:
-    """Return a tensor […, B, n] with the shape […, B/m, m, n], for m targets adjacent in the batch."""
+    """Reshape a tensor […, B, n] to […, B/m, m, n], for m targets that are adjacent in the batch."""
     return tensor.reshape(*tensor.shape[:-2], -1, targets, tensor.shape[-1])
 
 

@@ -21,13 +21,13 @@ def resolve(device: str) -> str:
         return devices[1] if len(devices) > 1 else "cpu"
     wanted = "cuda:0" if device == "cuda" else device
     if wanted not in devices:
-        raise BadInput("run.device", f"{device} is not there; this machine has {', '.join(devices)}")
+        raise BadInput("run.device", f"{device} is not available; this machine has {', '.join(devices)}")
     return wanted
 
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Make torch compute with `count` threads inside the block; None does not change the number."""
+    """Make torch compute with `count` threads inside the block. With None, the number does not change."""
     before = torch.get_num_threads()
     if count is not None:
         torch.set_num_threads(count)

@@ -36,13 +36,13 @@ Beyond it, a number or its reciprocal is outside the range of floats.
 """
 
 DECIMAL_DIGITS = 15
-"""Maximum number of digits of a decimal number that its float determines.
+"""Maximum number of significant digits of a decimal number that can be recovered from its float.
 
 Up to this number of digits, different decimal numbers have different floats.
 """
 
 SIMPLE = 10**6
-"""Largest denominator of a fraction for which a float can stand that has more than DECIMAL_DIGITS digits."""
+"""Largest denominator of the fractions that are recovered from floats, such as 1/30 from 0.1/3."""
 
 Number = Fraction | float
 """Value of an expression: a fraction while all operations are rational, else a float."""
@@ -74,7 +74,7 @@ FUNCTIONS: dict[str, Callable[[Number], Number]] = {
     "ceil": lambda value: Fraction(math.ceil(value)),
     "floor": lambda value: Fraction(math.floor(value)),
 }
-"""Functions of expressions; log is the natural logarithm."""
+"""Functions that expressions may use; log is the natural logarithm."""
 
 CONSTANTS = {"pi": math.pi, "π": math.pi}
 """Names that have a fixed value in every expression."""
@@ -82,7 +82,7 @@ CONSTANTS = {"pi": math.pi, "π": math.pi}
 OF_X: dict[str, Callable[[Any], Any]] = {
     name: getattr(np, name) for name in (*FUNCTIONS, "sin", "cos", "exp", "abs")
 }
-"""Functions in expressions of x: those of FUNCTIONS, and sin, cos, exp and abs."""
+"""Functions that expressions of x may use: those of FUNCTIONS, and sin, cos, exp and abs."""
 
 OF_ARRAYS: dict[str, Callable[[Any], Any]] = {name: getattr(np, name) for name in FUNCTIONS}
 """The functions of FUNCTIONS, which here apply to every entry of an array."""
@@ -107,7 +107,10 @@ _RELATION: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class BadExpression(ValueError):
-    """A text is not an expression, or the expression has no value. The message is the reason, on one line."""
+    """Error: a text is not an expression, or the expression has no value.
+
+    The message is the reason, on one line.
+    """
 
 
 def evaluate(text: str, names: Mapping[str, float]) -> float:
@@ -239,8 +242,8 @@ def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -
 
     Raises: BadExpression for a text that is not an expression, and for unknown names.
     """
-    # Select the names that the expression uses: converting every clock and index for each picture would take
-    # longer than computing the expression.
+    # Select the names that the expression uses: converting all available names to arrays would take longer
+    # than computing the expression.
     used = {name: names[name] for name in names_in(text) if name in names}
     arrays = {name: value for name, value in used.items() if isinstance(value, np.ndarray)}
     if not arrays:
@@ -268,7 +271,7 @@ def holds(condition: str, names: Mapping[str, float]) -> bool:
 def _compared(comparison: str, names: Mapping[str, float]) -> bool:
     left_side, sign, right_side = _COMPARISON.fullmatch(comparison.translate(_RELATIONS)).groups("")  # type: ignore[union-attr]
     if not sign:
-        raise BadExpression(f"{comparison.strip()!r} compares nothing; it needs <, <=, >, >=, = or !=")
+        raise BadExpression(f"{comparison.strip()!r} is not a comparison; it needs <, <=, >, >=, = or !=")
     return bool(_RELATION[sign](exact(left_side, names), exact(right_side, names)))
 
 
@@ -291,7 +294,7 @@ def tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _finite(value: Any) -> Any:
-    """Return a number that `_bounded` has limited, or an array with NaN in place of infinite entries."""
+    """Limit a number by `_bounded`. In an array, replace infinite entries by NaN."""
     return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else _bounded(value)
 
 
@@ -343,7 +346,7 @@ class _Parser:
     def _signed(self) -> tuple[Any, bool]:
         """Return a factor, and whether it ends in an exponent.
 
-        If it does, a product without a sign that follows is ambiguous.
+        After an exponent, a product without a sign would be ambiguous.
         """
         if self._take("-"):
             with self._deeper():
@@ -406,7 +409,7 @@ class _Parser:
         self._depth -= 1
 
     def _take(self, *signs: str) -> str:
-        """Consume and return the next token if it is one of these signs, else return an empty text."""
+        """Consume and return the next token if it is one of `signs`, else return an empty text."""
         kind, text = self._tokens[self._place]
         if kind != "sign" or text not in signs:
             return ""
@@ -450,7 +453,7 @@ def briefer(name: str, formula: str) -> str:
 
 
 def symbol(name: str, words: Mapping[str, str]) -> str:
-    """Return how a name is printed: as `words` says, as a Greek letter, or as the name itself."""
+    """Return the printed form of a name: its entry in `words`, else a Greek letter, else the name itself."""
     return words.get(name) or GREEK.get(name) or name.replace("_", " ")
 
 
@@ -507,7 +510,7 @@ def fill(text: str, names: Mapping[str, float]) -> str:
         if match[0] in ("{{", "}}"):
             return match[0][0]
         if match[1] is None:
-            raise BadExpression(f"{match[0]!r} has no partner; write {{{{ or }}}} for a brace")
+            raise BadExpression(f"{match[0]!r} has no matching brace; write {{{{ or }}}} for a single brace")
         try:
             return _written(exact(match[1], names))
         except BadExpression as error:

@@ -1,4 +1,4 @@
-"""Files at paths that users give: reads that cannot wait forever, and writes of all bytes or none."""
+"""Files at paths that users give: reading never blocks forever, and writing writes all bytes or none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
     """Turn errors about a path inside the block into BadInput at `where`.
 
     These errors are OSError, ValueError and RuntimeError. Paths with a NUL or with characters that the file
-    system does not allow raise ValueError. An unknown `~user` or a circle of links raises RuntimeError.
+    system does not allow raise ValueError. An unknown `~user` or a cycle of symbolic links raises
+    RuntimeError.
     """
     try:
         yield
@@ -70,7 +71,7 @@ def check(path: Path, option: str = "--out") -> None:
             if stat.S_ISDIR(mode):
                 raise BadInput(where, "this is a folder; name a file in it")
             if not stat.S_ISREG(mode):
-                raise BadInput(where, "this is not a regular file; name one")
+                raise BadInput(where, "this is not a regular file; name a regular file")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise BadInput(where, f"the folder {folder} is not writable; name another")
 

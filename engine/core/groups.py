@@ -14,9 +14,9 @@ UNCHANGED = 1e-6
 class Group(msgspec.Struct, frozen=True):
     """Group of orthogonal transformations x → g x of instances x ∈ ℝ^d, with the same g for all instances.
 
-    A group consists either of rotations or of permutations and sign flips of the coordinates. Rotations are
-    all of O(d), or rotations of the single factors of x = x₁ ⊗ x₂ ⊗ …. The operator ≤ tests inclusion. The
-    operator & returns the largest group of this class that is known to lie in both groups.
+    A group consists either of rotations or of permutations and sign flips of the coordinates. The rotations
+    are all of O(d), or they rotate each factor of x = x₁ ⊗ x₂ ⊗ … separately. The operator ≤ tests inclusion.
+    The operator & returns the largest group of this class that is known to lie in both groups.
     """
 
     factors: tuple[int, ...] | None = None
@@ -36,7 +36,8 @@ class Group(msgspec.Struct, frozen=True):
             return self.permutations <= other.permutations and self.signs <= other.signs
         if self.factors is None or other.factors is None:
             return False
-        # Rotations of fine factors rotate coarser ones, too, if each coarse factor joins adjacent fine ones.
+        # If each coarse factor joins adjacent fine factors, rotations of the fine factors also rotate the
+        # coarse factors.
         return self.factors != () and _products(other.factors) <= _products(self.factors)
 
     def __and__(self, other: Group) -> Group:

@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING
 LARGE_PAGES = "THP_MEM_ALLOC_ENABLE"
 """Environment variable that makes torch request pages of 2 MB, if available.
 
-Without such pages, allocating a tensor of 64 MB takes longer than the arithmetic on it. A run on 4096 targets
-then takes twice as long.
+Without such pages, allocating a tensor of 64 MB takes longer than the arithmetic on it, and a run on 4096
+targets takes twice as long.
 """
 
 WAITING = "OMP_WAIT_POLICY"
 """Environment variable that makes torch's threads sleep while they wait for work.
 
-On an idle machine, this makes runs a fifth slower. A thread that waits without sleeping keeps a processor
-busy. With one other program running, a run on 2²⁰ features then took ten times as long.
+On an idle machine, sleeping makes runs a fifth slower. But a thread that waits without sleeping keeps a
+processor busy: with one other program running, a run on 2²⁰ features took ten times as long.
 """
 
 KEPT, LARGEST_KEPT = 1 << 28, 1 << 25
 """Bytes of freed memory that the process keeps for reuse, and the largest size of one freed piece.
 
-Otherwise, the C library returns the memory of every tensor above 128 kB to the system, and requests new
-memory for the next tensor. Nets with a few MB of signals then spend half of their time on clearing pages.
+Without this setting, the C library returns the memory of every tensor above 128 kB to the system, and
+requests new memory for the next tensor. Nets with a few MB of signals then spend half of their time on
+clearing pages.
 """
 
 if TYPE_CHECKING:

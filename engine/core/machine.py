@@ -73,7 +73,7 @@ class Sampler:
         return MachineSample(load, used, int(memory.total), self._of_gpus())
 
     def rest(self) -> None:
-        """Start again from now, so that loads do not include the time in which the run was paused."""
+        """Measure loads from now on, so that they do not include the time in which the run was paused."""
         self._looked = time.monotonic()
         self._has_begun = False
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 CELLS = 1 << 18
 """Number of predictions, usually of several records, that are stored before their losses are computed.
 
-If one record has more predictions, they are stored anyway.
+If one record has more predictions, all of them are stored.
 """
 
 DERIVED = 8
@@ -31,7 +31,8 @@ class Sizes(NamedTuple):
 
     replicas: int
     batch: int
-    """Number of weight vectors trained in one batch: one for every replica, rate and target."""
+    """Number of weight vectors trained in one batch: replicas times rates times targets.
+    """
 
     targets: int = 1
     """Number of targets. All targets of a replica start with the same weight vector."""
@@ -40,13 +41,13 @@ class Sizes(NamedTuple):
     """Maximum number of examples given to a solver."""
 
     one_hot: bool = False
-    """Whether targets are one-hot labels: an example then has the labels of all targets."""
+    """Whether the targets are one-hot labels of classes, so that an example has the labels of all targets."""
 
     models: int = 1
     """Number of models that are trained at the same time, on different numbers of examples."""
 
     outputs: int = 1
-    """Number of outputs of a net: this many of the weight vectors counted in `batch` share it."""
+    """Number of outputs of a net. In `batch`, each output counts as one weight vector."""
 
     parameters: int = 0
     """Number of weights of a net, trained or fixed."""
@@ -61,7 +62,7 @@ class Sizes(NamedTuple):
 
     @property
     def signals(self) -> int:
-        """Number of signals of hidden units and predictions of a net on all instances."""
+        """Number of signals of hidden units, plus number of predictions, of a net on all instances."""
         return self.n * (self.outputs + self.units)
 
     @property
@@ -86,7 +87,7 @@ cached pages of files that were not used for a while. So these pages count as fr
 
 
 def free_bytes() -> int:
-    """Return how many more bytes of main memory this process can use before the system or a limit refuses."""
+    """Return how many more bytes of main memory the system and its limits allow this process to use."""
     import psutil
 
     return max(0, min([int(psutil.virtual_memory().available), *_left_to_process(), *left_to_groups()]))
@@ -112,8 +113,8 @@ def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
     """Yield the remaining bytes of every control group of this process that has a limit.
 
     The limit of a parent group holds for its children, too. In a container, /proc/self/cgroup may show the
-    path of the group on the host. The group's files are then directly in the folder where groups are mounted.
-    Files are read below `root`.
+    path of the group on the host; the group's files are then directly in the folder where groups are mounted.
+    All files are read below the folder `root`.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()

@@ -35,19 +35,19 @@ Only code that a user loads explicitly can add an optimizer; a preset cannot.
 """
 
 REFUSED = {
-    "torch.SparseAdam": "it needs sparse gradients, and the gradients of all architectures here are dense",
+    "torch.SparseAdam": "it needs sparse gradients, but all architectures here have dense gradients",
     **dict.fromkeys(
         ("pytorch_optimizer.AdaHessian", "pytorch_optimizer.SophiaH"),
-        "it differentiates gradients, and those of this program carry no graph",
+        "it differentiates gradients, but this program computes gradients without a graph",
     ),
-    "pytorch_optimizer.AdaLOMO": "it steps inside `backward` of a torch module, in place of `step`",
-    "pytorch_optimizer.LOMO": "it steps inside `backward` of a torch module, in place of `step`",
-    "pytorch_optimizer.DeMo": "it needs einops and a group of processes of torch.distributed",
-    "pytorch_optimizer.DistributedMuon": "it needs a group of processes of torch.distributed",
-    "pytorch_optimizer.FAdam": "it fails on float64, since it mixes in float32 numbers",
+    "pytorch_optimizer.AdaLOMO": "it changes weights in `backward` of a torch module, not in `step`",
+    "pytorch_optimizer.LOMO": "it changes weights in `backward` of a torch module, not in `step`",
+    "pytorch_optimizer.DeMo": "it needs einops and a process group of torch.distributed",
+    "pytorch_optimizer.DistributedMuon": "it needs a process group of torch.distributed",
+    "pytorch_optimizer.FAdam": "it fails on float64, because it mixes in float32 numbers",
     "pytorch_optimizer.GSAM": "it needs a function that computes the loss of a batch, by `set_closure`",
-    "pytorch_optimizer.PCGrad": "it takes several losses, by `pc_backward` in place of `step`",
-    "pytorch_optimizer.SafeFP16Optimizer": "it is for float16, and its weights are copies of the model's",
+    "pytorch_optimizer.PCGrad": "it needs several losses, which it takes by `pc_backward`, not by `step`",
+    "pytorch_optimizer.SafeFP16Optimizer": "it is for float16, and trains copies of the model's weights",
 }
 """Reason why an optimizer cannot train here, by the name that `qualified` returns."""
 
@@ -57,7 +57,7 @@ NEEDS_CLOSURE = frozenset(
 """Optimizers whose `step` needs a closure that computes the loss, although its signature does not say so."""
 
 MATRICES_ONLY = frozenset({"torch.Muon", "pytorch_optimizer.SpectralSphere"})
-"""Optimizers that train matrices only. They receive the matrices of a model, but not its biases."""
+"""Optimizers that can train only matrices. They are given the matrices of a model, but not its biases."""
 
 MATRICES_APART = frozenset(
     f"pytorch_optimizer.{name}" for name in ("AdaGO", "AdaMuon", "Muon", "MuonClip", "NorMuon")
@@ -77,9 +77,10 @@ SET_BY_PROGRAM = frozenset(
 
 
 def entry(name: str, library: str) -> str:
-    """Return the name that `qualified` would return for an optimizer, without importing the library.
+    """Return the qualified name of an optimizer, as `qualified` does, without importing the library.
 
-    For an optimizer that a user registered, the name starts with `registered`; no table contains it.
+    For an optimizer that a user registered, the name starts with `registered`. No table of optimizers
+    contains such a name.
     """
     return f"{MODULES[library].split('.')[0] if name not in registered else 'registered'}.{name}"
 
@@ -156,7 +157,7 @@ def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
 
 
 def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> None:
-    """Check that an optimizer accepts these options and values, and that no required option is missing.
+    """Check that an optimizer accepts the given options and values, and that no required option is missing.
 
     Raises: BadField.
     """
@@ -173,7 +174,7 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
     try:
         make_optimizer(optimizer, model.parameters(), model, 0.1, options)
     except Exception as error:  # optimizers raise errors of any kind
-        fault = f"{name} refuses them: {reason_of(error)}"
+        fault = f"{name} refuses these options: {reason_of(error)}"
         if name in registered:
             fault = f"{name} cannot be constructed: {located(error, optimizer.__init__)}"
         raise BadField("options", fault) from error
@@ -205,7 +206,7 @@ def make_optimizer(
     lr: float | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Optimizer:
-    """Return an object of an optimizer class that trains these parameters.
+    """Return an optimizer of the given class that trains these parameters.
 
     The signature of the class decides how it is constructed. It may take the model, or wrap gradient descent,
     as Lookahead and SAM do. Arguments listed in REQUIRED are set unless `options` sets them.
@@ -246,7 +247,8 @@ def make_optimizer(
 def _groups(name: str, parameters: list[Any]) -> list[Any]:
     """Return the parameters, or groups of them, in the form that an optimizer accepts.
 
-    This is all parameters, only the matrices, or matrices and biases in separate groups.
+    Depending on the optimizer, these are all parameters, only the matrices, or matrices and biases in
+    separate groups.
     """
     if not any(isinstance(group, dict) for group in parameters):
         parts = _parts(name, parameters)
@@ -257,7 +259,10 @@ def _groups(name: str, parameters: list[Any]) -> list[Any]:
 
 
 def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
-    """Return the groups into which the parameters must be divided for an optimizer; all have one rate."""
+    """Return the groups into which an optimizer needs the parameters to be divided.
+
+    All groups have the same rate.
+    """
     if name not in MATRICES_ONLY | MATRICES_APART:
         return [{"params": parameters}]
     matrices = [parameter for parameter in parameters if parameter.dim() > 1]

@@ -1,4 +1,4 @@
-"""Parts from outside the program: from Python files that the user names, and from installed packages.
+"""Parts from outside the program: parts in Python files that the user names, and parts in installed packages.
 
 Only the user's explicit request loads code; a preset cannot. The catalogue loads the code when a family of
 parts is first needed.
@@ -27,21 +27,21 @@ MOST_BYTES = 1 << 20
 """Largest size in bytes of a file of parts. Modules written by hand are far smaller."""
 
 Origin = dict[str, str]
-"""Origin of code from outside, with the keys `file` and `sha256` for a file.
+"""Origin of code from outside the program. For a file, the keys are `file` and `sha256`.
 
 For a package, the keys are `distribution`, `version`, `module` and `sha256`.
 """
 
 
 class LoadedModule(NamedTuple):
-    """A module from outside, and the origins of its code."""
+    """A module from outside the program, and the origins of its code."""
 
     module: ModuleType
     origins: tuple[Origin, ...]
 
 
 class Outside:
-    """Collection of the modules from outside, which are loaded once."""
+    """Collection of the modules from outside the program, which are loaded once."""
 
     def __init__(self) -> None:
         self._files: list[Path] = []
@@ -66,7 +66,7 @@ class Outside:
         self._configured = paths
 
     def only_requested(self) -> None:
-        """Load only the requested files, and neither configured files nor packages."""
+        """Restrict loading to the requested files: ignore configured files and installed packages."""
         self._requested_only = True
 
     @property
@@ -75,20 +75,20 @@ class Outside:
         return tuple(self._files)
 
     def modules(self) -> list[ModuleType]:
-        """Return the modules from outside; load them first if needed. Raises: BadInput."""
+        """Return the modules from outside the program; load them first if needed. Raises: BadInput."""
         return [loaded.module for loaded in self._all()]
 
     def origins(self) -> list[Origin]:
-        """Return the origins of all code from outside. Raises: BadInput."""
+        """Return the origins of all code from outside the program. Raises: BadInput."""
         return [origin for loaded in self._all() for origin in loaded.origins]
 
     def digest(self) -> str:
-        """Return a digest of all code from outside; empty if there is none. Raises: BadInput."""
+        """Return a digest of all code from outside the program; empty if there is none. Raises: BadInput."""
         hashes = sorted(origin["sha256"] for origin in self.origins())
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 
     def refusal(self, error: Exception) -> BadInput | None:
-        """Return a BadInput for an error that was raised in loaded code; None for an error elsewhere."""
+        """Return a BadInput for an error raised in loaded code, or None for an error raised elsewhere."""
         from engine.core.user_errors import typed
 
         sources = {str(file) for loaded in self._loaded or () for file in _sources(loaded.module)}
@@ -132,7 +132,8 @@ def _from_file(path: Path) -> LoadedModule:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # last, so that it hides no installed module
+        # at the end of the path, so that the folder hides no installed module
+        sys.path.append(str(path.parent))
     names = set(sys.modules)
     try:
         spec.loader.exec_module(module)
@@ -170,7 +171,7 @@ def _from_packages() -> Iterator[LoadedModule]:
             from engine.core.user_errors import typed
 
             fault = f"its entry point {point.name} fails: {typed(error)}"
-            raise BadInput(where, f"{fault}; --no-parts starts without it") from error
+            raise BadInput(where, f"{fault}; the option --no-parts starts without it") from error
         version = point.dist.version if point.dist is not None else ""
         origin = {"distribution": where, "version": version, "module": point.module}
         yield LoadedModule(module, ({**origin, "sha256": _digest(_sources(module))},))
@@ -179,7 +180,7 @@ def _from_packages() -> Iterator[LoadedModule]:
 def _offers_entry_points(folder: str) -> bool:
     """Return whether a package in a folder of `sys.path` offers parts.
 
-    importlib.metadata would take 0.1 s longer to find out.
+    Asking importlib.metadata would take 0.1 s longer.
     """
     for file in Path(folder or ".").glob("*.*-info/entry_points.txt"):
         try:
@@ -206,7 +207,7 @@ def _digest(sources: Iterable[Path]) -> str:
 
 
 def classes_in(module: ModuleType) -> Iterator[type]:
-    """Yield the classes among the attributes of a module that it defines itself.
+    """Yield the classes that a module defines itself, without those that it imports.
 
     For a package, these include classes that its submodules define.
     """
@@ -240,4 +241,4 @@ def _offers_parts(module: ModuleType) -> bool:
 
 
 outside = Outside()
-"""The one collection of modules from outside in this process."""
+"""The only collection of modules from outside the program in this process."""

@@ -11,7 +11,7 @@ Params = dict[str, "torch.Tensor"]
 
 
 def flat(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
-    """Return tensors [B, …], flattened and concatenated to one vector per batch member, [B, P]."""
+    """Flatten and concatenate tensors [B, …] to one vector per batch member, [B, P]."""
     return torch.cat([tensor.flatten(1) for tensor in tensors], 1)
 
 

@@ -38,7 +38,7 @@ def docstring(documented: Any) -> str:
 def restore(documented: Any) -> None:
     """Read the docstrings that `python -OO` drops from the source, and set them again.
 
-    For a class, do so for its base classes, too.
+    For a class, also restore the docstrings of its base classes.
     """
     if sys.flags.optimize < 2:
         return
@@ -77,12 +77,13 @@ def _in_source(module: ModuleType) -> Mapping[str, str | None]:
 
 
 MOST = 2**24
-"""Largest integer in a field. float32 represents all integers up to it, and no run counts further."""
+"""Largest integer in a field: float32 represents all integers up to it, and no run has so many steps.
+"""
 
 MOST_FEATURES = 2**30
 """Largest number of features of a matrix that need not be stored.
 
-The memory estimate decides whether a run can start.
+The memory estimate may refuse a run with fewer features.
 """
 
 MOST_LAYERS = 1024
@@ -98,7 +99,7 @@ LARGEST = 1e38
 """Largest number in a field, near the end of the range of float32."""
 
 SELDOM = {"seldom": True}
-"""Mark of a field that few experiments set. Forms hide it while it has its default."""
+"""Mark of a field that few experiments set. Forms hide such a field while it has its default value."""
 
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1, le=MOST)]
@@ -106,7 +107,8 @@ Dimension = Annotated[int, Meta(ge=2, le=MOST)]
 Features = Annotated[int, Meta(ge=2, le=MOST_FEATURES)]
 
 Values = Literal["any", "signs", "bits"]
-"""Allowed values of numbers: "any" is any real number, "signs" is −1 or +1, "bits" is 0 or 1."""
+"""Set to which numbers belong: "any" is all real numbers, "signs" is −1 and +1, "bits" is 0 and 1.
+"""
 
 
 LearnerKind = Literal["gradient", "exact", "multiplicative", "sparse", "coordinate", "spectral", "other"]
@@ -118,7 +120,7 @@ and sparse nets; coordinate-wise and sign rules; spectral and second-order rules
 
 
 class BadInput(ValueError):
-    """Input is invalid.
+    """Error: the user's input is invalid.
 
     The message is one line: where the fault is, what it is, and a remedy. Both arguments may quote raw input.
     The class escapes and shortens them, so that they can be printed anywhere.
@@ -130,7 +132,7 @@ class BadInput(ValueError):
 
 
 class BadField(ValueError):
-    """A field of a part has an invalid value that passed the check of its type."""
+    """Error: a field of a part has an invalid value of the right type."""
 
     def __init__(self, field: str, fault: str) -> None:
         super().__init__(fault)
@@ -139,7 +141,7 @@ class BadField(ValueError):
 
 
 class Finding(NamedTuple):
-    """Answer, derived from the structure of an experiment: yes or no, and the reason in one sentence."""
+    """Answer to a yes-or-no question about an experiment, derived from its structure, with a reason."""
 
     holds: bool
     reason: str
@@ -154,7 +156,8 @@ class Verdict(NamedTuple):
     invariant: Literal[True, False, "on this data"]
     reason: str
     otherwise: Group = TRIVIAL
-    """Smaller group under which predictions are known to be invariant, if not under all rotations."""
+    """Known symmetry group of the predictions, if they are not invariant under all rotations.
+    """
 
     undecided: bool = False
     """Whether the structure leaves the question open: the learner may be rotation invariant or not."""
@@ -166,8 +169,13 @@ class Verdict(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Verdict and reason, and, if known, the smaller group under which predictions do not change."""
-        addition = "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} change nothing"
+        """Verdict and reason as a sentence.
+
+        If a smaller group is known under which predictions do not change, the sentence names it.
+        """
+        addition = (
+            "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} do not change predictions"
+        )
         return f"{self.word}: {self.reason}{addition}"
 
     @property
@@ -195,8 +203,8 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     experimental: ClassVar[bool] = False
     """Whether the part is still in progress.
 
-    For such a part, tests require no preset, no naive reference implementation and no row in a table of
-    cases. All other tests apply.
+    For such a part, tests require no preset, no naive reference implementation and no row in the tests' table
+    of cases. All other tests apply.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ()
@@ -214,9 +222,10 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     def __init_subclass__(cls) -> None:
         """Reset the inherited properties in `declares` if a subclass replaces code they may depend on.
 
-        They may depend on any method or constant of a base class. Replacing a default of a field, or one of
-        these properties, resets nothing. Properties that the subclass sets itself stay. All others get the
-        default of the family.
+        A property may depend on any method or constant of a base class. If the subclass replaces one of
+        these, each inherited property in `declares` gets the default of the family. Properties that the
+        subclass sets itself stay. Replacing the default of a field, or a property in `declares`, resets
+        nothing.
         """
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]
@@ -264,7 +273,7 @@ def summary_of(part: type[msgspec.Struct]) -> str:
 
 
 def _written(part: type[Part]) -> set[str]:
-    """Return the names of the attributes that a class itself defines, except abstract and special names."""
+    """Return the names of the attributes that a class itself defines, without abstract and special names."""
     return {
         attribute
         for attribute, value in vars(part).items()
@@ -279,21 +288,27 @@ MOST_FACTORS = 24
 
 Factors = Annotated[
     Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
-    Meta(title="factors", description="size of each factor, as in 16, 16; none: set by side and count"),
+    Meta(
+        title="factors",
+        description="size of each factor, such as 16, 16; if not set, side and count set the sizes",
+    ),
 ]
 Side = Annotated[Dimension | None, Meta(title="side", description="common size of all factors")]
 Several = Annotated[
     Annotated[int, Meta(ge=1, le=MOST_FACTORS)] | None,
-    Meta(title="count r", description="number of factors, if all have one size"),
+    Meta(title="count r", description="number of factors, if all have the same size"),
 ]
 
 
 def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
-    """Check that the sizes of the factors are set in one way only, and completely. Raises: BadField."""
+    """Check that `side` and `count` are set together or not at all, and not beside `factors`.
+
+    Raises: BadField.
+    """
     if factors is not None:
         for field, size in (("side", side), ("count", count)):
             if size is not None:
-                raise BadField(field, "factors also sets this; give either factors, or side and count")
+                raise BadField(field, "factors already sets this; give either factors, or side and count")
     elif (side is None) != (count is None):
         missing, given_name = ("count", "side") if count is None else ("side", "count")
         raise BadField(missing, f"missing; {given_name} requires it")
@@ -310,7 +325,10 @@ def factor_sizes(
 
 Pair = Annotated[
     Annotated[tuple[Count, ...], Meta(min_length=2, max_length=2)] | None,
-    Meta(title="factors", description="rows and columns of W, as in 16, 16; none: as square as possible"),
+    Meta(
+        title="factors",
+        description="rows and columns of W, such as 16, 16; if not set, W is as square as possible",
+    ),
 ]
 
 
@@ -327,8 +345,8 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return the reason why a matrix W cannot have these rows and columns and d entries; None if it can."""
+    """Return a message if a matrix W with these rows and columns does not have d entries, else None."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None
-    return f"a matrix of {rows} × {columns} has {rows * columns} entries, and instances have {d} features"
+    return f"a matrix of {rows} × {columns} has {rows * columns} entries, but instances have {d} features"

@@ -16,7 +16,7 @@ POLL_SECONDS = 0.05
 
 
 class Stopped(Exception):
-    """The work was cancelled."""
+    """Exception: the computation was cancelled."""
 
 
 def _never() -> bool:

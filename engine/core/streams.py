@@ -1,4 +1,4 @@
-"""Random numbers: the integer seed of each replica gives independent named streams."""
+"""Random numbers: each replica has an integer seed, which gives independent named streams."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PIECE = 1 << 14
 """Number of random signs drawn in one call. They are drawn as 8 bytes each, but stored as one."""
 
 LONG_PIECE = 1 << 22
-"""Number of random numbers drawn between two checks for cancellation; it takes about 0.05 s."""
+"""Number of random numbers drawn between two checks for cancellation. Drawing them takes about 0.05 s."""
 
 
 class Stream:
@@ -41,7 +41,10 @@ class Stream:
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        """Generators. Each takes 20 µs to create, so they are created at the first draw, if there is one."""
+        """Random generator of each replica.
+
+        They are created at the first draw, because creating one takes 20 µs.
+        """
         return [np.random.default_rng([seed, self._salt]) for seed in self._seeds]
 
     def normal(self, *shape: int) -> Floats:
@@ -57,7 +60,7 @@ class Stream:
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
 
     def _filled(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
-        """Return numbers [replicas, *shape]; the generator of each replica draws them in order."""
+        """Return random numbers [replicas, *shape]; each replica's generator draws its numbers in order."""
         numbers = np.empty((self.replicas, math.prod(shape)))
         for generator, row in zip(self._generators, numbers, strict=True):
             for first in range(0, len(row), LONG_PIECE):
@@ -66,13 +69,14 @@ class Stream:
         return numbers.reshape(self.replicas, *shape)
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """Return independent fair ±1 [replicas, *shape]."""
+        """Return independent signs [replicas, *shape], +1 or −1 with probability ½ each."""
         signs = np.empty((self.replicas, math.prod(shape)), np.int8)
         for generator, row in zip(self._generators, signs, strict=True):
             for first in range(0, len(row), PIECE):
                 go_on()
                 piece = row[first : first + PIECE]
-                piece[:] = generator.integers(0, 2, len(piece))  # other integer types draw other numbers
+                # with other integer types, the generator draws different numbers
+                piece[:] = generator.integers(0, 2, len(piece))
         signs *= 2
         signs -= 1
         return signs.reshape(self.replicas, *shape)
@@ -89,14 +93,14 @@ class Stream:
 class Streams:
     """The named streams of an experiment.
 
-    Each call of `streams("signs")` returns a new stream that starts at its first number. Draws raise Stopped
-    after a cancellation.
+    Each call of `streams("signs")` returns a new stream that starts at its first number. After a
+    cancellation, drawing numbers raises Stopped.
     """
 
     def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
         """Store the seeds.
 
-        With `single`, all data of a replica are drawn from one generator, `default_rng(seed)`.
+        If `single` is set, all data of a replica are drawn from one generator, `default_rng(seed)`.
         """
         self.seeds, self._single = tuple(seeds), single
 
@@ -116,10 +120,10 @@ class Streams:
 
 
 class Together(Streams):
-    """Named streams. Those in DRAWN share one generator per replica, `default_rng(seed)`.
+    """Named streams, of which those in DRAWN share one generator per replica, `default_rng(seed)`.
 
-    The shared generator serves requests in order: rows, then labels, then noise. A script that draws from
-    one generator in this order has the same data.
+    The generator draws the rows first, then the labels, then the noise. A script that draws from one
+    generator in this order has the same data.
     """
 
     def __init__(self, seeds: Sequence[int]) -> None:
@@ -131,7 +135,7 @@ class Together(Streams):
 
 
 class Unnamed(Stream):
-    """Random numbers of `default_rng(seed)`, which several purposes draw one after another."""
+    """Random numbers that are drawn one after another from `default_rng(seed)` for several purposes."""
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:

@@ -1,4 +1,4 @@
-"""Texts from outside the program: which characters they may hold, and how messages quote them."""
+"""Texts from outside the program: which characters they may contain, and how messages quote them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Of a longer list, the message shows the first FIRST choices and the last one.
 LONGEST_WORD, LONGEST_PART = 300, 1000
 """Largest numbers of characters of one word in a message, and of the whole message.
 
-Paths and lists of choices fit into them.
+Usual paths and lists of choices are shorter.
 """
 
 
 def fault(text: str, allowed: str = "") -> str:
-    """Return which refused character a text holds, and the remedy; empty if the text may be printed."""
+    """Return a message about a refused character in a text, with a remedy; empty if all are allowed."""
     if text.isprintable() and text.isascii():
         return ""
     refused = next((letter for letter in text if letter not in allowed and _refused(letter)), None)
@@ -60,7 +60,7 @@ def message(text: str, longest: int = LONGEST_PART) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """Return `text`; if it has more than `longest` characters, replace its middle by an ellipsis."""
+    """Return `text` with at most `longest` characters; an ellipsis replaces the middle of a longer text."""
     if len(text) <= longest:
         return text
     end = longest // 3
@@ -73,20 +73,23 @@ def quoted(value: object) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the message of an error from other code on one line, or the error's type if it has none."""
+    """Return the message of an error on one line, or the type of the error if it has no message."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return " ".join(text.split()) or type(error).__name__
 
 
 def nearest(word: str, choices: list[str]) -> str:
-    """Return a sentence with the choice that is most similar to an unknown word, and a list of choices."""
+    """Return a sentence that suggests the choice most similar to an unknown word, and lists the choices."""
     guess = difflib.get_close_matches(word, choices, n=1)
     available = f"the choices are {listed(choices)}" if choices else "no names are known here"
     return f"did you mean {guess[0]}? {available}" if guess else available
 
 
 def listed(choices: Iterable[str]) -> str:
-    """Return choices, joined by commas; of a long list, only the first and last ones, and their number."""
+    """Return choices, joined by commas.
+
+    Of a long list, give only the first and last choices, and their number.
+    """
     cut_choices = [cut(choice, LONGEST_QUOTE) for choice in choices]
     text = ", ".join(cut_choices)
     if len(text) <= LONGEST_LIST or len(cut_choices) <= FIRST + 1:

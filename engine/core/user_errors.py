@@ -11,9 +11,9 @@ from engine.core.texts import reason_of
 
 
 def place_of(error: BaseException, file: str) -> str:
-    """Return `file`, followed by the line in it at which an error was raised, if the traceback shows one.
+    """Return `file`, followed by the line at which an error was raised, if the traceback shows one.
 
-    If the traceback has several lines of this file, the last one is taken.
+    If the traceback shows several lines of this file, take the last one.
     """
     if isinstance(error, SyntaxError) and error.filename == file:
         return f"{file}:{error.lineno}"
@@ -28,5 +28,5 @@ def typed(error: BaseException) -> str:
 
 
 def located(error: BaseException, method: Callable[..., Any]) -> str:
-    """Return the type and the message of an error that `method` raised, with the file and the line."""
+    """Return the type and message of an error that `method` raised, with the file and line that raised it."""
     return f"{typed(error)}, at {place_of(error, inspect.unwrap(method).__code__.co_filename)}"

@@ -16,7 +16,7 @@ from engine.diagnosis.verdict import Interval, PairVerdict
 
 NAMED_FEATURES = 5
 LEAST_IMPORTANCE = 0.05
-"""Least share of the importance with which a feature is named in an answer."""
+"""Least share of the total importance with which a feature is named in an answer."""
 
 LONGEST_FEATURE = 30
 
@@ -48,7 +48,7 @@ def answers(diagnosis: Diagnosis) -> list[str]:
 def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> float:
     """Return the number of examples at which a mean loss first reaches `target`; infinite if it never does.
 
-    Between two sizes, log m is linear in log loss.
+    Between two numbers m of examples, log m is interpolated linearly in the logarithm of the loss.
     """
     for place, loss in enumerate(losses):
         if loss > target:
@@ -151,13 +151,13 @@ def _about_pair(diagnosis: Diagnosis, pair: Pair, verdict: PairVerdict) -> Itera
 
 def _why_undecided(verdict: PairVerdict, axes: str, partner: str) -> str:
     if not verdict.gain.is_positive:
-        return "Neither is better than a constant beyond the noise of the splits, so nothing is decided."
+        return "Neither learner is clearly better than a constant prediction, so nothing is decided."
     reasons = []
     if not verdict.rotation.is_positive:
         reasons.append(f"rotation multiplies the loss of {axes} by {_factor(verdict.rotation)}")
     if not verdict.gap.is_positive:
         reasons.append(f"the loss of {partner} is that of {axes} times {_factor(verdict.gap)}")
-    return f"The intervals include 1 or disagree: {'; '.join(reasons)}."
+    return f"The confidence intervals include 1 or disagree: {'; '.join(reasons)}."
 
 
 def _factor(interval: Interval) -> str:

@@ -43,16 +43,22 @@ class Diagnosis:
     losses: dict[str, Floats]
     """Losses on test rows by learner: [2 (before and after the rotation), sizes, J].
 
-    The loss is the mean squared error in units of the labels' variance, or the share of wrong classes with
-    half an error added. It is NaN if the learner was not trained. The learner `constant` predicts the best
-    constant of the training labels.
+    The loss is the mean squared error in units of the labels' variance. For classes, it is the share of wrong
+    predictions, where half an error is added to their number. It is NaN if the learner was not trained. The
+    learner `constant` predicts the best constant of the training labels.
     """
 
     importances: dict[str, Floats]
-    """Importance of every feature [d] for L1 and extra trees, at the deciding size, averaged over splits."""
+    """Importance of every feature [d] for L1 and extra trees, averaged over splits.
+
+    It is measured at the number of examples at which the verdict is decided.
+    """
 
     chosen: Floats
-    """Share of the splits in which L1 gives a feature a nonzero weight, at the deciding size, [d]."""
+    """Share of the splits in which L1 gives a feature a nonzero weight, [d].
+
+    It is measured at the number of examples at which the verdict is decided.
+    """
 
     verdicts: dict[str, PairVerdict] = field(default_factory=dict)
 

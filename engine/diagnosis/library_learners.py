@@ -56,7 +56,7 @@ Fitting = Callable[[Floats, Floats, Floats, bool, int], Fit]
 def with_standard_labels(fit: Fitting) -> Fitting:
     """Return a fitting function that standardises numeric labels before `fit`, and rescales predictions.
 
-    If all training labels are equal, it predicts this label without a fit.
+    If all training labels are equal, the function predicts this label without a fit.
     """
 
     def fitted(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:

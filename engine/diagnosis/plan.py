@@ -20,14 +20,18 @@ LEAST_ROWS = 40
 
 LEAST_EXAMPLES, MOST_EXAMPLES = 20, 2000
 DECIDED_FROM = 40
-"""Least number of examples at which the rule decides. With more features, it decides at their number."""
+"""Pairs are judged at this number of examples, or at the number of features if that is larger."""
 
 JUDGED_CELLS, SHOWN_CELLS = 1 << 19, 1 << 18
-"""Largest number of cells (rows · columns) to train on, for judged pairs and pairs that are only shown."""
+"""Largest number of cells (rows · columns) to train on, for pairs with and pairs without a verdict.
+"""
 
 NEAR_THE_LAST = 0.75
-"""Share of the largest size. Doubled sizes above this share are left out. If the size at which the rule
-decides is above this share, the largest size is left out."""
+"""Share of the largest number of examples.
+
+Smaller numbers of examples double up to this share. If pairs are judged at a number above this share, the
+largest number is left out.
+"""
 
 STEP_SPLITS = 4
 """Number of splits on which gradient-trained learners train side by side."""
@@ -47,10 +51,10 @@ class Plan(NamedTuple):
     """Numbers of examples to learn from, increasing."""
 
     shown_sizes: tuple[int, ...]
-    """Sizes at which pairs that are only shown learn."""
+    """Numbers of examples from which those pairs learn that are shown without a verdict."""
 
     decided_at: int
-    """Number of examples at which the rule decides."""
+    """Number of examples at which pairs are judged."""
 
     splits: int
     tested: int
@@ -61,7 +65,7 @@ class Plan(NamedTuple):
 
     seed: int
     shows_all: bool
-    """Whether pairs that are only shown learn, too."""
+    """Whether pairs that are shown without a verdict learn, too."""
 
     @property
     def remaining(self) -> int:
@@ -81,7 +85,7 @@ class Plan(NamedTuple):
     def rotated_at(self, learner: Learner, size: int) -> bool:
         """Return whether a learner also learns from rotated features.
 
-        An invariant learner does so only as a control, at the size at which the rule decides.
+        An invariant learner does so only as a control, at the number of examples at which pairs are judged.
         """
         return learner.sees_axes or size == self.decided_at
 
@@ -148,8 +152,8 @@ def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all
     if plan.memory > (free := free_bytes()):
         raise BadInput(
             table.name,
-            f"the diagnosis needs about {in_words(plan.memory)} of memory, and {in_words(free)} are free; "
-            "take fewer columns",
+            f"the diagnosis needs about {in_words(plan.memory)} of memory, but only "
+            f"{in_words(free)} are free; take fewer columns",
         )
     return plan
 

@@ -85,9 +85,10 @@ class PairVerdict(NamedTuple):
 def judge_pair(losses: PairLosses, tested: int, remaining: int) -> PairVerdict:
     """Return the verdict of a pair.
 
-    The axes pay if both intervals `rotation` and `gap` are above 0: rotation harms A, and A is better than B.
-    Invariance pays if the interval `gap` is below 0. Both verdicts require that the better learner beats a
-    constant prediction. Otherwise, on labels without a signal, the learner that overfits less would win.
+    An axis-aligned bias pays if both intervals `rotation` and `gap` are above 0: rotation harms A, and A is
+    better than B. Invariance pays if the interval `gap` is below 0. Both verdicts require that the better
+    learner beats a constant prediction. Otherwise, on labels without a signal, the learner that overfits less
+    would win.
     """
     rotation, gap, control = (
         corrected_interval(np.log(above / below), tested, remaining)

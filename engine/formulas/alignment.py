@@ -1,8 +1,8 @@
-"""Alignment of a function under a group: permutations and sign flips on the cube, or rotations on a sphere.
+"""Alignment of a function under permutations and sign flips on the cube, or rotations on a sphere.
 
-C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))² is the largest eigenvalue of E_g f_g ⊗ f_g. It is the best mean
-squared correlation of a single h with the images of f. Source: Abbe, Boix-Adserà 2022;
-theory/symmetry#alignment.
+The alignment of a function f under a group G is C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))², the largest
+eigenvalue of E_g f_g ⊗ f_g. The alignment is the largest mean squared correlation of a single function h with
+the images of f under the group. Source: Abbe, Boix-Adserà 2022; theory/symmetry#alignment.
 """
 
 from __future__ import annotations
@@ -17,17 +17,22 @@ Floats = NDArray[np.float64]
 
 
 NODES = 200
-"""Number of quadrature nodes from 0 to 1. It is exact for polynomials of degree below 2 · NODES."""
+"""Number of quadrature nodes from 0 to 1. The quadrature is exact for polynomials of degree below 2 ·
+NODES.
+"""
 
 MOST_IMAGES = 1 << 11
-"""Largest number of images of a target to enumerate. The matrix of their inner products has this size."""
+"""Largest number of images of a target that are enumerated. The matrix of their inner products has as many
+rows and columns.
+"""
 
 
 def coefficients(rows: Floats, labels: Floats) -> Floats:
-    """Return f̂(S) = E f(x) ∏_{i ∈ S} x_i [2ⁿ] of f = labels [2ⁿ] on the rows [2ⁿ, n] of the cube.
+    """Return the Fourier coefficients f̂(S) = E f(x) ∏_{i ∈ S} x_i of the labels f, for all S, [2ⁿ].
 
-    Bit i of an index is 1 if i ∈ S. Labels are scaled to E f² = 1. The fast Walsh–Hadamard transform computes
-    all coefficients.
+    `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values of f. Bit i of an index of the
+    result is 1 if i ∈ S. Labels are scaled so that E f² = 1. The fast Walsh–Hadamard transform computes all
+    coefficients.
     """
     bits = rows.shape[1]
     transformed = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -38,7 +43,7 @@ def coefficients(rows: Floats, labels: Floats) -> Floats:
 
 
 def _in_order(rows: Floats, labels: Floats) -> Floats:
-    """Return the labels [2ⁿ] ordered so that bit i of an index is 1 where x_i = −1."""
+    """Return the labels [2ⁿ], ordered so that bit i of the index of a row x is 1 if x_i = −1."""
     places = (rows < 0).astype(np.int64) @ (1 << np.arange(rows.shape[1]))
     ordered = np.empty(len(labels))
     ordered[places] = labels
@@ -46,14 +51,14 @@ def _in_order(rows: Floats, labels: Floats) -> Floats:
 
 
 def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
-    """Return W_k = Σ_{|S| = k} f̂(S)², k = 0 … n, of f = labels [2ⁿ] on the rows [2ⁿ, n], with E f² = 1."""
+    """Return the Fourier weights W_k = Σ_{|S| = k} f̂(S)² of the labels f for k = 0 … n, with E f² = 1."""
     degrees = np.bitwise_count(np.arange(len(labels)))
     squares = np.square(coefficients(rows, labels))
     return np.asarray(np.bincount(degrees, squares, rows.shape[1] + 1), np.float64)
 
 
 def sign_flips(rows: Floats, labels: Floats) -> float:
-    """Return C under all sign flips: max_S f̂(S)², because each parity alone spans an invariant space."""
+    """Return C under all sign flips: max_S f̂(S)², because each parity spans an invariant space."""
     return float(np.square(coefficients(rows, labels)).max())
 
 
@@ -61,7 +66,7 @@ def permutations(rows: Floats, labels: Floats) -> float:
     """Return C under all permutations, by enumerating the images of the target.
 
     C is the largest eigenvalue of the matrix of inner products between all different images of f, divided by
-    the number of images. It is NaN if there are more than MOST_IMAGES images.
+    the number of images. The result is NaN if there are more than MOST_IMAGES images.
     """
     bits = rows.shape[1]
     first = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -81,7 +86,7 @@ def permutations(rows: Floats, labels: Floats) -> float:
 
 
 def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
-    """Return indices with a bit and its next higher bit swapped."""
+    """Return the indices after swapping one bit with the next higher bit."""
     differ = (numbers >> bit ^ numbers >> bit + 1) & 1
     return numbers ^ (differ << bit | differ << bit + 1)
 
@@ -89,7 +94,8 @@ def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
 def signed_permutations(rows: Floats, labels: Floats) -> float:
     """Return C under all permutations and sign flips: max_k W_k/(n choose k).
 
-    Under this group, L² of the cube splits into the functions of degree k, all inequivalent and irreducible.
+    Under this group, L² of the cube is the sum of the spaces of functions of degree k, which are irreducible
+    and inequivalent.
     """
     weights = weights_by_degree(rows, labels)
     bits = len(weights) - 1
@@ -97,11 +103,11 @@ def signed_permutations(rows: Floats, labels: Floats) -> float:
 
 
 def rotations(profile: Callable[[Floats], Floats], d: int) -> float:
-    """Return C of f(x) = φ(t) under O(d), t = w·x/(‖w‖‖x‖), for x uniform on a sphere of d ≥ 3 dimensions.
+    """Return C of f(x) = φ(t), t = w·x/(‖w‖‖x‖), under O(d), for x uniform on a sphere in d ≥ 3 dimensions.
 
     C is max_k W_k/dim H_k over the spherical harmonics H_k of degree k, which are inequivalent and
     irreducible. For E φ² = 1, W_k/dim H_k is (E φ(t) P_k(t))² with the Gegenbauer polynomials P_k, P_k(1) =
-    1. `profile` is φ; it must be smooth except at t = 0.
+    1. `profile` is φ, which must be smooth except at t = 0.
     """
     from scipy.special import roots_jacobi  # type: ignore[import-untyped]
 

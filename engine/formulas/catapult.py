@@ -1,9 +1,10 @@
-"""Gradient descent with large steps on a net of two linear layers and one example.
+"""Gradient descent with large steps on a net of two linear layers, trained on one example.
 
-The functions follow λ = ‖∇z‖² and r = z − y step by step. Here z = (md)^(−1/2) Σ_i v_i u_i·x with m hidden
-units, L = ½(z − y)² and the rate is γ. Learners in this program have the loss (ŷ − y)², so their rate is η =
-γ/2. If the error at the start is small, γλ₀ = ηS₀ for the sharpness S₀ at the start. Source: Lewkowycz et al.
-2020; Zhu, Liu, Radhakrishnan, Belkin 2022; theory/curvature#catapult.
+The functions compute λ = ‖∇z‖² and r = z − y after every step. Here the prediction is z = (md)^(−1/2) Σ_i v_i
+u_i·x with m hidden units, the loss is L = ½(z − y)², and the rate is γ. Learners in this program have the
+loss (ŷ − y)², so the same steps have the rate η = γ/2. If the error at the start is small, γλ₀ = ηS₀ for the
+sharpness S₀ at the start. Source: Lewkowycz et al. 2020; Zhu, Liu, Radhakrishnan, Belkin 2022;
+theory/curvature#catapult.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MONOTONE_BELOW = 2.0
-"""Largest γλ₀, or ηS₀, at which the loss of a wide net falls in every step."""
+"""Largest γλ₀, which equals ηS₀, for which the loss of a wide net decreases in every step."""
 
 DIVERGES_FROM = 4.0
-"""Least γλ₀ at which the net diverges.
-
-Below it, the loss first rises to the order of m, and then falls as λ falls.
+"""Least γλ₀ for which the net diverges. Between the two limits, the loss first rises to the order of m, and
+then falls as λ decreases.
 """
 
 SMALL, PHASES, MOST = 1e-10, 64, 10**5
-"""s at the start of `landing`, number of phases of its growth to average over, and largest number of steps.
+"""Constants of `landing`: the initial s, the number of phases of the growth of s to average over, and the
+largest number of steps.
 """
 
 
@@ -47,10 +48,13 @@ def recursion(
     rate: float | Floats,
     steps: int,
 ) -> Recursion:
-    """Return r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), exact for linear units.
+    """Return errors and kernels after every step: r′ = r(1 − γλ + γ² q z r), λ′ = λ + γq(γλr² − 4zr).
+
+    The recursion is exact for linear units.
 
     Args:
-        error: r at the start. This and all other arguments are numbers for one net, or arrays for several.
+        error: r at the start. All arguments except `steps` are numbers for one net, or arrays for several
+            nets.
         kernel: λ at the start.
         target: y.
         share: q = ‖x‖²/(md).
@@ -72,9 +76,10 @@ def recursion(
 def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floats) -> Floats:
     """Return S = λ + √(λ² + 8qzr + 4qr²), the largest eigenvalue of the Hessian of (z − y)², at every step.
 
-    In the coordinates p, m = (h ± v)/√2, with h_i = u_i·x/‖x‖, the Hessian of z is √q on p and −√q on m. The
-    top eigenvector of 2(∇z∇zᵀ + r∇²z) lies in the plane of the parts of ∇z in p and m. These parts have the
-    squared lengths (λ ± 2√q z)/2. For error 0, S = 2λ.
+    Let p = (h + v)/√2 and m = (h − v)/√2, with h_i = u_i·x/‖x‖. In these coordinates, the Hessian of z is √q
+    times the identity on p, and −√q times the identity on m. The top eigenvector of 2(∇z∇zᵀ + r∇²z) lies in
+    the plane of the components of ∇z in p and in m. Their squared lengths are (λ ± 2√q z)/2. If the error is
+    0, S = 2λ.
     """
     errors, kernels = trajectory
     z = errors + target
@@ -90,15 +95,16 @@ class Landing(NamedTuple):
     """γλ at the end of training."""
 
     peak: float
-    """Largest s = γ²qz² during training, so the loss ½z² rises to s/(2γ²q)."""
+    """Largest s = γ²qz² during training. The loss ½z² therefore rises to s/(2γ²q)."""
 
 
 def landing(product: float) -> Landing:
     """Return the final state of a net that starts at γλ₀ = `product`, for m → ∞ and y = 0.
 
     With s = γ²qz² and κ = γλ, a step is s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4). For a product between 2 and 4,
-    s grows from nearly 0 by a factor (κ − 1)² per step. The result is a mean over the phases of this growth;
-    they change it by less than about 1e-3. For products of 4 and more, it is NaN.
+    s grows from nearly 0 by a factor (κ − 1)² per step. The final state depends slightly on the phase of this
+    growth, by less than about 1e-3, so the mean over phases is returned. For products of 4 and more, the
+    result is NaN.
     """
     if product <= MONOTONE_BELOW:
         return Landing(product, 0.0)

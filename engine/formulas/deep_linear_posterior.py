@@ -1,10 +1,11 @@
 """Exact posterior of a deep linear net with Gaussian weights, given noiseless examples.
 
-The net predicts θᵀx, θ = W^(L+1) … W¹ ∈ ℝ^d, with weights N(0, σ²/fan-in). ‖θ‖ = R has the Mellin transform
-E R^z = σ^(z(L+1)) ∏(2/n)^(z/2) Γ((n+z)/2)/Γ(n/2) over the fan-ins n of all layers, and the direction of θ is
-uniform. P exact examples fix the part θ* of θ in their span. The rest has a uniform direction and a length t
-with the density t^(m−1) p(R)/R^(d−1), where m = d − P, R² = ‖θ*‖² + t², and p is the density of R. Source:
-Hanin, Zlokapa 2023; theory/regions-and-random-matrices#bayesian-interpolation.
+The net predicts θᵀx, θ = W^(L+1) … W¹ ∈ ℝ^d, with weights N(0, σ²/fan-in). Under the prior, the direction of
+θ is uniform, and its length R has the Mellin transform E R^z = σ^(z(L+1)) ∏(2/n)^(z/2) Γ((n+z)/2)/Γ(n/2),
+where the product is over the fan-ins n of all layers. P noiseless examples determine the component θ* of θ in
+their span. The other component has a uniform direction and a length t whose density is proportional to
+t^(m−1) p(R)/R^(d−1). Here m = d − P, R² = ‖θ*‖² + t², and p is the density of R. Source: Hanin, Zlokapa 2023;
+theory/regions-and-random-matrices#bayesian-interpolation.
 """
 
 from __future__ import annotations
@@ -18,23 +19,31 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 NODES, WAVES, REACH = 200, 301, 12.0
-"""Number of nodes along x = ln R, number of nodes along the line in the complex plane, and the reach of both
-in standard deviations.
+"""Number of quadrature nodes for x = ln R, number of nodes along the line in the complex plane, and the
+half-width of both ranges in standard deviations.
 """
 
 ROUNDING = 1e-13
-"""Relative width at which the bracket of the saddle point is narrow enough."""
+"""Relative rounding error. The bisection for the saddle point stops at a bracket of 1000 times this relative
+width.
+"""
 
 
 class DeepPrior(NamedTuple):
-    """Prior of a net of `depth` hidden layers of `width` units. Weights have variance `variance`/fan-in."""
+    """Prior of a net with `depth` hidden layers of `width` units.
+
+    Weights have the variance `variance`/fan-in.
+    """
 
     depth: int
     width: int
     variance: float
 
     def cumulants(self, z: Any, d: int, order: int = 0) -> Any:
-        """Return ln E R^z for d features, or its first or second derivative, for a number or an array z."""
+        """Return ln E R^z for d features, or its derivative of the given order.
+
+        `z` is a number or an array.
+        """
         from scipy.special import digamma, loggamma, polygamma  # type: ignore[import-untyped]
 
         total = z * (self.depth + 1) * math.log(self.variance) / 2
@@ -52,23 +61,24 @@ class DeepPrior(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """Posterior of θ_⊥, the part of θ that the examples do not determine."""
+    """Posterior of θ_⊥, the component of θ that the examples do not determine."""
 
     spread: float
     """Posterior mean of ‖θ_⊥‖²."""
 
     log_evidence: float
-    """Logarithm of the prior density of the P coordinates of θ in the span of the examples, at their observed
-    values.
+    """Logarithm of the prior density of the P coordinates of θ in the span of the examples, evaluated at the
+    values that the examples determine.
     """
 
 
 def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
-    """Return the posterior given `count` independent examples, whose least-norm solution has length `norm`.
+    """Return the posterior, given `count` independent examples whose least-norm solution has length `norm`.
 
     Given the examples, the density of x = ln R is proportional to (t/R)^(m−2) R^(−P) q(x), where q is the
-    prior density. An inverse Fourier transform gives q(x) e^(cx): the integral of E R^z along the vertical
-    line with real part c. The number c is the saddle point of the product. The formula needs m ≥ 2.
+    prior density. q(x) e^(cx) is computed by an inverse Fourier transform, the integral of E R^z along the
+    vertical line with real part c. The number c is the saddle point of the integrand. The formula requires m
+    ≥ 2.
     """
     free = d - count
     if free < 2:
@@ -90,7 +100,7 @@ def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
 
 
 def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floats]:
-    """Return nodes x with R > ‖θ*‖, and their weights in an integral.
+    """Return nodes x = ln R with R > ‖θ*‖, and the weights of these nodes in an integral.
 
     The nodes are dense near t = 0, because the integrand behaves like a power of √(x − ln‖θ*‖) there.
     """
@@ -103,7 +113,8 @@ def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floa
 def _saddle(prior: DeepPrior, d: int, count: int, norm: float) -> float:
     """Return the saddle point c, by bisection.
 
-    At c, the mean of the density ∝ q(x) e^(cx) maximises the other factor, (t/R)^(m−2) R^(−P) e^(−cx).
+    For this c, the mean of the density proportional to q(x) e^(cx) maximises the other factor of the
+    integrand, (t/R)^(m−2) R^(−P) e^(−cx).
     """
     if norm == 0:
         return -float(count)

@@ -1,4 +1,4 @@
-"""Linear pieces of nets: pieces on a line, and cells of a plane in which the same units are active."""
+"""Linear pieces of nets along a line, and cells of a plane in which the same units are active."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ Layers = Sequence[tuple[Floats, Floats]]
 """Weights [units, units below] and biases [units] of every layer, first layer first."""
 
 ALIKE = 1e-9
-"""Neighbouring pieces whose slopes differ by at most this share count as one; the difference is rounding."""
+"""Neighbouring pieces whose slopes have at most this relative difference, due to rounding, count as one
+piece.
+"""
 
 
 def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float) -> int:
-    """Return the number of linear pieces of a net with one input between two ends, which may be infinite.
+    """Return the number of linear pieces of a net with a scalar input between `low` and `high`.
 
-    The places where units switch on or off are found layer by layer. Within a piece, every signal z = ax + c
-    of a layer is linear, so its unit switches at x = −c/a. Neighbouring pieces with equal slopes count as
-    one.
+    `low` and `high` may be infinite. The inputs at which units switch on or off are found layer by layer.
+    Within a piece, every signal z = ax + c of the next layer is linear in x, so its unit switches at x =
+    −c/a. Neighbouring pieces with equal slopes count as one piece.
 
     Args:
         slopes: slopes of σ above 0 and below 0.
@@ -49,7 +51,7 @@ def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float)
 
 
 def _middles(ends: Floats) -> Floats:
-    """Return a point inside every interval between sorted ends; the outer ends may be infinite."""
+    """Return a point inside every interval between neighbouring ends. The outer ends may be infinite."""
     outer = np.clip(ends, *_beyond(ends))
     return np.asarray(outer[:-1] + (outer[1:] - outer[:-1]) / 2)
 
@@ -63,10 +65,10 @@ def _beyond(ends: Floats) -> tuple[float, float]:
 
 
 def pieces_of_one_layer(width: int, cw: float, cb: float, low: float, high: float) -> float:
-    """Return the expected number of pieces of a layer of units σ(wx + b) between two ends.
+    """Return the expected number of pieces of a layer of units σ(wx + b) for x between `low` and `high`.
 
-    w ~ N(0, C_w) and b ~ N(0, C_b). Every unit switches at −b/w, which is √(C_b/C_w) times a Cauchy number.
-    On [−R, R], the result is 1 + n (2/π) arctan(R √(C_w/C_b)). Source:
+    w ~ N(0, C_w) and b ~ N(0, C_b). Every unit switches at −b/w, which is √(C_b/C_w) times a standard Cauchy
+    number. For n units and the interval [−R, R], the result is 1 + n (2/π) arctan(R √(C_w/C_b)). Source:
     theory/regions-and-random-matrices#regions.
     """
     ratio = math.inf if cb == 0 else math.sqrt(cw / cb)
@@ -81,15 +83,17 @@ FAR = 1e9
 """Half the side of the square that represents the whole plane, in units of the inputs."""
 
 THIN = 1e-12
-"""A signal at a corner counts as 0 below this relative size, so that rounding creates no cells."""
+"""Relative size below which a signal at a corner counts as 0, so that rounding creates no additional
+cells.
+"""
 
 
 def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> int:
     """Return the number of cells of a net of two inputs in the square [−reach, reach]².
 
-    Within a cell of the layers below, every signal z = a·x + c of a layer is linear. So each unit of the
-    layer cuts the cell along a straight line, and all parts are convex. Cells with the same predictions are
-    not merged.
+    Within a cell of the layers below, every signal z = a·x + c of a layer is linear in x. So each unit of the
+    layer cuts the cell along a straight line, and all resulting cells are convex. Neighbouring cells with the
+    same linear predictions are not merged.
 
     Args:
         slopes: slopes of σ above 0 and below 0.
@@ -111,7 +115,7 @@ def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> in
 
 
 def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
-    """Return a convex polygon [k, 2] cut along every line a·x + c = 0."""
+    """Return the parts of a convex polygon [k, 2] after cutting it along every line a·x + c = 0."""
     parts = [polygon]
     for slope, offset in zip(a, c, strict=True):
         parts = [piece for part in parts for piece in _halves(part, slope, offset)]

@@ -1,4 +1,4 @@
-"""The Marchenko–Pastur law: eigenvalues of XXᵀ/d for P Gaussian rows in d dimensions, P/d → α.
+"""The Marchenko–Pastur law of the eigenvalues of XXᵀ/d, for P Gaussian rows in d dimensions and P/d → α.
 
 The argument `ratio` is α. Source: Marchenko, Pastur 1967; theory/regions-and-random-matrices#random-matrices.
 """
@@ -12,16 +12,16 @@ Floats = NDArray[np.float64]
 
 
 def edges(ratio: float) -> tuple[float, float]:
-    """Return (1 − √α)² and (1 + √α)², the ends of the spectrum."""
+    """Return the ends of the spectrum, (1 − √α)² and (1 + √α)²."""
     return (1 - ratio**0.5) ** 2, (1 + ratio**0.5) ** 2
 
 
 def below(ratio: float, places: Floats) -> Floats:
-    """Return the share of eigenvalues below each of the given numbers, for 0 < α ≤ 1.
+    """Return the share of eigenvalues below each number in `places`, for 0 < α ≤ 1.
 
-    The density is √((λ₊ − x)(x − λ₋))/(2παx). With x = 1 + r² − 2r cos θ, r = √α, it is (2/π) sin²θ/x dθ.
-    Its integral is (2/π) ((1 + r²) θ/(4r²) + sin θ/(2r) − (1 − r²)/(2r²) · φ), where
-    φ = arctan((1 + r)/(1 − r) · tan(θ/2)).
+    The density is √((λ₊ − x)(x − λ₋))/(2παx). With x = 1 + r² − 2r cos θ, r = √α, it is (2/π) sin²θ/x dθ. Its
+    integral is (2/π) ((1 + r²) θ/(4r²) + sin θ/(2r) − (1 − r²)/(2r²) · φ), where φ = arctan((1 + r)/(1 − r) ·
+    tan(θ/2)).
     """
     root = ratio**0.5
     cosine = np.clip((1 + ratio - places) / (2 * root), -1, 1)
@@ -34,6 +34,6 @@ def below(ratio: float, places: Floats) -> Floats:
 
 
 def mean_density(ratio: float, ends: Floats) -> Floats:
-    """Return the mean density in each of the bins between neighbouring ends."""
+    """Return the mean density of eigenvalues in each bin between neighbouring ends."""
     shares: Floats = np.diff(below(ratio, ends)) / np.diff(ends)
     return shares

@@ -1,9 +1,10 @@
-"""Correlations of Gaussian features with a parity of n bits ±1, and parities that examples determine.
+"""Correlations of random features with a parity of n bits ±1, and parities that examples determine.
 
-χ_S(x) = ∏_{i ∈ S} x_i is the parity of the bits S, |S| = k, and w ~ N(0, I/n). E χ_S(x) χ_S(x′) κ(x·x′/n) is
-the same for all S of one size. So the kernel of a net with such weights is diagonal in the parities. Its
-eigenvalues are λ_k = 2⁻ⁿ Σ_m K_k(m) κ(1 − 2m/n) with Krawtchouk's polynomials K_k. The terms of this sum
-cancel almost completely, so it is computed with 50 digits. Source: theory/parities-and-noise#parities.
+χ_S(x) = ∏_{i ∈ S} x_i is the parity of the set S of k bits. Features are functions of w·x with Gaussian
+weights w ~ N(0, I/n), and their kernel is κ(x·x′/n). E χ_S(x) χ_S(x′) κ(x·x′/n) is the same for all S of one
+size k. So the parities are the eigenfunctions of the kernel. The eigenvalues are λ_k = 2⁻ⁿ Σ_m K_k(m) κ(1 −
+2m/n) with Krawtchouk's polynomials K_k. The terms of this sum cancel almost completely, so the sum is
+computed with 50 digits. Source: theory/parities-and-noise#parities.
 
 The class `SignProducts` finds products of unknown signs that other products determine, by elimination over
 F₂.
@@ -28,7 +29,7 @@ DIGITS = 50
 def steps_eigenvalue(bits: int, degree: int) -> float:
     """Return λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])², the eigenvalue of κ₀(ρ) = (π − arccos ρ)/2π.
 
-    It is 0 unless 0 ≤ k ≤ n.
+    The eigenvalue is 0 unless 0 ≤ k ≤ n.
     """
     return _eigenvalue(bits, degree, lambda mp, rho: (mp.pi - mp.acos(rho)) / (2 * mp.pi))
 
@@ -36,7 +37,7 @@ def steps_eigenvalue(bits: int, degree: int) -> float:
 def relu_eigenvalue(bits: int, degree: int) -> float:
     """Return λ¹_k = E_w(E_x χ_S(x) relu(w·x))², the eigenvalue of κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π.
 
-    It is 0 for odd k ≥ 3.
+    The eigenvalue is 0 for odd k ≥ 3.
     """
     return _eigenvalue(
         bits, degree, lambda mp, rho: (mp.sqrt(1 - rho * rho) + rho * (mp.pi - mp.acos(rho))) / (2 * mp.pi)
@@ -44,7 +45,10 @@ def relu_eigenvalue(bits: int, degree: int) -> float:
 
 
 def first_layer(bits: int, degree: int) -> float:
-    """Return Σ_i E_w(E_x χ_S(x) x_i 1[w·x > 0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1}; 0 for odd k ≥ 3."""
+    """Return Σ_i E_w(E_x χ_S(x) x_i 1[w·x > 0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1}.
+
+    The sum is 0 for odd k ≥ 3.
+    """
     below = degree * steps_eigenvalue(bits, degree - 1)
     return below + (bits - degree) * steps_eigenvalue(bits, degree + 1)
 
@@ -52,9 +56,9 @@ def first_layer(bits: int, degree: int) -> float:
 def unknown(bits: int, examples: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return 1 − E 2^(rank − n), for the rank over F₂ of `examples` random vectors of n bits.
 
-    It is the share of all vectors that are not sums of the examples. For a parity drawn from all parities,
-    the labels of such vectors are fair coins, given the labels seen. After r independent vectors, a vector is
-    independent of them with probability 1 − 2^(r − n).
+    This is the expected share of all vectors that are not sums, over F₂, of the examples. If the target is a
+    parity drawn from all parities, the labels of such vectors are fair coins, given the labels seen. Given r
+    independent vectors, a new random vector is independent of them with probability 1 − 2^(r − n).
     """
     ranks = np.zeros(bits + 1)
     ranks[0] = 1.0
@@ -81,9 +85,10 @@ def _eigenvalue(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any])
 
 
 def _krawtchouk(bits: int, degree: int, distance: int) -> int:
-    """Return Σ_j (−1)^j C(k, j) C(n − k, m − j), the sum of χ_S, |S| = k, over all x with m bits −1.
+    """Return Σ_j (−1)^j C(k, j) C(n − k, m − j) for k = `degree` and m = `distance`.
 
-    It is K_m(k) = K_k(m) C(n, m)/C(n, k).
+    This is the sum of χ_S with |S| = k over all x of which m bits are −1. It equals K_m(k) = K_k(m) C(n,
+    m)/C(n, k).
     """
     return sum(
         (-1) ** j * comb(degree, j) * comb(bits - degree, distance - j)
@@ -96,18 +101,19 @@ Numbers = NDArray[np.int64]
 
 
 class SignProducts:
-    """Products of unknown signs, one sign from each of r lists, and which products the examples determine.
+    """Unknown signs in r lists, and which of their products are determined by known products.
 
-    A product is a vector over F₂ with a 1 for each of its signs. It is known if it is a sum of products seen.
-    The object stores one solution, and a basis of all vectors orthogonal to the products seen. The code of a
-    sign is the list of its entries in the basis vectors. A product is known if the codes of its signs add up
-    to 0.
+    Every product has one sign from each list. A product is represented by a vector over F₂ that has a 1 for
+    each sign of the product. The value of a product is known if its vector is a sum of the vectors of
+    products seen. The object stores values of all signs that agree with the products seen, and a basis of all
+    vectors orthogonal to the products seen. The code of a sign consists of the entries of the basis vectors
+    for this sign. A product is known if the codes of its signs add up to 0.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:
         """Start without examples, with lists of the given sizes.
 
-        All signs of the lists are unknown in each of `answers` separate sets.
+        There are `answers` separate assignments of values to all signs. All values are unknown.
         """
         self._first = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
         self._sizes = tuple(sizes)
@@ -117,11 +123,11 @@ class SignProducts:
         """Rank over F₂ of the products seen."""
 
     def see(self, numbers: Numbers, negative: Bits) -> None:
-        """Learn a product in every set of signs.
+        """Learn the value of a product in every assignment.
 
         Args:
-            numbers: index of its sign in each list, [r].
-            negative: whether the product is −1 in each set, [answers].
+            numbers: index of the product's sign in each list, [r].
+            negative: whether the product is −1, in each assignment, [answers].
         """
         signs = self._first + numbers
         code = np.logical_xor.reduce(self._codes[signs])
@@ -135,7 +141,10 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Return whether each of the products [n, r] is known, [n], and whether it is −1, [n, answers]."""
+        """Return whether each product is known, [n], and whether it is −1, [n, answers].
+
+        `numbers` [n, r] are the indices of the signs of each product.
+        """
         signs = self._first + numbers
         words = self._words()
         reduced = np.bitwise_xor.reduce(words[signs], 1)
@@ -149,7 +158,7 @@ class SignProducts:
         return float(1 - codes.any(1).mean())
 
     def _words(self) -> NDArray[np.uint64]:
-        """Return the codes [signs, W], with the entries in 64 basis vectors per word."""
+        """Return the codes of all signs [signs, W], packed into W words of 64 bits."""
         used = self._codes[:, self._codes.any(0)]
         packed = np.packbits(used, 1)
         missing = max(8 - packed.shape[1], -packed.shape[1] % 8)

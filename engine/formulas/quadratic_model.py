@@ -1,8 +1,8 @@
-"""Limit of gradient flow on a quadratic model, to first order in the quadratic part.
+"""Limit of gradient flow on a quadratic model, to first order in the quadratic term.
 
 The model is z_α = Φ_αᵀθ + (ε/2) θᵀΨ_αθ on n examples with labels y. From θ = 0, gradient flow on the square
 loss ends at θ^F + εθ^I + O(ε²). The shapes are Φ [N, P, n], Ψ [N, n, P, P] and y [N, n], and each Ψ_α is
-symmetric. Φ must have rank n, unless the labels can be fitted with less. Source:
+symmetric. Φ must have rank n, or at least a rank that suffices to fit the labels. Source:
 theory/curvature#quadratic-models.
 """
 
@@ -20,13 +20,15 @@ DEPENDENT = 1e-12
 
 
 class Modes(NamedTuple):
-    """Eigenvectors of ΦᵀΦ = V Λ Vᵀ, which the linear flow learns one by one."""
+    """Eigenvectors V of ΦᵀΦ = V Λ Vᵀ: modes that the linear flow learns independently of each other."""
 
     vectors: Floats
     """Eigenvectors V, [N, n, n]."""
 
     rates: Floats
-    """Λ, [N, n]; eigenvalues of 0 are replaced by infinity, because their modes are never learned."""
+    """Eigenvalues Λ, [N, n]. Eigenvalues of 0 are replaced by infinity, because their modes are never
+    learned.
+    """
 
     features: Floats
     """Features along the modes, Φ V, [N, P, n]."""
@@ -52,9 +54,9 @@ def linear_limit(linear: Modes, labels: Floats) -> Floats:
 def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
     """Return the first-order correction θ^I, [N, P].
 
-    On the span of Φ, it corrects the labels by the quadratic part: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. Off the span, it is
-    −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt along the linear flow. For modes k and l of this flow, ∫(1 − e^(−λ_k t))
-    e^(−λ_l t) dt = λ_k/(λ_l (λ_k + λ_l)).
+    On the span of Φ, the correction compensates for the quadratic term of the predictions: −Φ(ΦᵀΦ)⁻¹
+    ½θ^FᵀΨθ^F. Off the span, the correction is −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt along the linear flow. For
+    modes k and l of this flow, ∫(1 − e^(−λ_k t)) e^(−λ_l t) dt = λ_k/(λ_l (λ_k + λ_l)).
     """
     limit, parts = linear_limit(linear, labels), _parts(linear, labels)
     squares = np.einsum("bp,bapq,bq->ba", limit, matrices, limit) / 2

@@ -1,8 +1,8 @@
-"""Least cost of fitting points by nets of rectified units with one input.
+"""Least cost of fitting points by nets of ReLU units with a scalar input.
 
 The cost of f = Σ_j a_j relu(w_j x + b_j) + c is R = ½ Σ_j (a_j² + w_j²). It equals Σ_j |a_j w_j| if |a_j| =
-|w_j|. Its least value over all nets of any width with this f is max(∫|f″|, |f′(−∞) + f′(∞)|). Source:
-Savarese, Evron, Soudry, Srebro 2019; theory/implicit-bias#relu-interpolation.
+|w_j| for all j. The least cost of all nets, of any width, that represent the same f is max(∫|f″|, |f′(−∞) +
+f′(∞)|). Source: Savarese, Evron, Soudry, Srebro 2019; theory/implicit-bias#relu-interpolation.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ Floats = NDArray[np.float64]
 
 
 class Penalised(NamedTuple):
-    """Minimum of the mean squared error + λR."""
+    """Minimum of the mean squared error plus λR."""
 
     objective: float
     norm: float
-    """R of the minimiser."""
+    """Cost R of the minimiser."""
 
     fitted: Floats
     """Values of the minimiser at the points [m]."""
 
 
 def spline(x: Floats, y: Floats, at: Floats) -> Floats:
-    """Return the piecewise linear function through points x₁ < … < x_m with values y, at the places `at`.
+    """Return the linear spline through the points (x_i, y_i), x₁ < … < x_m, at the inputs `at`.
 
-    Its first and last piece are extended beyond the points.
+    The first and the last piece of the spline are extended beyond the points.
     """
     if len(x) < 2:
         return np.full(at.shape, y[0])
@@ -40,11 +40,11 @@ def spline(x: Floats, y: Floats, at: Floats) -> Floats:
 
 
 def least_norm(x: Floats, y: Floats) -> float:
-    """Return V* = max(S, (S + T)/2), the least R of a function through points x₁ < … < x_m with values y.
+    """Return V* = max(S, (S + T)/2), the least R of a function through the points (x_i, y_i), x₁ < … < x_m.
 
-    S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i between the points. f′ takes each slope
-    in turn, so that ∫|f″| ≥ S and ∫|f″| + |f′(−∞) + f′(∞)| ≥ S + T. Functions with kinks only at the points
-    attain both.
+    S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i between neighbouring points. Between
+    two neighbouring points, f′ takes the value s_i. So ∫|f″| ≥ S and ∫|f″| + |f′(−∞) + f′(∞)| ≥ S + T.
+    Functions with kinks only at the points attain both bounds.
     """
     if len(x) < 2:
         return 0.0
@@ -54,15 +54,16 @@ def least_norm(x: Floats, y: Floats) -> float:
 
 
 def penalised(x: Floats, y: Floats, rate: float) -> Penalised:
-    """Return the least value of (1/m) Σ_i (f(x_i) − y_i)² + λR over all functions f, and R of the minimiser.
+    """Return the minimum over all functions f of (1/m) Σ_i (f(x_i) − y_i)² + λR, and R of the minimiser.
 
-    Kinks at the points suffice. So this is a Lasso over the units with these kinks, and a free constant. The
-    residual z is the point nearest to y − ȳ under Σ_i z_i = 0 and |⟨z, u⟩| ≤ mλ/2 for all units u. Lawson and
-    Hanson's least-distance programming finds it exactly. R follows from λR = (2/m) ⟨z, y − z⟩.
+    Kinks at the points suffice. So the problem is a Lasso over units with kinks at the points, with a free
+    constant. The residual z of the minimiser is the point nearest to y − ȳ that satisfies Σ_i z_i = 0 and
+    |⟨z, u⟩| ≤ mλ/2 for all units u. Lawson and Hanson's least-distance programming finds z exactly. R follows
+    from λR = (2/m) ⟨z, y − z⟩.
 
     Args:
         x: different points [m].
-        y: their values [m].
+        y: values at these points [m].
         rate: λ > 0.
     """
     from scipy.optimize import nnls  # type: ignore[import-untyped]

@@ -1,8 +1,8 @@
-"""The 0/1 error of learners of a random half-space, y = sign(w*·x) with Gaussian x in n dimensions.
+"""The 0/1 error of learners of a random half-space: y = sign(w*·x) for Gaussian x in n dimensions.
 
-All errors are limits n, m → ∞ at m/n = α examples per dimension. For finite n, they are most accurate at α =
-m/(n − 1), because n − 1 directions carry noise. The error is arccos(R)/π for the cosine R of the angle
-between w and w*. Source: theory/symmetry#half-spaces.
+All errors are limits for n dimensions and m examples as n, m → ∞, at α = m/n examples per dimension. For
+finite n, they are most accurate with α = m/(n − 1), because n − 1 directions carry noise. The error is
+arccos(R)/π for the cosine R of the angle between w and w*. Source: theory/symmetry#half-spaces.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHARE = 2 / math.pi
-"""Share s of the variance of a label ±1 that the linear function xᵀw* explains, for ‖w*‖ = 1."""
+"""Share s of the variance of a label ±1 that is explained by the linear function xᵀw*, for ‖w*‖ = 1."""
 
 NODES = 200
-"""Number of quadrature nodes of an integral. Doubling it changes the errors by a share of less than 1e-6."""
+"""Number of quadrature nodes of an integral. Doubling this number changes the errors by less than 1e-6,
+relatively.
+"""
 
 WIDEST = 12.0
 """Number of standard deviations beyond which a Gaussian density is negligible."""
@@ -32,7 +34,7 @@ def hebb(alpha: float) -> float:
 
 
 def least_squares(alpha: float) -> float:
-    """Return the error of minimum-norm least squares on labels ±1; it has a peak of ½ at α = 1.
+    """Return the error of minimum-norm least squares on labels ±1. At α = 1, the error has its peak ½.
 
     R = √s/√(s + (1 − s)/(α − 1)) for α > 1, and √s α/√(s α + (1 − s) α/(1 − α)) for α < 1; s = 2/π.
     """
@@ -53,16 +55,16 @@ def ridge(alpha: float) -> float:
 
 
 def max_margin(alpha: float) -> float:
-    """Return the error of the half-space with the largest margin. It tends to 0.5005/α.
+    """Return the error of the maximum-margin half-space. For large α, it approaches 0.5005/α.
 
-    R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²), at the margin κ where this minimum is
-    0. Here z and z′ are independent and standard normal. The sum R|z| + √(1 − R²) z′ has the density 2 φ(u)
-    Φ(uR/√(1 − R²)).
+    R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²), and the margin κ is chosen so that
+    this minimum is 0. Here z and z′ are independent and standard normal. The sum R|z| + √(1 − R²) z′ has the
+    density 2 φ(u) Φ(uR/√(1 − R²)).
     """
     from scipy.optimize import brentq, minimize_scalar  # type: ignore[import-untyped]
 
     def best(kappa: float) -> tuple[float, float]:
-        """Return the least g, and the error where it is least."""
+        """Return the minimum of g over R, and the error at the minimiser."""
         minimum = minimize_scalar(
             lambda error: _missing(alpha, kappa, error), bounds=(0, 0.5), method="bounded", options=_EXACT
         )
@@ -76,7 +78,7 @@ _EXACT = {"xatol": 1e-10}
 
 
 def _widest_margin(alpha: float) -> float:
-    """Return an upper bound on the margin κ; it grows like 1/√α for few examples."""
+    """Return an upper bound on the margin κ. For few examples, the bound grows like 1/√α."""
     return 3 + 2 / math.sqrt(alpha)
 
 
@@ -119,9 +121,9 @@ def overlap(alpha: float) -> float:
 
 
 def bayes(alpha: float) -> float:
-    """Return the error of the Bayes-optimal learner, arccos(√q)/π, which tends to 0.4417/α.
+    """Return the error of the Bayes-optimal learner, arccos(√q)/π. For large α, it approaches 0.4417/α.
 
-    No rotation-invariant learner has a smaller mean error, for any w*. Source: as for `overlap`.
+    For every w*, no rotation-invariant learner has a smaller mean error. Source: as for `overlap`.
     """
     return math.acos(math.sqrt(overlap(alpha))) / math.pi
 

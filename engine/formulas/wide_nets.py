@@ -1,4 +1,4 @@
-"""Signals of fully connected nets at their start, for infinite width and for finite width n.
+"""Signals of fully connected nets at the start of training, for infinite width and for finite width n.
 
 Given layer l, the signals of layer l + 1 are independent N(0, C_b + V_l) with V_l = C_w · mean σ(z^l)². The
 mean is over the units of layer l. In infinitely wide nets, V_l is not random. Source: RYH ch. 2, 5;
@@ -20,11 +20,11 @@ Transfer = Callable[[Floats], Floats]
 """A transfer function σ, or its slope σ′, applied to an array of numbers."""
 
 NODES = 200
-"""Number of nodes of Gauss–Hermite quadrature; it is even, so that no node lies on a kink at 0."""
+"""Number of nodes of Gauss–Hermite quadrature. The number is even, so that no node lies on a kink at 0."""
 
 
 POLAR_NODES, FARTHEST = 48, 10.0
-"""Number of nodes of Gauss–Legendre quadrature for each range of angles and for radii, and the largest
+"""Number of nodes of Gauss–Legendre quadrature for each range of angles and for the radii, and the largest
 radius.
 
 A Gaussian point of the plane lies beyond this radius with probability e⁻⁵⁰.
@@ -53,7 +53,7 @@ def layer_variances(transfer: Transfer, first: float, cw: Sequence[float], cb: S
 
 
 def chi_perp(slope: Transfer, cw: float, variance: float) -> float:
-    """Return χ⊥ = C_w E σ′(z)², the factor on the distance of two nearby inputs; 1 is the critical line.
+    """Return χ⊥ = C_w E σ′(z)², the factor of a layer on the squared distance of two nearby inputs.
 
     Args:
         slope: σ′.
@@ -62,7 +62,7 @@ def chi_perp(slope: Transfer, cw: float, variance: float) -> float:
 
 
 def product_mean(transfer: Transfer, covariances: Floats) -> Floats:
-    """Return E σ(z₁) σ(z₂) for (z₁, z₂) ~ N(0, Σ), for covariances Σ [P, 2, 2] with variances > 0: [P].
+    """Return E σ(z₁) σ(z₂) [P] for (z₁, z₂) ~ N(0, Σ), given covariances Σ [P, 2, 2] with variances > 0.
 
     In polar coordinates, z₁ = √Σ₁₁ r cos θ and z₂ = √Σ₂₂ r cos(θ − φ), where cos φ is the correlation. The
     density is then r e^(−r²/2)/(2π). The range of angles is divided where z₁ or z₂ is 0. Between these
@@ -88,7 +88,7 @@ def product_mean(transfer: Transfer, covariances: Floats) -> Floats:
 
 
 def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], cb: Sequence[float]) -> Floats:
-    """Return c_l, the correlation of the signals of layer l + 1 on two inputs, for l = 1 … L: [P, L].
+    """Return the correlations c_l of the signals of layer l + 1 on two inputs, for l = 1 … L, [P, L].
 
     Args:
         first: covariances of the signals of the first layer, C_b + C_w x_aᵀx_b/d, [P, 2, 2].
@@ -109,7 +109,7 @@ def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], c
 def _of_one_input(transfer: Transfer, variances: Floats) -> Floats:
     """Return E σ(z)² [P] for z ~ N(0, K), with the variances K [P].
 
-    It uses the nodes of `product_mean`, so that equal inputs keep the correlation 1.
+    The nodes are those of `product_mean`, so that equal inputs have exactly the correlation 1.
     """
     return product_mean(transfer, variances[:, None, None] * np.ones((2, 2)))
 
@@ -117,17 +117,17 @@ def _of_one_input(transfer: Transfer, variances: Floats) -> Floats:
 def spread(transfer: Transfer) -> float:
     """Return the variance of σ(z)² relative to its squared mean: 5 for ReLU, 2 for the identity.
 
-    If σ is positively homogeneous, it does not depend on the variance of z.
+    If σ is positively homogeneous, the result does not depend on the variance of z.
     """
     mean = gaussian_mean(lambda z: transfer(z) ** 2, 1.0)
     return gaussian_mean(lambda z: transfer(z) ** 4, 1.0) / mean**2 - 1
 
 
 def relative_variances(transfer: Transfer, widths: Sequence[int]) -> Floats:
-    """Return Var V_l/(E V_l)² for l = 1 … L hidden layers of the given widths, [L].
+    """Return Var V_l/(E V_l)² for hidden layers l = 1 … L of the given widths, [L].
 
-    It is exact at every width, for positively homogeneous σ without biases. Then each layer multiplies V by
-    an independent factor.
+    The result is exact at every width, for positively homogeneous σ without biases. In such nets, each layer
+    multiplies V by an independent factor.
     """
     factors = 1 + spread(transfer) / np.asarray(widths, float)
     return np.asarray(np.cumprod(factors) - 1)
@@ -140,7 +140,7 @@ def first_order_variances(
     cw: Sequence[float],
     widths: Sequence[int],
 ) -> Floats:
-    """Return Var V_l/(E V_l)² to first order in 1/n, for l = 1 … L hidden layers: [L].
+    """Return Var V_l/(E V_l)² to first order in 1/n, for the hidden layers l = 1 … L, [L].
 
     Args:
         slope: σ′.
@@ -159,24 +159,24 @@ def first_order_variances(
 
 
 def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floats]:
-    """Return mean and variance of log V_l − log E V_l for hidden layers l = 1 … L of these widths, [L] each.
+    """Return the means and variances of log V_l − log E V_l for hidden layers l = 1 … L, [L] each.
 
-    They are of first order in 1/n, for positively homogeneous σ without biases. Then each layer multiplies V
-    by an independent mean of n numbers. For ReLU, they are −5l/(2n) and 5l/n; for the identity, −l/n and
-    2l/n.
+    They are approximations of first order in 1/n, for positively homogeneous σ without biases. In such nets,
+    each layer multiplies V by an independent mean of n numbers. For ReLU, mean and variance are −5l/(2n) and
+    5l/n. For the identity, they are −l/n and 2l/n.
     """
     variances = spread(transfer) * np.cumsum(1 / np.asarray(widths, float))
     return -variances / 2, variances
 
 
 def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floats]:
-    """Return mean and variance of log V_l − log E V_l for hidden layers l = 1 … L of these widths, [L] each.
+    """Return the means and variances of log V_l − log E V_l for hidden layers l = 1 … L, [L] each.
 
-    The moments are exact at every width, for nets without biases. Each layer multiplies V by an independent
-    factor χ²_B/E χ²_B.
+    The results are exact at every width, for nets without biases. In such nets, each layer multiplies V by an
+    independent factor χ²_B/E χ²_B.
 
     Args:
-        halved: if true, B ~ Binomial(n, ½) is the number of active ReLU units, given B > 0; otherwise B = n.
+        halved: whether B ~ Binomial(n, ½), given B > 0, is the number of active ReLU units. Otherwise, B = n.
     """
     moments = np.array([_of_log_chi_square(halved, width) for width in widths])
     mean, variance = np.cumsum(moments, 0).T
@@ -202,7 +202,7 @@ def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
 
 @cache
 def _quadrature() -> tuple[Floats, Floats]:
-    """Return nodes and weights of a quadrature for means over N(0, 1)."""
+    """Return the nodes and weights of a quadrature for means over N(0, 1)."""
     from scipy.special import roots_hermitenorm
 
     places, weights = roots_hermitenorm(NODES)
@@ -211,5 +211,5 @@ def _quadrature() -> tuple[Floats, Floats]:
 
 @cache
 def _legendre() -> tuple[Floats, Floats]:
-    """Return nodes and weights of a quadrature for integrals over [−1, 1]."""
+    """Return the nodes and weights of a quadrature for integrals over [−1, 1]."""
     return np.polynomial.legendre.leggauss(POLAR_NODES)

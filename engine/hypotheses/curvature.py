@@ -1,9 +1,9 @@
-"""Second derivatives of training losses: products with vectors, matrices, and operators for scipy.
+"""Second derivatives of training losses: Hessians as matrices, operators and products with vectors.
 
-They are computed by differentiating a gradient once more. The library curvlinops does this for one module and
-one loss. Here, a batch of nets with separate parameters is differentiated at once. The slopes may be those of
-a clipped loss, which are not the derivative of any loss. The module also computes the tangent kernel of nets:
-inner products of the gradients of their predictions.
+Hessians are computed by differentiating a gradient once more. The library curvlinops does this for one module
+and one loss. This module differentiates a batch of nets with separate parameters at once. It also allows
+slopes ∂L/∂ŷ that are not the derivative of any loss, such as those of clipped predictions. The module also
+computes tangent kernels of nets, which are the inner products of the gradients of their predictions.
 """
 
 from __future__ import annotations
@@ -29,41 +29,44 @@ Floats = NDArray[np.float64]
 
 
 TOGETHER = 64
-"""Number of columns of a Hessian that are computed together."""
+"""Number of columns of a Hessian that are computed at a time."""
 
 GRAPH = 8
-"""Number of copies of a net's signals that the graph of a twice differentiable gradient holds."""
+"""Number of copies of a net's signals in memory while a gradient is differentiated once more."""
 
 EXACT = 100
-"""Largest number of parameters for which the whole Hessian is computed. With 400, Lanczos is faster."""
+"""Largest number of parameters for which λ_max is computed from the whole Hessian.
+
+With 400 parameters, Lanczos is faster.
+"""
 
 WHOLE = 1000
 """Largest number of parameters for which many eigenvalues are computed from the whole Hessian."""
 
 TOLERANCE = 1e-3
-"""Lanczos stops at this value of ‖Hv − λv‖/λ. The relative error of λ is of the order of its square."""
+"""Lanczos stops if ‖Hv − λv‖/λ is below this tolerance. The relative error of λ is about its square."""
 
 KRYLOV = 12
-"""Number of vectors that Lanczos stores; the largest eigenvalue converges in a dozen products."""
+"""Number of vectors that Lanczos stores. The largest eigenvalue converges after about 12 products."""
 
 
 STEPS = 36
-"""Largest number of Lanczos steps that nets make together; nets that need more are computed by ARPACK."""
+"""Largest number of Lanczos steps that all nets make in step. Nets that need more steps use ARPACK."""
 
 MOST_NUMBERS = 1 << 22
-"""Largest count of numbers of the Lanczos vectors of all nets together."""
+"""Largest total size of the Lanczos vectors of all nets, in numbers."""
 
 
 class Curvature:
     """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) + λ/2 ‖θ‖² of every net of a batch.
 
-    L(ŷ, y) is the loss that the program defines: square loss is (ŷ − y)², without a ½. For a net with several
-    outputs, L is the sum over the outputs; there are N = B/outputs nets. The vector θ of P parameters is the
-    concatenation of the trained tensors, and λ is the L2 penalty.
+    L(ŷ, y) is defined as in `engine.losses`. For example, square loss is (ŷ − y)², without a ½. For a net
+    with several outputs, L is the sum over the outputs; there are N = B/outputs nets. The vector θ of P
+    parameters is the concatenation of the trained tensors, and λ is the L2 penalty.
 
-    Nets with one output each count as one net if their loss couples them. The parameters of this net are
-    those of its members, one member after the other. For example, m linear neurons with cross-entropy are one
-    softmax regression.
+    If a joint loss couples several nets with one output each, they count as a single net. The parameters of
+    this net are those of its members, one member after the other. For example, m linear neurons with
+    cross-entropy are one softmax regression.
     """
 
     def __init__(
@@ -92,17 +95,17 @@ class Curvature:
 
     @cached_property
     def gradient(self) -> torch.Tensor:
-        """∇L of every net, [N, P]."""
+        """Gradient ∇L of every net, [N, P]."""
         gradients = self._architecture.gradient(self._tensors, self._instances, self._slopes)
         gradients = with_penalty(self._l2_penalties, self._tensors, gradients)
         return flat(gradients[layer] for layer in self._architecture.layers).view(self._nets, -1)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return ∇²L v of every net for vectors v [N, P]."""
+        """Return the products ∇²L v [N, P] for one vector v per net, [N, P]."""
         return self._products_of_each(vectors[None])[0]
 
     def matrices(self) -> torch.Tensor:
-        """Return ∇²L of every net, [N, P, P]."""
+        """Return the Hessian ∇²L of every net, [N, P, P]."""
         if self._architecture.structure().trains_weights and self._coupled == 1:
             return self._of_rows()
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
@@ -114,7 +117,7 @@ class Curvature:
     def eigenpairs(self) -> tuple[torch.Tensor, torch.Tensor]:
         """All eigenvalues [N, P] of ∇²L in ascending order, and eigenvectors [N, P, P], in float64.
 
-        They are NaN for a net whose ∇²L is not finite.
+        Both are NaN for a net whose ∇²L is not finite.
         """
         matrices = self.matrices().double()
         finite = matrices.isfinite().all((1, 2))
@@ -124,9 +127,9 @@ class Curvature:
         return eigenvalues, vectors
 
     def _of_rows(self) -> torch.Tensor:
-        """Return ∇²L = XᵀCX + λI, [N, d, d], of nets with predictions Xw.
+        """Return ∇²L = XᵀCX + λI, [N, d, d], for nets whose predictions are Xw.
 
-        C is the derivative of the slopes ∂L/∂ŷ with respect to the predictions.
+        The matrix C is the derivative of the slopes ∂L/∂ŷ with respect to the predictions.
         """
         predictions = self._architecture.predict(self._tensors, self._instances).detach().requires_grad_()
         with torch.enable_grad():
@@ -139,7 +142,7 @@ class Curvature:
         return changes.movedim(0, 1) @ rows + penalty
 
     def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """Return ∇²L v for S vectors v of every net, [S, N, P]."""
+        """Return the products ∇²L v [S, N, P] for S vectors v per net, [S, N, P]."""
         leaves, gradients = self._graph
         asked = several.shape
         several = several.reshape(len(several), self._nets * self._coupled, -1)
@@ -150,7 +153,7 @@ class Curvature:
         ]
         pairs = [pair for pair in zip(gradients, parts, strict=True) if pair[0].requires_grad]
         penalty = self._penalty * several
-        if not pairs:  # a linear function whose loss has no curvature
+        if not pairs:  # predictions are linear, and the loss has no curvature
             return penalty.view(asked)
         single = len(several) == 1
         derivatives = torch.autograd.grad(
@@ -168,12 +171,12 @@ class Curvature:
 
     @cached_property
     def _penalty(self) -> torch.Tensor:
-        """Diagonal of the Hessian of the penalty, [1, P]."""
+        """Diagonal of the Hessian of the L2 penalty, [1, P]."""
         rates = {layer: self._l2_penalties.get(layer, 0.0) for layer in self._architecture.layers}
         return flat(torch.full_like(self._tensors[layer][:1], rate) for layer, rate in rates.items())
 
     def operators(self) -> Iterator[LinearOperator]:
-        """Yield ∇²L of every net as a scipy operator in float64."""
+        """Yield the Hessian ∇²L of every net as a scipy operator in float64."""
         nets, outputs = self._nets // self._instances.replicas, self._architecture.outputs * self._coupled
         for net in range(self._nets):
             predicted = slice(net * outputs, (net + 1) * outputs)
@@ -190,12 +193,12 @@ class Curvature:
             )
 
     def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return ∂L/∂ŷ [B, n]."""
+        """Return the slopes ∂L/∂ŷ [B, n]."""
         return self._loss.slope(predictions, self._labels) * self._shares
 
     @cached_property
     def _graph(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Parameters, and gradients of the loss that can be differentiated once more."""
+        """Parameters of all nets, and gradients of the loss that can be differentiated once more."""
         leaves = {
             layer: self._tensors[layer].detach().requires_grad_() for layer in self._architecture.layers
         }
@@ -224,14 +227,14 @@ def _operator(curvature: Curvature) -> LinearOperator:
 def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tensor:
     """Return the largest eigenvalue of the Hessian of every net, [N], in float64.
 
-    Up to EXACT parameters, it is computed from the whole Hessian. With more parameters, Lanczos stops at a
-    residual of `tolerance` times the eigenvalue (by default TOLERANCE). The result is NaN if the Hessian is
-    not finite, or if Lanczos does not converge.
+    Up to EXACT parameters, the eigenvalue is computed from the whole Hessian. With more parameters, Lanczos
+    stops if the residual is below `tolerance` (by default TOLERANCE) times the eigenvalue. The result is NaN
+    if the Hessian is not finite, or if Lanczos does not converge.
     """
     if curvature.size <= EXACT:
         return _of_matrices(curvature.matrices().double())
     tolerance = tolerance or TOLERANCE
-    # A small residual does not tell near-equal eigenvalues apart, and further steps together are cheap.
+    # A smaller tolerance, because near-equal eigenvalues need more steps, and joint steps are cheap.
     tops = _tops_together(curvature, tolerance / 10)
     finite = curvature.gradient.isfinite().all(1)
     if (missing := finite & tops.isnan()).any():
@@ -242,15 +245,16 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
 
 
 def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
-    """Return λ_max of the Hessian of every net [N] by Lanczos, all nets in step, in float64 on the CPU.
+    """Return λ_max [N] of the Hessians by Lanczos, with all nets in step, in float64 on the CPU.
 
-    A product for all nets costs little more than for one if nets are small. NaN where the residual stays
-    above λ times `tolerance`, for a Hessian that is not finite, and for all nets if they are large.
+    If nets are small, a product for all nets costs little more than a product for one. The result is NaN if
+    the residual stays above λ times `tolerance`, or if the Hessian is not finite. It is NaN for all nets if
+    they are too large for this method.
     """
     nets, size = curvature.gradient.shape
     if nets * size * STEPS > MOST_NUMBERS:
         return torch.full((nets,), torch.nan, dtype=torch.float64)
-    start = torch.from_numpy(np.random.default_rng(0).standard_normal(size))  # always the same, as below
+    start = torch.from_numpy(np.random.default_rng(0).standard_normal(size))  # fixed seed
     vector = (start / start.norm()).expand(nets, -1)
     basis, projected = vector.new_zeros(nets, STEPS, size), vector.new_zeros(nets, STEPS, STEPS)
     for step in range(STEPS):
@@ -258,7 +262,7 @@ def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
         spanned = basis[:, : step + 1]
         image = curvature.products(vector.to(curvature.gradient)).double().cpu()
         projected[:, step, step] = (vector * image).sum(1)
-        for _ in range(2):  # once leaves rounding errors along the basis
+        for _ in range(2):  # one pass leaves rounding errors along the basis
             image = image - ((spanned @ image[:, :, None]).mT @ spanned)[:, 0]
         residual = image.norm(dim=1)
         if step + 1 >= KRYLOV:
@@ -275,9 +279,9 @@ def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
 
 
 def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
-    """Return the largest eigenvalue of symmetric matrices [B, P, P].
+    """Return the largest eigenvalues [B] of symmetric matrices [B, P, P].
 
-    It is NaN for a matrix with an entry that is not finite.
+    The result is NaN for a matrix with an entry that is not finite.
     """
     finite = matrices.isfinite().all((1, 2))
     filled = torch.where(finite[:, None, None], matrices, 0.0)
@@ -285,10 +289,11 @@ def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
 
 
 def top_eigenpairs(curvature: Curvature, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the `count` largest eigenvalues [N, count] of every Hessian, largest first, and eigenvectors.
+    """Return the `count` largest eigenvalues of every Hessian, [N, count], largest first, with eigenvectors.
 
-    The eigenvectors [N, P, count] are in the same order. Both are in float64, and NaN if a Hessian is not
-    finite or Lanczos does not converge. Up to WHOLE parameters, they are computed from the whole Hessian.
+    The eigenvectors [N, P, count] are in the same order. Both results are in float64. They are NaN if a
+    Hessian is not finite, or if Lanczos does not converge. Up to WHOLE parameters, they are computed from the
+    whole Hessian.
     """
     if curvature.size <= WHOLE:
         eigenvalues, vectors = curvature.eigenpairs
@@ -302,7 +307,7 @@ def top_eigenpairs(curvature: Curvature, count: int) -> tuple[torch.Tensor, torc
 def _top_of_operator(
     operator: LinearOperator, count: int, tolerance: float, krylov: int | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the `count` largest eigenvalues of an operator, largest first, and eigenvectors [P, count].
+    """Return the `count` largest eigenvalues of an operator, largest first, with eigenvectors [P, count].
 
     Lanczos stores `krylov` vectors. All results are NaN if the operator is not finite, or if Lanczos does not
     converge.
@@ -324,17 +329,17 @@ def _top_of_operator(
 
 
 FEW = 64
-"""Largest number of predictions for which a kernel is decomposed completely; larger kernels use Lanczos."""
+"""Largest size of a kernel for which all eigenvalues are computed. Larger kernels use Lanczos."""
 
 
 TOGETHER_NUMBERS = 1 << 20
-"""Largest count of numbers of a layer, or of kernels, that are multiplied at a time for several nets."""
+"""Largest total size, in numbers, of the signals or kernels of several nets that are multiplied at a time."""
 
 
 def tangent_kernels(
     architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
 ) -> Iterator[torch.Tensor]:
-    """Yield the tangent kernel [K·n, K·n] of every net; `_kernel_batches` has the formula."""
+    """Yield the tangent kernel [K·n, K·n] of every net. `_kernel_batches` states the formula."""
     for kernels in _kernel_batches(architecture, tensors, instances, speeds):
         yield from kernels
 
@@ -356,11 +361,11 @@ def _largest_of_kernels(kernels: torch.Tensor) -> torch.Tensor:
 def _kernel_batches(
     architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
 ) -> Iterator[torch.Tensor]:
-    """Yield the tangent kernels Σ_l s_l J_l J_lᵀ [N, K·n, K·n] of the next nets, in float64.
+    """Yield the tangent kernels Σ_l s_l J_l J_lᵀ [N, K·n, K·n] of all nets, N nets at a time, in float64.
 
-    J_l is the derivative of the predictions with respect to tensor l. `speeds` holds the factors s_l of the
-    trained tensors by name. The architecture is `layered` with K outputs; predictions of n instances are
-    ordered output by output. For a layer z = W_l a, J_l J_lᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ.
+    J_l is the derivative of the predictions with respect to tensor l. `speeds` maps the name of each trained
+    tensor to its factor s_l. The architecture must be `layered`, with K outputs. Predictions of n instances
+    are ordered output by output. For a layer z = W_l a, J_l J_lᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ.
     """
     outputs = architecture.outputs
     trained = {layer: speed for layer, speed in speeds.items() if speed}
@@ -384,7 +389,7 @@ def _kernel_batches(
 def _slopes_of(
     architecture: Architecture, tensors: Params, instances: Instances, output: int
 ) -> dict[str, LayerSignals]:
-    """Return each layer's inputs, and the derivatives of one output with respect to its signals."""
+    """Return each layer's inputs, and the derivatives of one of the net's outputs by the layer's signals."""
 
     def sent(predictions: torch.Tensor) -> torch.Tensor:
         alone = torch.zeros_like(predictions)
@@ -395,7 +400,7 @@ def _slopes_of(
 
 
 def largest_eigenpairs(kernel: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the `count` largest eigenvalues of a kernel, largest first, and eigenvectors [K·n, count]."""
+    """Return the `count` largest eigenvalues of a kernel, largest first, with eigenvectors [K·n, count]."""
     size = len(kernel)
     if not kernel.sum().isfinite():
         return kernel.new_full((count,), torch.nan), kernel.new_full((size, count), torch.nan)

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Predictor(Protocol):
-    """An object that predicts labels."""
+    """Interface of objects that predict labels."""
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Return predictions [B, n]."""
 
 
 class Weighted(Predictor, Protocol):
-    """A predictor whose weights can be stored in records."""
+    """Interface of predictors that return their weights."""
 
     def weights(self) -> torch.Tensor | None:
         """Return w [B, d] with predictions xᵀw, or None if predictions are not linear in x.
@@ -32,7 +32,7 @@ class Weighted(Predictor, Protocol):
 
 
 class Hypothesis(Weighted, Protocol):
-    """A hypothesis that learns from examples, by gradient steps or by a solver."""
+    """Interface of hypotheses that learn from examples, by gradient steps or by a solver."""
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Learn from examples: instances [R, n, d] and labels [B, n]."""
@@ -40,11 +40,11 @@ class Hypothesis(Weighted, Protocol):
 
 @runtime_checkable
 class Parametrised(Protocol):
-    """A hypothesis with an architecture and parameters."""
+    """Interface of hypotheses with an architecture and parameters."""
 
     @property
     def architecture(self) -> Architecture:
-        """Architecture of the hypothesis."""
+        """Architecture that maps the parameters and an instance to predictions."""
 
     @property
     def params(self) -> Params:
@@ -57,34 +57,34 @@ class Parametrised(Protocol):
 
 @runtime_checkable
 class Solved(Protocol):
-    """A hypothesis that a solver computes after all examples, one batch member at a time."""
+    """Interface of hypotheses that a solver computes after the examples, one batch member at a time."""
 
     def solving(self) -> Iterator[None]:
-        """Compute the hypothesis, and yield between batch members."""
+        """Compute the hypothesis. Yield between batch members, so that the caller can interrupt the work."""
 
 
 @runtime_checkable
 class Normed(Protocol):
-    """A predictor that is a function in the Hilbert space of a kernel."""
+    """Interface of predictors that are functions in the Hilbert space of a kernel."""
 
     def squared_norm(self) -> torch.Tensor:
-        """Return the squared norm ‖f‖² of the predictor, [B]."""
+        """Return the squared norm ‖f‖² of the predictor in this space, [B]."""
 
 
 @runtime_checkable
 class WithPosterior(Protocol):
-    """A predictor that is the mean of a posterior distribution of weights."""
+    """Interface of predictors that are the mean of a posterior distribution of weights."""
 
     def posteriors(self) -> list[Posterior]:
-        """Return the posterior of every member of the batch."""
+        """Return the posterior distribution for every member of the batch."""
 
 
 @runtime_checkable
 class Turnable(Protocol):
-    """A predictor whose initial state has a counterpart for rotated instances."""
+    """Interface of predictors whose initial state can be rotated along with the instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the initial state by the corresponding state for instances U x.
+        """Replace the initial state by the corresponding state for instances U x, given a rotation U.
 
         Call it before the first example.
         """

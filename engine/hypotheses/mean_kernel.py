@@ -1,4 +1,4 @@
-"""The mean tangent kernel of the first layer of nets with one hidden layer."""
+"""Mean of the first layer's tangent kernel over random starts, for nets with one hidden layer."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 class MeanKernel(NamedTuple):
-    """Mean tangent kernel E K of N nets on n rows, and the sizes that bound the kernel K.
+    """Mean tangent kernel E K of N nets on n rows, and quantities that bound the tangent kernel K.
 
     All values include the scale factors of the parametrisation.
     """
 
     kernels: torch.Tensor
-    """Mean of K over Gaussian first layers, given the output weights, [N, n, n]."""
+    """Mean of K over random Gaussian first layers, with fixed output weights, [N, n, n]."""
 
     input_lengths: torch.Tensor
-    """Length of every row as an input of the first layer, [N, n]."""
+    """Length of every row after it is scaled as an input of the first layer, [N, n]."""
 
     output_weights: torch.Tensor
-    """Weight with which every hidden unit enters the output, [N, units]."""
+    """Weight of every hidden unit in the output, [N, units]."""
 
     @property
     def least_eigenvalues(self) -> torch.Tensor:
-        """λ₀ = λ_min(E K) of every net, [N]."""
+        """Least eigenvalue λ₀ = λ_min(E K) for every net, [N]."""
         eigenvalues: torch.Tensor = torch.linalg.eigvalsh(self.kernels)
         return eigenvalues[:, 0]
 
@@ -41,10 +41,10 @@ class MeanKernel(NamedTuple):
 def mean_kernel(net: Architecture, tensors: Params, instances: Instances) -> MeanKernel:
     """Return the mean kernel E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k².
 
-    u and v are the signals of one hidden unit on x_i and x_j, and a_k are the output weights.
+    u and v are the preactivations of a hidden unit for x_i and x_j, and a_k are the output weights.
 
     Args:
-        net: a net with one hidden layer, whose first layer starts Gaussian.
+        net: a net with one hidden layer, whose first layer has Gaussian weights at the start.
     """
     hidden = net.structure().hidden_layers
     assert hidden is not None, "others are refused"

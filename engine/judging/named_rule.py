@@ -68,7 +68,10 @@ def rule_of(rule: str | Update | type[Optimizer]) -> Update:
 
 
 def title_of(name: str, rule: Update) -> str:
-    """Return the title of a rule that `named_rule` found: `name`, or for a rule in a file, its own name."""
+    """Return the title of a rule that `named_rule` has found.
+
+    The title is `name`; for a rule in a file, it is the name that the file gives the rule.
+    """
     if ".py" not in name:
         return name
     return rule.name if isinstance(rule, Torch) else rule.kind

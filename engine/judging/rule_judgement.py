@@ -56,10 +56,13 @@ PROBLEMS = {
 """Problems by name. In both, a single feature determines the label."""
 
 MEASURES = {"Hadamard rows": "loss", "sparse Gaussian target": "excess-risk"}
-"""Measure of a problem: the loss over all rows, or on fresh rows."""
+"""Measure by problem: the loss over all rows, or on fresh rows."""
 
 FITTED = 1e-3
-"""Training loss below which a rate fits the k examples. At lower rates, the loss stays near 1."""
+"""Training loss below which a rate is said to fit the k examples.
+
+If the rate is too low, the loss stays near 1.
+"""
 
 ON_BOUND = 3.0
 """Largest distance from the bound, in standard errors, at which a loss counts as on the bound."""
@@ -136,7 +139,7 @@ class RuleJudgement:
         return f"<Judgement of {self.measured}>"
 
     def to_json(self) -> str:
-        """Return the judgement as `hadamard-tui judge --json` prints it, without the files of parts."""
+        """Return the judgement as `hadamard-tui judge --json` prints it, without the list of loaded parts."""
         return json.dumps(as_json(self), ensure_ascii=False)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -197,7 +200,7 @@ def judge_rule(
     """
     losses, refused = {}, {}
     parts = 1 + len(PROBLEMS)
-    with threads(1):  # tensors are small
+    with threads(1):  # with small tensors, several threads would not be faster
         symmetries = rules.symmetries(update, going=lambda share: going(share / parts))
         for number, problem in enumerate(PROBLEMS, start=1):
 

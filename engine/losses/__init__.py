@@ -10,20 +10,20 @@ from engine.core.parts import Part, Values
 
 
 class Loss(Part, frozen=True):
-    """Loss L(ŷ, y) of a prediction and a label, elementwise.
+    """Base class of losses L(ŷ, y) of a prediction and a label, computed elementwise.
 
     A `joint` loss depends on all m predictions of an instance. Its predictions and labels have the shape […,
     m, n].
     """
 
     labels: ClassVar[Values] = "any"
-    """Label values that the loss requires."""
+    """Range of labels that the loss requires."""
 
     joint: ClassVar[bool] = False
     """Whether the loss of an instance depends on the predictions of all its targets.
 
-    The targets are then classes. All targets of an instance get the same value, so that averages over targets
-    equal averages over instances.
+    The targets are then classes. The loss of an instance is returned once for each of its targets, so that
+    averages over targets equal averages over instances.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
@@ -41,29 +41,29 @@ class Loss(Part, frozen=True):
     """Whether the loss is (ŷ − y)²."""
 
     constant: ClassVar[float | None] = None
-    """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)], the smallest expected loss on a random sign. Source: WKA21 §3."""
+    """Smallest expected loss on a random sign, c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)]. Source: WKA21 §3."""
 
     bit_constant: ClassVar[float | None] = None
-    """min_ŷ ½[L(ŷ, 0) + L(ŷ, 1)], the smallest expected loss on a random bit. Source: WKA21 Thm 4."""
+    """Smallest expected loss on a random bit, min_ŷ ½[L(ŷ, 0) + L(ŷ, 1)]. Source: WKA21 Thm 4."""
 
     bit_boundary: ClassVar[float] = 0.5
     """Prediction at the decision boundary between labels 0 and 1. For labels ±1, the boundary is always 0."""
 
     steady: ClassVar[bool] = False
-    """Whether equal inputs give the same bits at every position in a tensor.
+    """Whether equal inputs give bitwise equal results at every position in a tensor.
 
-    This is not true of exponentials and logarithms. SIMD code computes several of them at a time, and rounds
-    the remaining entries at the end of the tensor differently.
+    This is not true of exponentials and logarithms. SIMD code computes several of them at a time, and other
+    code, which rounds differently, computes the remaining entries at the end of the tensor.
     """
 
     coupled: ClassVar[int] = 1
-    """Number of adjacent predictions that a value depends on.
+    """Number of adjacent predictions that each value of the loss depends on.
 
-    For a joint loss, the result of `of_targets` has this number.
+    For a joint loss, the object that `of_targets` returns has this attribute set to the number of targets.
     """
 
     def of_targets(self, targets: int) -> Cost:
-        """Return the loss for predictions [B, n], where each instance has this number of targets."""
+        """Return the loss as a function of predictions [B, n] for instances with this number of targets."""
         return Joint(self, targets) if self.joint else self
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -73,7 +73,7 @@ class Loss(Part, frozen=True):
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return ∂L(ŷ, y)/∂ŷ, elementwise.
 
-        At a kink, the loss chooses the slope of one side. By default, torch differentiates `value`.
+        At a kink, the result is the slope on one side. By default, torch differentiates `value`.
         """
         leaf = predictions.detach().requires_grad_()
         with torch.enable_grad():

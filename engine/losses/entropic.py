@@ -14,9 +14,9 @@ class Entropic(Loss, frozen=True, tag="entropic"):
     """Entropic loss for labels 0 and 1: the relative entropy of the label y to the probability σ(ŷ).
 
     L = −y ln σ(ŷ) − (1 − y) ln(1 − σ(ŷ)) = ln(1 + e^ŷ) − y ŷ, with slope σ(ŷ) − y. This is the matching loss
-    of the transfer function σ, which is therefore part of the loss and not of the learner. The loss equals
-    logistic loss with labels 2y − 1. An unknown bit costs ln 2. Source: KW97; Helmbold, Kivinen, Warmuth
-    1999; theory/conventions#losses.
+    of the transfer function σ. The transfer function is therefore part of the loss and not of the learner.
+    The loss equals logistic loss with labels 2y − 1. The expected loss on a random bit is at least ln 2.
+    Source: KW97; Helmbold, Kivinen, Warmuth 1999; theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True

@@ -10,9 +10,9 @@ from engine.losses import Loss
 
 
 class Exponential(Loss, frozen=True, tag="exponential"):
-    """Exponential loss e^(−y ŷ) for labels ±1; its slope is −y e^(−y ŷ).
+    """Exponential loss e^(−y ŷ) for labels ±1, with slope −y e^(−y ŷ).
 
-    An unknown sign costs at least c = 1. Source: WKA21 §3; theory/conventions#losses.
+    The expected loss on a random sign is at least c = 1. Source: WKA21 §3; theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True

@@ -10,9 +10,9 @@ from engine.losses import Loss
 
 
 class Square(Loss, frozen=True, tag="square"):
-    """Square loss (ŷ − y)², without a factor ½: its slope is 2(ŷ − y).
+    """Square loss (ŷ − y)², without a factor ½. Its slope is 2(ŷ − y).
 
-    An unknown sign costs at least c = 1, and an unknown bit at least ¼. Source:
+    The expected loss is at least c = 1 on a random sign, and at least ¼ on a random bit. Source:
     theory/conventions#conventions, theory/conventions#losses.
     """
 

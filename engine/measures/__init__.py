@@ -1,4 +1,4 @@
-"""Measures: quantities that are recorded while a learner trains, and the conditions for measuring them."""
+"""Measures: quantities that are computed while a learner trains, and the conditions for computing them."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 
 
 BY_ROW = 4
-"""Number of temporary float64 numbers per prediction, for losses on seen or unseen rows and for errors on
-classes.
+"""Number of temporary float64 numbers per prediction, for losses on seen or unseen rows and for
+classification errors.
 """
 
 
 class Index(NamedTuple):
-    """A dimension of a measure besides records and replicas, such as the number j of a singular value."""
+    """A dimension of a measure in addition to records and replicas, such as the number of a layer."""
 
     name: str
     values: NDArray[np.float64]
 
 
 class Probe:
-    """State of a learner at a record; quantities that several measures use are computed once."""
+    """State of a learner at a record. Quantities that several measures use are computed only once."""
 
     def __init__(
         self,
@@ -61,11 +61,11 @@ class Probe:
         """Store the state of a learner at a record.
 
         Args:
-            counts: returns how often every row is among the examples seen, [B or 1, n].
-            start: the trained tensors at the first record; None if no measure needs them.
-            first: the measures of the first record; None at that record.
-            limit: computes the solution that the learner tends to; None if the learner declares no such
-                solution.
+            counts: returns how often each row has been seen, [B or 1, n].
+            start: the trained tensors at the first record, or None if no measure needs them.
+            first: the values of the measures at the first record, or None if this is the first record.
+            limit: computes the solution to which the learner converges, or None if the learner declares no
+                such solution.
         """
         self.data, self.loss = data, loss
         self._hypothesis, self._counts, self._start = hypothesis, counts, start
@@ -84,7 +84,7 @@ class Probe:
         return predictions
 
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return predictions [B, k] for other instances [R, k, d]; all replicas share instances [1, k, d]."""
+        """Return predictions [B, k] for other instances, [R, k, d], or [1, k, d] if replicas share them."""
         same = rows.to(self.data.labels).expand(self.data.replicas, -1, -1).contiguous()
         return self._hypothesis.predict(DenseInstances(same))
 
@@ -102,21 +102,24 @@ class Probe:
 
     @cached_property
     def weights(self) -> torch.Tensor | None:
-        """Weights w [B, d] with predictions xᵀw; None if predictions are not linear in x.
+        """Weights w [B, d] with predictions xᵀw, or None if predictions are not linear in x.
 
-        They are in the coordinates of the backend, which may have rotated the instances.
+        The weights are in the coordinates of the backend, which may have rotated the instances.
         """
         return self._hypothesis.weights()
 
     @cached_property
     def drawn_weights(self) -> torch.Tensor:
-        """Weights [B, d] in the coordinates that learners see, after `rotate`."""
+        """Weights [B, d] in the coordinates of the instances that learners see, after `rotate`."""
         assert self.weights is not None, "a measure of weights needs weights"
         return self.data.instances.turn_back(self.weights)
 
     @property
     def start_weights(self) -> torch.Tensor:
-        """Weights [B, d] at the first record; for a solver, the weights before the first example."""
+        """Weights [B, d] at the first record.
+
+        For a solver, these are 0, the weights before the first example.
+        """
         if self.weights is not None and not isinstance(self._hypothesis, Parametrised):
             return torch.zeros_like(self.weights)
         start = self.architecture.weights({**self.tensors, **self.start})
@@ -125,7 +128,7 @@ class Probe:
 
     @property
     def limit(self) -> torch.Tensor:
-        """Weights [B, d] that the learner tends to on the rows seen, according to theory."""
+        """Weights [B, d] to which the learner converges on the rows seen, according to theory."""
         assert self._limit is not None, "only learners of which this is said have it"
         return self._limit(self.counts, self.start_weights)
 
@@ -137,12 +140,12 @@ class Probe:
 
     @cached_property
     def counts(self) -> torch.Tensor:
-        """Number of times that every row is among the examples seen, [B or 1, n]."""
+        """Number of times that each row has been seen, [B or 1, n]."""
         return self._counts()
 
     @property
     def architecture(self) -> Architecture:
-        """Architecture of the net that is trained."""
+        """Architecture of the trained net."""
         return self._parametrised.architecture
 
     @property
@@ -168,10 +171,10 @@ class Probe:
 
     @property
     def gradient(self) -> torch.Tensor:
-        """Gradient [N, P] of the mean loss over the rows seen, with all parameter tensors in one vector.
+        """Gradient [N, P] of the mean loss over the rows seen, with respect to all P parameters.
 
-        The loss of each of the N = B/outputs nets is the sum over its outputs. The gradient is NaN if no row
-        was seen.
+        There are N = B/outputs nets. The loss of a net is the sum over its outputs. The gradient is NaN if no
+        row was seen.
         """
         return self._of_nets(self.curvature)
 
@@ -181,7 +184,7 @@ class Probe:
         return self._of_nets(self._curvature(Logarithm(self.loss)))
 
     def _of_nets(self, curvature: Curvature) -> torch.Tensor:
-        """Return the gradient [N, P] with one row per net, whether or not a loss couples nets."""
+        """Return the gradient [N, P], with one row per net even if the loss couples several nets."""
         return curvature.gradient.view(len(self.data.labels) // self.architecture.outputs, -1)
 
     @property
@@ -197,7 +200,7 @@ class Probe:
 
     @cached_property
     def curvature(self) -> Curvature:
-        """Hessian of the mean loss over the rows seen, of every net.
+        """Hessian of the mean loss over the rows seen, for every net.
 
         Several nets count as one net if a joint loss couples them.
         """
@@ -236,16 +239,18 @@ class MeasureStructure(NamedTuple):
     """Properties of the values of a measure."""
 
     is_risk: bool = False
-    """Whether learners are compared by the measure. It should then become small, and it is never below 0."""
+    """Whether the measure compares learners: smaller values are better, and no value is below 0."""
 
     per_learner: bool = False
-    """Whether the definition depends on the learner, so that learners cannot be compared by the measure."""
+    """Whether the definition depends on the learner, so that values of different learners are not
+    comparable.
+    """
 
     is_integer: bool = False
     """Whether the value is an integer, so that rounding errors do not change it."""
 
     negligible: float = 0.0
-    """Values up to this number count as 0, because rounding in the steps produces such values."""
+    """Values up to this number count as 0, because rounding errors of training steps produce such values."""
 
     of_labels: bool = False
     """Whether the values are predictions for instances, so that charts can also show the labels."""
@@ -258,7 +263,7 @@ class MeasureNeeds(NamedTuple):
     """Whether the measure needs weights w with predictions xᵀw."""
 
     parameters: bool = False
-    """Whether the measure needs parameters; architectures have parameters, and solvers have none."""
+    """Whether the measure needs parameters. Architectures have parameters, and solvers have none."""
 
     coordinates: bool = False
     """Whether the measure depends on the coordinates of the features, so no backend may rotate them."""
@@ -270,25 +275,25 @@ class MeasureNeeds(NamedTuple):
     """Whether the measure needs the parameters at the first record, for learners that have parameters."""
 
     rows_seen: bool = False
-    """Whether the measure is only about rows seen, or only about rows never seen."""
+    """Whether the measure uses only the rows seen, or only the rows never seen."""
 
     under: Group | None = None
-    """Group of the transformations of the instances in a second run, with which the measure compares the
-    first run.
+    """Group of transformations of the instances. The measure compares the run with a second run, in which the
+    instances are transformed.
 
-    It is None if the measure needs no second run.
+    The field is None if the measure needs no second run.
     """
 
 
 class MeasureSchedule(NamedTuple):
-    """Runs and records in which a measure is computed."""
+    """Rules that say in which runs and at which records a measure is computed."""
 
     always: bool = False
-    """Whether every run records the measure. Otherwise, only runs with a picture or a claim of it do."""
+    """Whether every run computes the measure. Otherwise, a run computes it only for a picture or a claim."""
 
     expensive: str = ""
     """Reason why the measure is expensive, or an empty string if it is cheap. Expensive measures are computed
-    at some records only.
+    at only some of the records.
     """
 
     ends_only: bool = False
@@ -301,7 +306,7 @@ class Measure(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(("structure",))
 
     label: ClassVar[str]
-    """Label of the axis that shows the measure."""
+    """Label of the chart axis that shows the measure."""
 
     def structure(self) -> MeasureStructure:
         """Return the properties of the values."""
@@ -312,17 +317,17 @@ class Measure(Part, frozen=True):
         return MeasureNeeds()
 
     def schedule(self) -> MeasureSchedule:
-        """Return in which runs and at which records the measure is computed."""
+        """Return the rules that say in which runs and at which records the measure is computed."""
         return MeasureSchedule()
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
-        """Return an instance of the measure for every setting of its fields that has its own name."""
+        """Return one measure for every combination of field values that has its own name."""
         return (cls(),)
 
     @property
     def name(self) -> str:
-        """Name in claims, files and traces: the kind, and the fields that differ from their defaults."""
+        """Name in claims, files and traces: the kind, with all fields that differ from their defaults."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
         settings = {name: getattr(self, name) for name in self.__struct_fields__}
         set_here = (
@@ -341,36 +346,39 @@ class Measure(Part, frozen=True):
         return type(self).index is Measure.index
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        """Return the dimensions of the values besides records and replicas; a number has none."""
+        """Return the dimensions of the values in addition to records and replicas. A number has none."""
         return ()
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        """Return a condition that the learner and the problem do not meet, or None if they meet all.
+        """Return an unmet condition on the learner or the problem, or None if all conditions are met.
 
         The condition completes the sentence "it is measured only where …".
         """
         return None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
-        """Return how many float64 numbers a measure that uses the parameters keeps in memory.
+        """Return the number of float64 numbers that the measure keeps in memory, if it uses the parameters.
 
         The default counts a gradient, the signals from which it is computed, and a copy.
 
         Args:
             parameters: number of parameters of each learner in the batch.
-            signals: number of signals of each learner, over all units and rows.
+            signals: number of signals in the net of each learner, over all units and rows.
             batch: number of learners.
         """
         return batch * (2 * parameters + 3 * signals)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the number of bytes of temporary arrays, without predictions and weights."""
+        """Return the number of bytes of temporary arrays, not counting predictions and weights."""
         if not self.needs().parameters:
             return 0
         return DERIVED * self.numbers(sizes.parameters, sizes.signals, sizes.nets)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        """Return values [R, V, *index] for replicas and variants, or [1, V, *index] for the first replica."""
+        """Return the values [R, V, *index] for R replicas and V variants.
+
+        If the first dimension is 1, the values are those of the first replica.
+        """
         raise NotImplementedError
 
 
@@ -406,7 +414,7 @@ class OfHiddenLayers(Measure, frozen=True):
 
 
 OF_ROWS = {"all": "", "train": " on seen rows", "test": " on unseen rows"}
-"""Ending of a label, for each choice of the rows of a measure."""
+"""Suffix of the axis label, for each choice of rows."""
 
 
 class OfRows(Measure, frozen=True):
@@ -451,7 +459,7 @@ class OfRows(Measure, frozen=True):
 
 @cache
 def named() -> dict[str, Measure]:
-    """Return all measures as a dictionary by name. Raises: ValueError if two have the same name."""
+    """Return a dictionary of all measures by name. Raises: ValueError if two measures have the same name."""
     members = catalogue.members("measures").values()
     measures_by_name: dict[str, Measure] = {}
     for measure in chain.from_iterable(cast("type[Measure]", member).every() for member in members):
@@ -467,17 +475,20 @@ def names_of_numbers() -> list[str]:
 
 @cache
 def _as_names() -> dict[str, Measure]:
-    """Return the measures that are numbers, by their names in expressions, such as `train_error`."""
+    """Return the measures whose values are numbers, by their names in expressions, such as `train_error`."""
     return {name.replace("-", "_"): measure for name, measure in named().items() if measure.is_number}
 
 
 def measures_in(names: Collection[str]) -> dict[str, Measure]:
-    """Return the measures among the names in an expression; its other names are clocks, axes and sizes."""
+    """Return the measures that an expression uses, given all names in the expression.
+
+    All other names stand for clocks, sweep axes and sizes.
+    """
     return {name: _as_names()[name] for name in names if name in _as_names()}
 
 
 def needs_teacher(problem: Problem) -> str | None:
-    """Return a condition that a problem does not meet, or None if it meets both.
+    """Return an unmet condition on a problem, or None if the problem meets both conditions.
 
     The conditions are that labels depend on xᵀw*, and that learners see this x.
     """

@@ -1,4 +1,4 @@
-"""The number of active hidden units of a net, at the points of a plane of inputs."""
+"""The number of active hidden units of a net, at each point of a plane of inputs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Points = Annotated[
 
 
 class Cells(Measure, frozen=True, tag="cells"):
-    """Number of hidden units that are active at the input s e₁ + t e₂, which shows where a net is linear.
+    """Number of active hidden units at the input s e₁ + t e₂, which shows in which cells a net is linear.
 
-    All other entries of the input are 0. Where a unit switches, the number changes by one. So neighbouring
-    cells, in which the net is linear, never have the same number. s and t are spaced evenly from −reach to
-    reach. σ must bend only at 0, and the net must have one output. Averaged over targets. Unit: units.
-    Source: theory/regions-and-random-matrices#regions.
+    All other entries of the input are 0. Where a unit switches on or off, the number changes by one. The net
+    is linear in each cell between such boundaries, and neighbouring cells never have the same number. s and t
+    are spaced evenly from −reach to reach. σ must bend only at 0, and the net must have one output. Averaged
+    over targets. Unit: units. Source: theory/regions-and-random-matrices#regions.
     """
 
     label: ClassVar[str] = "hidden units that are on"
@@ -42,7 +42,7 @@ class Cells(Measure, frozen=True, tag="cells"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="a pass through the net for every place on the plane")
+        return MeasureSchedule(expensive="a pass through the net for every point of the plane")
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         return Index("s", self._places), Index("t", self._places)
@@ -81,19 +81,19 @@ class Cells(Measure, frozen=True, tag="cells"):
 
 
 def needs_bent_net(learner: Learner) -> str | None:
-    """Return a condition for linear pieces that a learner does not meet, or None if it meets all."""
+    """Return an unmet condition for a piecewise linear net, or None if the learner meets all conditions."""
     net = learner.architecture
     structure = None if net is None else net.structure()
     hidden = None if structure is None or not structure.affine else structure.hidden_layers
     if net is None or hidden is None or net.outputs > 1:
         return "the learner is a dense net with one output"
     if hidden.activation not in BENT:
-        return f"σ bends at 0 alone, as relu does, and not {hidden.activation}"
+        return f"σ bends only at 0, as relu does, unlike {hidden.activation}"
     return None
 
 
 def needs_plane(learner: Learner, problem: Problem) -> str | None:
-    """Return an unmet condition for cells in a plane of inputs, or None if all are met."""
+    """Return an unmet condition for cells in a plane of inputs, or None if all conditions are met."""
     if (reason := needs_bent_net(learner)) is not None:
         return reason
     return None if problem.matrix.shape()[1] > 1 else "instances have two entries or more"

@@ -18,20 +18,21 @@ GROUPS: dict[str, Group] = {
 
 
 class Change(Measure, frozen=True, tag="change"):
-    """max |Δŷ| / max |ŷ| over all rows if every instance x is replaced by g x: 0 for an invariant learner.
+    """max |Δŷ| / max |ŷ| over all rows, if g x replaces every instance x: 0 for an invariant learner.
 
     The learner is trained a second time on the transformed instances, from the corresponding start. If the
-    start has no preferred direction, this is W₁ → W₁gᵀ. All replicas share one g: a rotation of determinant
-    −1, a permutation that moves every feature, or a flip of half of the signs. If the symmetry holds, the
-    change in float64 is only rounding. Rules that divide by small numbers amplify rounding, so a change up to
-    UNCHANGED counts as 0. Source: theory/symmetry#rotation-invariance; theory/symmetry#habits.
+    distribution of the start has no preferred direction, the corresponding start is W₁gᵀ instead of W₁. All
+    replicas share one g: a rotation of determinant −1, a permutation that moves every feature, or a flip of
+    the signs of half of the features. If the learner is invariant, the change in float64 is only rounding.
+    Update rules that divide by small numbers amplify rounding, so a change up to UNCHANGED counts as 0.
+    Source: theory/symmetry#rotation-invariance; theory/symmetry#habits.
     """
 
     label: ClassVar[str] = "change of predictions"
 
     group: Annotated[
         Literal["rotations", "permutations", "sign-flips"],
-        Meta(title="group", description="of the transformations of the instances"),
+        Meta(title="group", description="group of transformations of the instances"),
     ] = "rotations"
 
     def structure(self) -> MeasureStructure:

@@ -1,4 +1,4 @@
-"""The confidence of a learner on clusters of instances."""
+"""The size of a learner's mean prediction in clusters of instances."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class ClusterMean(OfRows, frozen=True, tag="cluster-mean"):
     """The mean of |ȳ_ℓ| over clusters ℓ, where ȳ_ℓ is the mean prediction in cluster ℓ.
 
-    It is measured on all rows, on rows seen or on rows never seen, and averaged over targets. If a share ρ of
-    the labels ±1 of every cluster is wrong, a learner that uses only the cluster of a row has 1 − 2ρ times
-    the value that it has for true labels. Unit: that of a label. Source: LSO20;
+    The measure covers all rows, the rows seen or the rows never seen, and is averaged over targets. Suppose
+    that a share ρ of the labels ±1 of every cluster is wrong. Then a learner that uses only the cluster of a
+    row has 1 − 2ρ times the value that it would have with true labels. Unit: that of a label. Source: LSO20;
     theory/parities-and-noise#wrong-labels.
     """
 

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 MOST_BITS = 12
-"""Largest number of bits. It is small because the centres are chosen one after the other."""
+"""Largest number of bits b. It is small because the 2^b centres are chosen one after the other."""
 
 
 class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
-    """r_b: the least radius at which balls around 2^b chosen centres cover all instances, b = 0, 1, ….
+    """r_b: the least radius for which balls around 2^b chosen centres cover all instances, b = 0, 1, ….
 
-    The first centre is the first row, and each further centre is the instance farthest from all centres
-    before it. No set of 2^b centres has a radius below r_b/2. The radius is a property of the instances, so
-    all learners have the same value. Source: Gonzalez 1985; theory/kernels-and-entropy#entropy.
+    The first centre is the first row. Each further centre is the instance that is farthest from all earlier
+    centres. With any other choice of 2^b centres, the radius is at least r_b/2. The radius is a property of
+    the instances, so all learners have the same value. Source: Gonzalez 1985;
+    theory/kernels-and-entropy#entropy.
     """
 
     label: ClassVar[str] = "covering radius"
@@ -37,7 +38,7 @@ class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
     ] = 10
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="all distances from every centre", ends_only=True)
+        return MeasureSchedule(expensive="the distances of all instances from every centre", ends_only=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         rows, _ = problem.matrix.shape()

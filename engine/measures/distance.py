@@ -1,4 +1,4 @@
-"""The distance of a learner's weights to the solution that it tends to according to theory."""
+"""The distance of a learner's weights from the solution to which the learner converges in theory."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Distance(Measure, frozen=True, tag="distance"):
-    """‖w − ŵ‖₂/‖ŵ‖₂ for the solution ŵ that the learner `tends_to`, averaged over targets.
+    """‖w − ŵ‖₂/‖ŵ‖₂, the distance from the solution ŵ that the learner's field `tends_to` names.
 
-    If ŵ is the solution of largest margin, only directions count: ‖w/‖w‖ − ŵ/‖ŵ‖‖₂. A solver computes ŵ from
-    the examples seen so far. If theory is about the solution nearest to the start, the solver also gets the
-    weights at the start. The measure has no value before the first example. Unit: none. Source: GLSS18a;
-    theory/implicit-bias#optimisation-geometry.
+    If ŵ maximises the margin, only directions are compared: ‖w/‖w‖ − ŵ/‖ŵ‖‖₂. A solver computes ŵ from the
+    examples seen so far. If ŵ is the solution nearest to the start, the solver also uses the weights at the
+    start. The measure has no value before the first example. Averaged over targets. Unit: none. Source:
+    GLSS18a; theory/implicit-bias#optimisation-geometry.
     """
 
     label: ClassVar[str] = "distance to the predicted solution"
@@ -31,7 +31,7 @@ class Distance(Measure, frozen=True, tag="distance"):
         return MeasureNeeds(weights=True, start=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        return None if learner.tends_to is not None else "the learner declares the solution that it tends to"
+        return None if learner.tends_to is not None else "the learner declares to which solution it converges"
 
     def bytes_held(self, sizes: Sizes) -> int:
         return DERIVED * 3 * sizes.batch * sizes.d

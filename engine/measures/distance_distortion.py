@@ -1,4 +1,4 @@
-"""The worst relative change of a distance between rows by the first layer of a net."""
+"""The largest relative change of a distance between two rows by the first layer of a net."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 SAME = 1e-6
-"""Rows closer than this share of their largest distance from the mean count as the same point."""
+"""Two rows count as the same point if their distance is at most this share of the largest distance between
+rows.
+"""
 
 
 class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
     """max over pairs of rows of |‖z_a − z_b‖ √(d/(m C_w)) / ‖x_a − x_b‖ − 1|, for the first hidden layer.
 
-    z_a are the signals of the layer's m units on row a, before σ. At the start, each signal has the variance
-    C_w‖x_a‖²/d. So z is a random linear map of x, and the factor keeps distances on average. Pairs of equal
-    rows are left out. Averaged over targets. Source: theory/kernels-and-entropy#entropy.
+    z_a is the vector of the signals of the layer's m units on row a, before σ. At the start, z is a random
+    linear map of x, and each signal has the variance C_w‖x_a‖²/d. So with the factor √(d/(m C_w)), the map
+    preserves squared distances on average. Pairs of equal rows are left out. Averaged over targets. Source:
+    theory/kernels-and-entropy#entropy.
     """
 
     label: ClassVar[str] = "worst relative change of a distance"

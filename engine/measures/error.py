@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
 
 class Error(OfRows, frozen=True, tag="error"):
-    """The share of rows that are misclassified, for labels of two classes or one-hot labels of several.
+    """The share of misclassified rows, for labels of two classes or one-hot labels of several classes.
 
-    For labels ±1, the sign of a prediction decides; for labels 0 and 1, its side of the loss's boundary. A
-    prediction on the boundary counts one half. For one-hot labels, a row is misclassified if another class
-    has the largest prediction; if t predictions are equally large, each counts 1/t. Rounding moves
-    predictions off a boundary, on unseen Hadamard rows even to the right side. So a prediction within √eps of
-    the boundary counts as lying on it. A seen row counts as often as it was seen. On seen rows, the error has
-    no value before the first example. On unseen rows, it has no value after all rows were seen. If some
-    labels were corrupted, the error is measured on the corrupted labels or on the true ones. Source:
-    theory/conventions#diagnostics, theory/parities-and-noise#wrong-labels.
+    For labels ±1, the class is the sign of the prediction. For labels 0 and 1, the class depends on which
+    side of the loss's decision boundary the prediction is. A prediction on the boundary counts as one half of
+    an error. For one-hot labels, a row is misclassified if another class has the largest prediction. If t
+    predictions are equally large, each of these classes is chosen with probability 1/t. Rounding moves
+    predictions off a boundary, and on unseen Hadamard rows even to the correct side. So a prediction within
+    √eps of the boundary, for machine epsilon eps, counts as lying on the boundary. A seen row counts as often
+    as it was seen. On seen rows, the error has no value before the first example. On unseen rows, it has no
+    value after all rows were seen. If some labels were corrupted, the error is measured on the corrupted
+    labels or on the true ones. Source: theory/conventions#diagnostics,
+    theory/parities-and-noise#wrong-labels.
     """
 
     labels: Annotated[
@@ -84,10 +86,10 @@ def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch
 
 
 def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss: Cost) -> torch.Tensor:
-    """Return +1 for a prediction on the side of its label, −1 on the other side, and 0 for a tie.
+    """Return +1 for each prediction on the side of its label, −1 for the other side, and 0 for a tie.
 
-    Labels are ±1, or 0 and 1 if `values` says so. Predictions up to √eps from the boundary are ties, because
-    rounding moves predictions off the boundary.
+    Labels are ±1, or 0 and 1 if `values` is "bits". Predictions up to √eps from the boundary are ties,
+    because rounding moves predictions off the boundary.
     """
     if values == "bits":
         predictions, labels = predictions - loss.bit_boundary, 2 * labels - 1
@@ -97,9 +99,9 @@ def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss:
 
 
 def _largest_is_right(predictions: torch.Tensor, labels: torch.Tensor, targets: int) -> torch.Tensor:
-    """Return 2p − 1, where p is the probability that the largest prediction of a row is that of its class.
+    """Return 2p − 1, where p is the probability that the true class of a row has the largest prediction.
 
-    p = 1/t if the class has one of t equally large largest predictions, and 0 otherwise.
+    If the prediction for the true class is one of t equal maxima, p = 1/t. Otherwise, p = 0.
     """
     scores, classes = by_instance(predictions, targets), by_instance(labels, targets)
     tie = torch.finfo(predictions.dtype).eps ** 0.5

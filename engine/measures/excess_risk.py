@@ -1,4 +1,4 @@
-"""Excess risk: the expected loss of the learner's weights minus that of the weights that made the labels."""
+"""Excess risk: the expected loss of the learner's weights, minus the expected loss of the true weights."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class ExcessRisk(Measure, frozen=True, tag="excess-risk"):
-    """The excess risk (w − w*)ᵀΣ(w − w*): mean square loss on new instances, minus that of w*.
+    """The excess risk (w − w*)ᵀΣ(w − w*): expected square loss of w on new instances, minus that of w*.
 
-    It is averaged over targets. Labels must depend on xᵀw*, or on its sign, possibly with noise. Σ = E xxᵀ
-    must be known for the matrix; no rows are needed. Unit: that of xᵀw*, squared. Source: WGL20 §4;
-    theory/implicit-bias#kernel-and-rich.
+    Labels must depend on xᵀw*, or on its sign, possibly with noise. The matrix must declare Σ = E xxᵀ,
+    because the measure does not use the rows of the data. Averaged over targets. Unit: that of xᵀw*, squared.
+    Source: WGL20 §4; theory/implicit-bias#kernel-and-rich.
     """
 
     label: ClassVar[str] = "excess risk"

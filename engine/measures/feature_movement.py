@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 class FeatureMovement(OfHiddenLayers, frozen=True, tag="feature-movement"):
-    """√(mean (h_l − h_l(0))²) over the units h_l = σ(z_l) of hidden layer l = 1 … L and all rows.
+    """√(mean (h_l − h_l(0))²) for the features h_l = σ(z_l) of hidden layer l = 1 … L.
 
-    In the kernel regime, it goes to 0 as the width grows. In a wide net that learns features, it stays of
-    order 1. Averaged over nets. Unit: that of a signal. Source: YH21; theory/wide-nets#mean-field.
+    The mean is over all units of the layer and all rows. In the kernel regime, the movement goes to 0 as the
+    width grows. In a wide net that learns features, it stays of order 1. Averaged over nets. Unit: that of a
+    signal. Source: YH21; theory/wide-nets#mean-field.
     """
 
     label: ClassVar[str] = "rms change of features"

@@ -21,12 +21,12 @@ PLACES = 101
 
 
 class Function(Measure, frozen=True, tag="function"):
-    """f(x): the predictions for instances that have a single entry x, from the least x to the largest.
+    """f(x): the predictions for instances that have a single entry x, as a function of x.
 
-    If all replicas have the same instances, such as given or equally spaced points, f is measured at these.
-    Otherwise it is measured at 101 equally spaced points of the interval. There must be a single target.
-    Unit: that of a label. Source: SESS19; theory/implicit-bias#relu-interpolation,
-    theory/kernels-and-entropy#kernels.
+    If all replicas have the same instances, such as given or equally spaced points, f is evaluated at these
+    instances. Otherwise f is evaluated at 101 equally spaced points of the interval that contains the
+    instances. There must be a single target. Unit: that of a label. Source: SESS19;
+    theory/implicit-bias#relu-interpolation, theory/kernels-and-entropy#kernels.
     """
 
     label: ClassVar[str] = "f(x)"
@@ -66,7 +66,7 @@ def _one_target(problem: Problem) -> str | None:
 
 
 def needs_fixed_points(problem: Problem) -> str | None:
-    """Return an unmet condition for evaluating f at the instances, or None if all are met."""
+    """Return an unmet condition for evaluating f at the instances, or None if all conditions are met."""
     if not problem.matrix.structure().points_are_fixed:
         return (
             "instances are numbers that are the same in every replica, such as spaced points of an interval"
@@ -75,6 +75,6 @@ def needs_fixed_points(problem: Problem) -> str | None:
 
 
 def function(probe: Probe) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the instances x [n] in increasing order, and their predictions [n, R, V]."""
+    """Return the instances x [n] in increasing order, and the predictions for them [n, R, V]."""
     x, order = probe.data.instances.rows[0, :, 0].double().sort(stable=True)
     return x, probe.data.over_targets(probe.predictions[:, order].mT)

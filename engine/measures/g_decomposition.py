@@ -1,4 +1,4 @@
-"""The Gauss–Newton matrix of cross-entropy, split into parts by classes, pairs of classes, and rows."""
+"""The Gauss–Newton matrix of cross-entropy, decomposed by classes, pairs of classes, and rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 ZERO = 1e-8
-"""Singular values up to this share of the largest are rounding errors, and do not count for the rank."""
+"""Singular values up to this share of the largest one are rounding errors, and do not count for the rank."""
 
 Quantity = Literal["gap", "class-rank", "cross-rank", "overlap"]
 
@@ -30,24 +30,29 @@ LABELS: dict[Quantity, str] = {
 
 
 class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
-    """G = G_class + G_cross + G_within + G_same: the Gauss–Newton matrix of cross-entropy, by its classes.
+    """G = G_class + G_cross + G_within + G_same: decomposition of the Gauss–Newton matrix of cross-entropy.
 
     G = (1/n) Σ_i J_iᵀ (diag p_i − p_i p_iᵀ) J_i over all n rows i, with J_i = ∂ŷ_i/∂θ and the softmax p_i.
     Let g_{ic′} be the gradient of the loss of row i if its label were c′. Then G = Σ_{i,c′} w_{ic′} g_{ic′}
-    g_{ic′}ᵀ with the weights w_{ic′} = p_{ic′}/n. G_same is the sum of the terms with the true labels c. For
-    c′ ≠ c, g_cc′ is the weighted mean of g_{ic′} over the rows of class c, and g_c is the weighted mean of
-    g_cc′ over c′. G_class is the second moment of g_c, G_cross that of g_cc′ − g_c, and G_within that of
-    g_{ic′} − g_cc′.
+    g_{ic′}ᵀ with the weights w_{ic′} = p_{ic′}/n. G_same is the sum of the terms in which c′ is the true
+    class c of the row. For c′ ≠ c, g_cc′ is the weighted mean of g_{ic′} over the rows of class c, and g_c is
+    the weighted mean of g_cc′ over c′. G_class, G_cross and G_within are the weighted second moments of g_c,
+    g_cc′ − g_c and g_{ic′} − g_cc′.
 
-    `gap` is ‖sum of the parts − G‖_F/‖G‖_F. The ranks are at most C and C(C − 2) for C classes. `overlap` is
-    tr(P P′)/C, with projections on the top C eigenvectors of G and of G_class. A single net must have all C
-    outputs. Averaged over nets. Unit: none. Source: Papyan 2020; theory/curvature#collapse.
+    `gap` is ‖sum of the parts − G‖_F/‖G‖_F. For C classes, the rank of G_class is at most C, and the rank of
+    G_cross is at most C(C − 2). `overlap` is tr(P P′)/C, where P and P′ project onto the top C eigenvectors
+    of G and of G_class. A single net must have all C outputs. Averaged over nets. Unit: none. Source: Papyan
+    2020; theory/curvature#collapse.
     """
 
     label: ClassVar[str] = LABELS["gap"]
 
     quantity: Annotated[
-        Quantity, Meta(title="quantity", description="gap of the identity, rank of a part, or overlap")
+        Quantity,
+        Meta(
+            title="quantity",
+            description="gap of the decomposition, rank of a part, or overlap of eigenspaces",
+        ),
     ] = "gap"
 
     def label_with(self, loss: str) -> str:
@@ -60,7 +65,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="of every net the gradient of each prediction")
+        return MeasureSchedule(expensive="for every net, the gradients of all predictions")
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if not problem.one_hot:
@@ -70,7 +75,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
             return "the learner is a net with an output for each class"
         shapes = learner.architecture.layout(problem.matrix.shape()[1]).shapes
         parameters = sum(math.prod(shapes[layer]) for layer in learner.architecture.layers)
-        return None if parameters >= classes else "the net has as many parameters as classes"
+        return None if parameters >= classes else "the net has at least as many parameters as classes"
 
     def bytes_held(self, sizes: Sizes) -> int:
         gradients = 3 * sizes.nets * sizes.outputs * sizes.n * sizes.parameters
@@ -85,7 +90,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
         return probe.data.over_targets(torch.tensor(numbers, dtype=torch.float64)[None])[0]
 
     def _of_net(self, jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor) -> float:
-        """Return the quantity of a net with J [C, n, P], the softmax [C, n] and the classes of rows [n]."""
+        """Return the quantity of one net, given J [C, n, P], the softmax [C, n] and the row classes [n]."""
         if not jacobian.isfinite().all():
             return math.nan
         roots = _roots(jacobian, chances, classes)
@@ -108,7 +113,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
 
 
 class Roots(NamedTuple):
-    """For each part of G, a matrix A [rows, P] such that AᵀA is this part."""
+    """Square roots of the parts of G: for each part, a matrix A [rows, P] such that AᵀA equals the part."""
 
     of_classes: torch.Tensor
     of_pairs: torch.Tensor
@@ -163,6 +168,6 @@ def _roots(jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor)
 
 
 def _rank(root: torch.Tensor) -> int:
-    """Return the rank of AᵀA for a root A."""
+    """Return the rank of AᵀA, given A."""
     singular_values = torch.linalg.svdvals(root)
     return int((singular_values > ZERO * singular_values[0]).sum())

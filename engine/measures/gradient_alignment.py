@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
     """‖E_x f ∇ŷ‖²/E_x ‖∇ŷ‖²: the share of the predictions' gradient that correlates with the labels f.
 
-    Means are over all rows, and ∇ is the gradient with respect to all trained parameters. f is scaled to E f²
-    = 1. The first step changes predictions towards f by no more than the root of this share. Source: AB22;
-    theory/symmetry#alignment.
+    Means are over all rows, and ∇ is the gradient with respect to all trained parameters. f is scaled so that
+    E f² = 1. The first step of training moves the predictions towards f by no more than the square root of
+    this share. Source: AB22; theory/symmetry#alignment.
     """
 
     label: ClassVar[str] = "share of the gradient that sees the labels"

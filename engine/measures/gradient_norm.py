@@ -11,10 +11,10 @@ from engine.measures import Measure, MeasureNeeds, Probe
 class GradientNorm(Measure, frozen=True, tag="gradient-norm"):
     """The length ‖∇L‖₂ of the gradient of the training loss with respect to all parameters.
 
-    L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), with the
-    L2 penalty of the net, if any. It has no value before the first example. Averaged over nets; for a net
-    with several outputs, L is the sum of their losses. Unit: that of a loss over that of a parameter. Source:
-    theory/wide-nets#conventions-of-the-lectures, theory/curvature#hessian.
+    L is the mean loss over the rows seen so far, or over all training rows in the protocol `steps`. L
+    includes the L2 penalty of the net, if any. If a net has several outputs, L is the sum of their losses.
+    The measure has no value before the first example. Averaged over nets. Unit: that of a loss over that of a
+    parameter. Source: theory/wide-nets#conventions-of-the-lectures, theory/curvature#hessian.
     """
 
     label: ClassVar[str] = "length of the gradient"

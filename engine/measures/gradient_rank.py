@@ -1,4 +1,4 @@
-"""The root of the stable rank of the gradient of every layer."""
+"""The square root of the stable rank of the gradient of every layer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class GradientRank(Measure, frozen=True, tag="gradient-rank"):
-    """‖∇_l‖_F/‖∇_l‖₂: the root of the stable rank of the gradient of layer l; it is 1 for a matrix of rank 1.
+    """‖∇_l‖_F/‖∇_l‖₂: the square root of the stable rank of the gradient of layer l.
 
-    The gradient is that of the mean loss over the rows seen so far (over the training rows with the protocol
-    `steps`). It has no value before the first example, or if the gradient is 0. Averaged over nets. Source:
-    Bernstein et al. 2023; theory/automatic-descent#majoriser.
+    It is 1 for a matrix of rank 1. ∇_l is the gradient of the mean loss over the rows seen so far, or over
+    all training rows in the protocol `steps`. The measure has no value before the first example, or if the
+    gradient is 0. Averaged over nets. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     label: ClassVar[str] = "‖∇_l‖_F/‖∇_l‖₂"

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 ALIKE = 1e-6
-"""Two eigenvalues count as equal, in float32, if their gap is at most this share of the largest eigenvalue.
+"""Two float32 eigenvalues count as equal if their difference is at most this share of the largest
+eigenvalue.
 """
 
 
@@ -28,15 +29,15 @@ class GradientShare(Measure, frozen=True, tag="gradient-share"):
 
     P projects onto the eigenvectors of the `directions` largest eigenvalues of ∇²L. The rows, the nets and
     the algorithm are the same as in `hessian-spectrum`. The gradient is that of the whole training loss, even
-    if the steps use mini-batches. The share is NaN if the gradient is 0, or if the next eigenvalue equals the
-    smallest of the selected ones. Averaged over nets. Unit: none. Source: Gur-Ari, Roberts, Dyer 2018; Song,
-    Ahn, Yun 2025; theory/curvature#hessian.
+    if training steps use mini-batches. The share is NaN if the gradient is 0, or if the largest eigenvalue
+    not selected equals the smallest selected one. Averaged over nets. Unit: none. Source: Gur-Ari, Roberts,
+    Dyer 2018; Song, Ahn, Yun 2025; theory/curvature#hessian.
     """
 
     label: ClassVar[str] = "share of the gradient in the top eigenspace"
 
     directions: Annotated[
-        Count, Meta(title="directions", description="eigenvectors of the largest eigenvalues")
+        Count, Meta(title="directions", description="number of eigenvectors, largest eigenvalues first")
     ] = 1
 
     def needs(self) -> MeasureNeeds:

@@ -11,12 +11,12 @@ from engine.updates.agd import ratio
 
 
 class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
-    """G² for G = (1/L) Σ_l √(d_l/d_{l−1}) ‖∇_l‖_F, which determines the rate of automatic gradient descent.
+    """G² for G = (1/L) Σ_l √(d_l/d_{l−1}) ‖∇_l‖_F; G determines the rate of automatic gradient descent.
 
-    ∇_l is the gradient of the mean loss of an output over the rows seen so far (over the training rows with
-    the protocol `steps`). It is taken with respect to the weights of layer l, which has d_{l−1} inputs and
-    d_l outputs, and includes the gradient of an L2 penalty. The measure has no value before the first
-    example. For half the mean square, the summary is G/2. Averaged over nets. Unit: that of a loss, squared.
+    ∇_l is the gradient with respect to the weights of layer l, which has d_{l−1} inputs and d_l outputs. The
+    loss is the mean over the net's outputs and over the rows seen so far, or over all training rows in the
+    protocol `steps`. It includes an L2 penalty, if any. The measure has no value before the first example.
+    For half the mean square loss, G is half as large. Averaged over nets. Unit: that of a loss, squared.
     Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 

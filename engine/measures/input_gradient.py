@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class InputGradient(Measure, frozen=True, tag="input-gradient"):
-    """(∂ŷ/∂x_p)²: squared derivative of a prediction by entry p = 1 … d, averaged over the rows and nets.
+    """(∂ŷ/∂x_p)²: squared derivative of a prediction by entry p = 1 … d of its instance.
 
-    In a ReLU net, ∂ŷ/∂x_p is a sum over the paths from input p to the output on which all units are active.
-    Each path contributes the product of its weights. Unit: that of a prediction over that of an entry,
-    squared. Source: HN20; theory/regions-and-random-matrices#paths.
+    In a ReLU net, ∂ŷ/∂x_p is a sum over paths from input p to the output. Each path on which all units are
+    active contributes the product of its weights. Averaged over rows and nets. Unit: that of a prediction
+    over that of an entry, squared. Source: HN20; theory/regions-and-random-matrices#paths.
     """
 
     label: ClassVar[str] = "(∂ŷ/∂x_p)²"

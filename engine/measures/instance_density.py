@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 DECIMALS = 6
-"""Eigenvalues are rounded to this number of decimals; further decimals have no meaning in float32."""
+"""Number of decimals to which eigenvalues are rounded. Further decimals are not significant in float32."""
 
 
 class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):
-    """Share of the min(n, d) eigenvalues of XXᵀ/d in each bin, divided by the width of the bin: a histogram.
+    """Histogram of the min(n, d) eigenvalues of XXᵀ/d: the share in each bin, divided by the bin's width.
 
-    Bins of equal width go from 0 to `last`; larger eigenvalues are not counted. Source:
-    theory/regions-and-random-matrices#random-matrices.
+    The bins have equal widths and cover the interval from 0 to `last`. Larger eigenvalues are not counted.
+    Source: theory/regions-and-random-matrices#random-matrices.
     """
 
     label: ClassVar[str] = "density of eigenvalues"

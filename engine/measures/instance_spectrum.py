@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OfInstances(Measure, frozen=True):
-    """Base class of measures of the eigenvalues of XXᵀ/d, which are equal for all learners and records."""
+    """Base class of measures of the eigenvalues of XXᵀ/d, which are the same for all learners and records."""
 
     def schedule(self) -> MeasureSchedule:
         return MeasureSchedule(expensive="all singular values of the instances", ends_only=True)
@@ -31,14 +31,14 @@ class OfInstances(Measure, frozen=True):
         return torch.stack([by_replica] * probe.data.variants, 1)
 
     def of_eigenvalues(self, eigenvalues: torch.Tensor, ratio: float) -> torch.Tensor:
-        """Return the value [R, *index] for eigenvalues [R, min(n, d)], largest first, and the ratio n/d."""
+        """Return the measure [R, *index], given eigenvalues [R, min(n, d)], largest first, and n/d."""
         raise NotImplementedError
 
 
 class InstanceSpectrum(OfInstances, frozen=True, tag="instance-spectrum"):
-    """λ_j: the eigenvalues of XXᵀ/d, largest first, for the instances X [n, d]; at most min(n, d) are not 0.
+    """λ_j: the min(n, d) largest eigenvalues of XXᵀ/d, in descending order, for the instances X [n, d].
 
-    XᵀX/d has the same eigenvalues, except for zeros. Source:
+    All other eigenvalues are 0. XᵀX/d has the same eigenvalues, except for zeros. Source:
     theory/regions-and-random-matrices#random-matrices.
     """
 

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
     """λ_j/λ_{j+1} for the singular values λ_j of J = ∂(predictions of all rows)/∂W₁, largest first.
 
-    On mixtures of K classes with C small clusters each, nets with K outputs have a gap at j = K²C, and the
-    ratios beside the gap are near 1. It is measured at the start and at the end, and averaged over targets if
-    each target has its own net. Unit: none. Source: OFLS19; theory/parities-and-noise#mixtures.
+    If the instances come from K classes with C small clusters each, nets with K outputs have a large ratio at
+    j = K²C, while the neighbouring ratios are near 1. The ratios are measured at the start and at the end.
+    They are averaged over targets if each target has its own net. Unit: none. Source: OFLS19;
+    theory/parities-and-noise#mixtures.
     """
 
     label: ClassVar[str] = "ratio of a singular value to the next"
 
-    most: Annotated[Count, Meta(title="how many", description="number of the largest singular values")] = 50
+    most: Annotated[Count, Meta(title="how many", description="number of singular values, largest first")] = (
+        50
+    )
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)

@@ -1,4 +1,4 @@
-"""The distance that the first layer must move to fit the labels in the leading Jacobian directions."""
+"""The distance that the first layer must move to fit the labels along leading Jacobian directions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from engine.measures.jacobian_share import LeftSingular, OfJacobian, SeenLabels
 
 
 class JacobianInverse(OfJacobian, frozen=True, tag="jacobian-inverse"):
-    """‖J_I† y‖/‖y‖: the shortest step of W₁ that fits the projection Π_I y of the labels y, relative to ‖y‖.
+    """‖J_I† y‖/‖y‖: length of the shortest step of W₁ that fits the projected labels Π_I y, relative to ‖y‖.
 
-    Π_I projects onto the information space. J_I† is the pseudo-inverse of the present J = ∂(predictions of
-    the rows seen)/∂W₁, restricted to its m largest singular values. To first order, the step adds Π_I y to
-    the predictions. Measured at the start and at the end. Averaged over nets. Unit: that of a weight over
-    that of a prediction. Source: OFLS19; theory/parities-and-noise#nuisance-space.
+    J = ∂(predictions of the rows seen)/∂W₁ is the current Jacobian. Π_I projects onto the information space,
+    the span of the left singular vectors with the m largest singular values of J. J_I† is the pseudo-inverse
+    of J, restricted to these singular values. To first order, the step adds Π_I y to the predictions.
+    Measured at the start and at the end. Averaged over nets. Unit: that of a weight over that of a
+    prediction. Source: OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
     label: ClassVar[str] = "length of the step for the labels"

@@ -1,4 +1,4 @@
-"""The share of the labels, or of the residual, in the leading singular directions of a net's Jacobian."""
+"""The share of the labels or the residual along the leading singular vectors of a net's Jacobian."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class LeftSingular(Measure, frozen=True):
     """The largest singular values of J = ∂(predictions of the rows seen)/∂W₁ and their left singular vectors.
 
-    The array is [nets, 1 + K·n, m]. For each net, its first row holds the singular values. Below each value
-    is its left singular vector, output by output, with 0 on unseen rows. Values beyond the rank of J are 0.
-    Only other measures use it.
+    The array is [nets, 1 + K·n, m]. For each net, the first row holds the m singular values. Below each
+    singular value is its left singular vector, output by output, with 0 on unseen rows. Values beyond the
+    rank of J are 0. This measure is only for use by other measures.
     """
 
     directions: int
@@ -40,10 +40,14 @@ class LeftSingular(Measure, frozen=True):
 
 
 class OfJacobian(Measure, frozen=True):
-    """Base class of measures of vectors in the span of m left singular vectors of the Jacobian."""
+    """Base class of measures that project vectors onto m left singular vectors of the Jacobian."""
 
     directions: Annotated[
-        Count, Meta(title="directions m", description="left singular vectors that span the information space")
+        Count,
+        Meta(
+            title="directions m",
+            description="number of left singular vectors that span the information space",
+        ),
     ] = 1
 
     def needs(self) -> MeasureNeeds:
@@ -66,7 +70,7 @@ class OfJacobian(Measure, frozen=True):
         return 3 * batch * signals
 
     def over_nets(self, of_nets: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return the means [R, V] over nets of one number per net, [nets]."""
+        """Return the mean [R, V] over the nets of each learner, given one number per net, [nets]."""
         data = probe.data
         return of_nets.view(data.replicas, data.variants, -1).mean(2)
 
@@ -75,11 +79,11 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
     """‖Π v‖/‖v‖ for labels or a residual v: Π projects onto the information space, or onto its complement.
 
     The information space is the span of the left singular vectors of J = ∂(predictions of the rows seen)/∂W₁
-    with the m largest singular values. Gradient descent learns its directions first. Its orthogonal
-    complement is the nuisance space. J is the Jacobian at the start, or the present one, which is computed at
-    the start and at the end only. For the residual r, the share is ‖Π r‖/‖r₀‖ with the residual r₀ at the
-    start. With `start-residual`, v = r₀. Averaged over nets. Source: OFLS19;
-    theory/parities-and-noise#nuisance-space.
+    with the m largest singular values. Gradient descent fits the labels along these directions first. The
+    orthogonal complement of the information space is the nuisance space. J is the Jacobian at the start, or
+    the current Jacobian, which is computed at the start and at the end only. For the residual r, the share is
+    ‖Π r‖/‖r₀‖ with the residual r₀ at the start. With `start-residual`, v = r₀. Averaged over nets. Source:
+    OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
     label: ClassVar[str] = "share of the length"
@@ -95,7 +99,8 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
         Meta(title="of", description="vector that is projected"),
     ] = "residual"
     jacobian: Annotated[
-        Literal["start", "now"], Meta(title="Jacobian", description="at the start, or after the steps so far")
+        Literal["start", "now"],
+        Meta(title="Jacobian", description="Jacobian at the start, or at the current weights"),
     ] = "start"
 
     def needs(self) -> MeasureNeeds:
@@ -117,9 +122,9 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
 
 
 class SeenLabels(Measure, frozen=True):
-    """The labels [nets, K·n] of the rows seen, output by output, and 0 on other rows.
+    """The labels [nets, K·n] of the rows seen, output by output, with 0 for all other rows.
 
-    Used by other measures.
+    This measure is only for use by other measures.
     """
 
     def value(self, probe: Probe) -> torch.Tensor:
@@ -127,7 +132,10 @@ class SeenLabels(Measure, frozen=True):
 
 
 class Residuals(Measure, frozen=True):
-    """The predictions minus the labels [nets, K·n], on the rows seen. Used by other measures."""
+    """The predictions minus the labels [nets, K·n] on the rows seen.
+
+    This measure is only for use by other measures.
+    """
 
     def value(self, probe: Probe) -> torch.Tensor:
         return _of_rows_seen(probe.predictions - probe.data.labels, probe)

@@ -19,26 +19,29 @@ if TYPE_CHECKING:
 
 
 FIRST_LAYER = {"W1": 1.0}
-"""Layer factors for the tangent kernel of the first layer's weights alone."""
+"""Layer factors that restrict the tangent kernel to the weights of the first layer."""
 
 
 class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
     """λ_1 ≥ λ_2 ≥ …: the singular values of J = ∂(predictions of the rows)/∂W₁, n·K × h·d for K outputs.
 
-    They are computed from the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, z = W₁ x, u = 1 … h. A
-    step on W₁ moves predictions far along directions with large singular values, and hardly along others.
-    Values below √eps times the largest are rounding errors, and values beyond the rank of J are 0. The rows
-    are all rows, or the training rows. Measured at the start and at the end. Averaged over targets. Unit:
-    that of a prediction over that of a weight. Source: OFLS19; theory/parities-and-noise#nuisance-space,
-    theory/parities-and-noise#mixtures.
+    They are computed from the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, with z = W₁ x and units u
+    = 1 … h. A step on W₁ moves predictions far along directions with large singular values, and hardly along
+    other directions. Values below √eps times the largest value are rounding errors, and values beyond the
+    rank of J are 0. The rows are all rows, or the rows seen. Measured at the start and at the end. Averaged
+    over targets. Unit: that of a prediction over that of a weight. Source: OFLS19;
+    theory/parities-and-noise#nuisance-space, theory/parities-and-noise#mixtures.
     """
 
     label: ClassVar[str] = "singular value of the Jacobian"
 
-    most: Annotated[Count, Meta(title="how many", description="number of the largest singular values")] = 50
+    most: Annotated[Count, Meta(title="how many", description="number of singular values, largest first")] = (
+        50
+    )
 
     rows: Annotated[
-        Literal["all", "train"], Meta(title="rows", description="rows of the predictions: all, or rows seen")
+        Literal["all", "train"],
+        Meta(title="rows", description="rows whose predictions are used: all, or rows seen"),
     ] = "all"
 
     def needs(self) -> MeasureNeeds:
@@ -78,7 +81,7 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
 
 def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield, for each net, the indices (among K·n) of the predictions for rows seen, and their J Jᵀ."""
+    """Yield, for each net, the indices (among K·n) of predictions for rows seen, and J Jᵀ of these rows."""
     instances, nets = probe.data.instances, seen_by_net(probe)
     members = len(nets) // instances.replicas
     for net, seen in enumerate(nets):
@@ -93,6 +96,6 @@ def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]
 
 
 def seen_by_net(probe: Probe) -> torch.Tensor:
-    """Return whether each row was seen, for every output of every net, [nets, K, n]."""
+    """Return, for every net and output, whether each row has been seen, [nets, K, n]."""
     labels = probe.data.labels
     return (probe.counts > 0).expand_as(labels).view(-1, probe.architecture.outputs, labels.shape[1])

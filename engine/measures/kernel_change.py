@@ -1,4 +1,4 @@
-"""The relative change of a kernel of a net since its start."""
+"""The relative change of a net's kernel since the start of training."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ if TYPE_CHECKING:
 
 
 class KernelChange(Measure, frozen=True, tag="kernel-change"):
-    """‖K − K₀‖_F/‖K₀‖_F over all rows: how far a kernel K of a net has moved since the start.
+    """‖K − K₀‖_F/‖K₀‖_F over all rows: the relative change of a net's kernel K since the start of training.
 
-    With `tangents`, K = Σ_l r_l J_l J_lᵀ, J_l = ∂ŷ/∂W_l, summed over all trained tensors. Here r_l are the
-    factors of the tensors' rates in the parametrisation, so a step of gradient descent moves predictions by
-    K. With `features`, K = HᵀH/n for the n units h = σ(z) of the last hidden layer, H [n, rows]. A net that
-    learns features changes both kernels. Averaged over nets. Unit: none. Source: YH21;
-    theory/wide-nets#mean-field.
+    With `tangents`, K = Σ_l r_l J_l J_lᵀ, J_l = ∂ŷ/∂W_l, summed over all trained tensors. Here r_l is the
+    factor that the parametrisation puts on the rate of tensor l, so K describes how a step of gradient
+    descent moves the predictions. With `features`, K = HᵀH/n for the matrix H [n, rows] of the values σ(z) of
+    the n units of the last hidden layer. If a net learns features, both kernels change. Averaged over nets.
+    Unit: none. Source: YH21; theory/wide-nets#mean-field.
     """
 
     of: Annotated[
         Literal["tangents", "features"],
-        Meta(title="of", description="gradients of predictions, or units of the last hidden layer"),
+        Meta(
+            title="of",
+            description="kernel of the predictions' gradients, or of the last hidden layer's units",
+        ),
     ] = "tangents"
 
     label: ClassVar[str] = "tangent kernel change"
@@ -57,7 +60,7 @@ class KernelChange(Measure, frozen=True, tag="kernel-change"):
 
 
 def _tangents(probe: Probe, tensors: Params) -> torch.Tensor:
-    """Return Σ_l r_l J_l J_lᵀ [nets, K·n, K·n] of nets with these tensors and K outputs."""
+    """Return Σ_l r_l J_l J_lᵀ [nets, K·n, K·n] for nets with K outputs and the given tensors."""
     net, instances = probe.architecture, probe.data.instances
     factors = net.layout(instances.d).rate_factors
     speeds = {layer: factors.get(layer, 1.0) for layer in net.layers}
@@ -65,7 +68,7 @@ def _tangents(probe: Probe, tensors: Params) -> torch.Tensor:
 
 
 def _features(probe: Probe, tensors: Params) -> torch.Tensor:
-    """Return HᵀH/n [nets, rows, rows] of the last hidden layer of nets with these tensors."""
+    """Return HᵀH/n [nets, rows, rows] of the last hidden layer, for nets with the given tensors."""
     hidden = probe.architecture.structure().hidden_layers
     assert hidden is not None, "others are refused"
     signals = probe.architecture.preactivations(tensors, probe.data.instances)[-1]

@@ -1,4 +1,4 @@
-"""The distance of the tangent kernel of a net from its value at the start, or from its mean."""
+"""The distance of a net's tangent kernel from its value at the start, or from its mean over starts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 
 class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
-    """‖K − K₀‖₂ between the tangent kernels K = J Jᵀ of all rows, J = ∂ŷ/∂W₁, now and at the start.
+    """‖K − K₀‖₂ for the current tangent kernel K = J Jᵀ, J = ∂ŷ/∂W₁, on all rows, and K₀ at the start.
 
-    With `to` = mean, it is ‖K − E K‖₂. The mean E K is over a Gaussian first layer of a net with one hidden
-    layer, given its output weights a: E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k². Here u and v are the signals
-    of a unit on x_i and x_j. Weights include the factors of their parametrisation. The norm is the largest
-    singular value. Averaged over nets. Unit: that of a kernel. Source: JGH18; theory/wide-nets#kernel-regime.
+    With `to` = mean, the measure is ‖K − E K‖₂ for a net with one hidden layer. The mean E K is over a
+    Gaussian first layer, given the output weights a: E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k². Here u and v
+    are the signals of a unit on x_i and x_j. All weights include the factors of the parametrisation. The norm
+    is the largest singular value. Averaged over nets. Unit: that of a kernel. Source: JGH18;
+    theory/wide-nets#kernel-regime.
     """
 
     label: ClassVar[str] = "‖K − K₀‖"
@@ -64,5 +65,5 @@ class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
 
 
 def _kernels(probe: Probe, tensors: Params) -> Iterator[torch.Tensor]:
-    """Yield J Jᵀ [n, n] of every net with these tensors."""
+    """Yield J Jᵀ [n, n] for every net, with the given tensors."""
     return tangent_kernels(probe.architecture, tensors, probe.data.instances, FIRST_LAYER)

@@ -1,4 +1,4 @@
-"""The norm of a kernel fit in the Hilbert space of its kernel."""
+"""The squared norm of a kernel fit in the Hilbert space of its kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gradient of each layer that correlates with the labels."""
+"""The squared gradient, layer by layer, of the correlation between predictions and labels."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class LabelGradient(Measure, frozen=True, tag="label-gradient"):
     """‖E_x f ∇_l ŷ‖²: the squared gradient of the correlation of predictions and labels f, layer by layer.
 
     The mean is over all rows. ∇_l is the gradient with respect to the weights of layer l = 1 … L + 1, or to
-    its biases; the last layer is the output. In a layer where it is 0, the first step of gradient descent
-    learns nothing. Averaged over targets. Unit: that of a squared label times that of a squared prediction
-    over a squared weight. Source: AS20; theory/parities-and-noise#parities.
+    its biases. The last layer is the output. In a layer where this gradient is 0, the first step of gradient
+    descent learns nothing. Averaged over targets. Unit: that of a squared label times that of a squared
+    prediction over a squared weight. Source: AS20; theory/parities-and-noise#parities.
     """
 
     label: ClassVar[str] = "squared gradient that sees the labels"

@@ -26,7 +26,7 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
 
     of: Annotated[
         Literal["1", "fourier"],
-        Meta(title="of", description="1: the weights; fourier: their Fourier transform"),
+        Meta(title="of", description="1: the weights; fourier: the Fourier transform of the weights"),
     ] = "1"
 
     def needs(self) -> MeasureNeeds:
@@ -38,6 +38,6 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
 
 
 def large(values: torch.Tensor) -> torch.Tensor:
-    """Return whether each of the coefficients [B, d] is large."""
+    """Return which of the coefficients [B, d] are large."""
     sizes = values.abs()
     return sizes > LARGE * sizes.amax(1, keepdim=True)

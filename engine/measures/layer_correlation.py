@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
-    """c_l: the correlation of the signals of layer l + 1 on the first two rows, given layer l = 1 … L.
+    """c_l: correlation of the signals of layer l + 1 on the first two rows, given hidden layer l = 1 … L.
 
     c_l = K₁₂/√(K₁₁ K₂₂) with K_ab = C_b + C_w · mean σ(z^l_a) σ(z^l_b). The mean is over the units of layer
-    l, and z^l_a are their signals on row a before σ. C_w and C_b are those of layer l + 1. So c_l is the
-    correlation over draws of the weights of layer l + 1 alone. If c_l = 1, the two rows have merged. Averaged
-    over targets. Source: RYH ch. 5; theory/wide-nets#criticality.
+    l, and z^l_a are their signals on row a before σ. C_w and C_b are the constants of layer l + 1. So c_l is
+    the correlation over draws of the weights of layer l + 1 alone. If c_l = 1, the net no longer
+    distinguishes the two rows. Averaged over targets. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     label: ClassVar[str] = "correlation of two inputs"
@@ -36,7 +36,7 @@ class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
         if start is None:
             return "the learner is a dense net with a Gaussian start"
         if start.joint_inputs == 1:
-            return "the learner draws two inputs jointly, as by inputs = 2"
+            return "the learner draws two inputs jointly, as with inputs = 2"
         return "there are at least two rows" if problem.matrix.shape()[0] < 2 else None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:

@@ -11,14 +11,15 @@ from engine.measures import MeasureNeeds, OfLayers, Probe
 
 
 class LayerMovement(OfLayers, frozen=True, tag="layer-movement"):
-    """‖W_l − W_l(0)‖₂, the root of the sum of squares over all entries of layer l, averaged over nets.
+    """‖W_l − W_l(0)‖₂, the square root of the sum of squares over all entries of layer l, averaged over nets.
 
-    With `relative`, it is divided by ‖W_l(0)‖₂. Biases are a separate layer. Unit: that of a weight, or none.
-    Source: LSO20; theory/parities-and-noise#fitting-anything, theory/parities-and-noise#wrong-labels.
+    With `relative`, the distance is divided by ‖W_l(0)‖₂. Biases are a separate layer. Unit: that of a
+    weight, or none. Source: LSO20; theory/parities-and-noise#fitting-anything,
+    theory/parities-and-noise#wrong-labels.
     """
 
     relative: Annotated[
-        bool, Meta(title="relative", description="divided by the length of the layer at the start")
+        bool, Meta(title="relative", description="divide by the length of the layer at the start")
     ] = False
 
     label: ClassVar[str] = "‖W_l − W_l(0)‖₂"

@@ -13,9 +13,10 @@ from engine.updates.agd import ratio
 class LayerNorms(OfLayers, frozen=True, tag="layer-norms"):
     """‖W_l‖₂/√(d_l/d_{l−1}): the largest singular value of the weights of layer l, relative to its shape.
 
-    Layer l has d_{l−1} inputs and d_l outputs; biases are a separate layer. If the measure is 1, a layer does
-    not increase the mean square of a signal's entries, as the derivation of automatic gradient descent
-    assumes. Averaged over nets. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
+    Layer l has d_{l−1} inputs and d_l outputs, and biases count as a separate layer. If the measure is at
+    most 1, the layer does not increase the mean square of its input's entries. The derivation of automatic
+    gradient descent assumes that it is 1. Averaged over nets. Source: Bernstein et al. 2023;
+    theory/automatic-descent#majoriser.
     """
 
     label: ClassVar[str] = "‖W_l‖₂ in units of √(d_l/d_{l−1})"
@@ -27,6 +28,9 @@ class LayerNorms(OfLayers, frozen=True, tag="layer-norms"):
 
 
 def spectral_norm(w: torch.Tensor) -> torch.Tensor:
-    """Return the largest singular value [N] of a batch of layers [N, …, d]; a vector counts as one row."""
+    """Return the largest singular value [N] of each layer in a batch [N, …, d].
+
+    A vector counts as a matrix with one row.
+    """
     norms: torch.Tensor = torch.linalg.matrix_norm(as_matrix(w).double(), ord=2)
     return norms

@@ -1,4 +1,4 @@
-"""The log evidence: the logarithm of the density that the prior of a Bayesian net gave to the examples."""
+"""The log evidence of a Bayesian net: the logarithm of the density of the examples under its prior."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 
 
 class LogEvidence(OfPosterior, frozen=True, tag="log-evidence"):
-    """Log of the prior density of the labels seen, as coordinates θ* of weights in the span of the rows.
+    """Logarithm of the prior density of the labels seen, expressed by the weights θ* that fit them.
 
-    The density of the labels themselves differs by a factor that depends only on the instances. The evidence
-    compares priors: the depth, width or variance with the largest evidence predicted the labels best. It is
-    NaN if fewer than two directions are orthogonal to the rows. Averaged over targets. Source: Hanin, Zlokapa
-    2023; theory/regions-and-random-matrices#bayesian-interpolation.
+    θ* lies in the span of the rows seen. The density of the labels themselves differs by a factor that
+    depends only on the instances. The evidence compares priors: the depth, width or variance with the largest
+    evidence predicted the labels best. The evidence is NaN if fewer than two directions are orthogonal to the
+    rows. Averaged over targets. Source: Hanin, Zlokapa 2023;
+    theory/regions-and-random-matrices#bayesian-interpolation.
     """
 
     label: ClassVar[str] = "ln evidence"

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class MatrixSpectrum(Measure, frozen=True, tag="matrix-spectrum"):
     """s_j(W)/s_1(W): singular values, relative to the largest, of the weights arranged as a matrix W.
 
-    The weights fill W row by row. All but the first few values are small if W is nearly of low rank. Values
-    that rounding alone can produce are 0. For W = 0, all are NaN. Averaged over targets. Source: WGL20;
-    theory/implicit-bias#matrix-completion.
+    The weights fill W row by row. If W is nearly of low rank, all but the first few values are small. Values
+    that can result from rounding alone are set to 0. For W = 0, all values are NaN. Averaged over targets.
+    Source: WGL20; theory/implicit-bias#matrix-completion.
     """
 
     label: ClassVar[str] = "s_j/s_1"

@@ -1,4 +1,4 @@
-"""The distance of predictions from the start."""
+"""The distance of the predictions from the predictions at the start."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from engine.measures.relative_error import relative_length
 
 
 class Movement(OfRows, frozen=True, tag="movement"):
-    """‖ŷ − ŷ₀‖₂/‖y‖₂ over all rows, rows seen, or rows never seen; ŷ₀ are the predictions at the start.
+    """‖ŷ − ŷ₀‖₂/‖y‖₂ over all rows, rows seen, or rows never seen, for the predictions ŷ₀ at the start.
 
-    In the kernel regime, the prediction for a row does not move if its kernel with all seen rows is 0. A seen
-    row counts as often as it was seen. Averaged over targets. Unit: none. Source: WGL20;
+    In the kernel regime, the prediction for a row does not change if the kernel of this row with every seen
+    row is 0. A seen row counts as often as it was seen. Averaged over targets. Unit: none. Source: WGL20;
     theory/implicit-bias#matrix-completion.
     """
 

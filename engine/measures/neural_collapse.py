@@ -1,4 +1,4 @@
-"""Neural collapse: how close the last features of a classifier are to a single point per class."""
+"""Neural collapse: the deviation of a classifier's last features from one point per class."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ LABELS: dict[Quantity, str] = {
 
 
 class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
-    """NC1 … NC4, which go to 0 as the last features h = σ(z_L) of all rows collapse to a simplex.
+    """NC1 … NC4, which go to 0 as the features h = σ(z_L) of the last hidden layer collapse to a simplex.
 
-    μ_c are the means of the classes, μ is their mean, and M = (μ_c − μ)_c. The covariances are Σ_W within
-    classes and Σ_B = MMᵀ/C between them. `within` is NC1 = tr(Σ_W Σ_B†)/C, and `spread` is tr Σ_W/tr Σ_B.
-    `angles` is NC2, the largest |cos(μ_c − μ, μ_c′ − μ) + 1/(C − 1)|; the mean cosine would say nothing,
-    because the vectors sum to 0. `weights` is NC3 = ‖W/‖W‖_F − Mᵀ/‖M‖_F‖_F for the weights W of the output.
-    `centres` is NC4, the share of rows whose nearest class mean is not the class with the largest prediction.
-    Averaged over nets. Unit: none. Source: Papyan, Han, Donoho 2020; theory/curvature#collapse.
+    For C classes, μ_c are the means of the features of each class, μ is the mean of all μ_c, and M is the
+    matrix with the columns μ_c − μ. The covariance within classes is Σ_W, and the covariance between classes
+    is Σ_B = MMᵀ/C. `within` is NC1 = tr(Σ_W Σ_B†)/C, and `spread` is tr Σ_W/tr Σ_B. `angles` is NC2, the
+    largest |cos(μ_c − μ, μ_c′ − μ) + 1/(C − 1)|. The mean cosine would say nothing, because the vectors μ_c −
+    μ sum to 0. `weights` is NC3 = ‖W/‖W‖_F − Mᵀ/‖M‖_F‖_F for the weights W of the output. `centres` is NC4,
+    the share of rows whose nearest class mean is not the class with the largest prediction. Averaged over
+    nets. Unit: none. Source: Papyan, Han, Donoho 2020; theory/curvature#collapse.
     """
 
     label: ClassVar[str] = LABELS["within"]
@@ -86,7 +87,7 @@ class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
 
 
 def _centred(means: torch.Tensor) -> torch.Tensor:
-    """Return Mᵀ [nets, C, h], the class means minus their mean."""
+    """Return Mᵀ [nets, C, h]: the class means minus the mean of all class means."""
     return means - means.mean(1, keepdim=True)
 
 
@@ -97,7 +98,7 @@ def _unit(matrices: torch.Tensor) -> torch.Tensor:
 
 
 def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
-    """Return the largest distance [nets] of the cosine of two rows from −1/(C − 1)."""
+    """Return the largest deviation [nets] of the cosine of two rows from −1/(C − 1)."""
     count = centred.shape[1]
     directions = centred / torch.linalg.vector_norm(centred, dim=2, keepdim=True)
     deviations = (directions @ directions.mT + 1 / (count - 1)).abs()
@@ -106,7 +107,7 @@ def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
 
 
 def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
-    """Return tr(Σ_W Σ_B†)/C [nets] from deviations within classes [nets, n, h]."""
+    """Return tr(Σ_W Σ_B†)/C [nets], given Mᵀ (`centred`) and the deviations from class means [nets, n, h]."""
     singular_values, directions = torch.linalg.svd(centred, full_matrices=False)[1:]
     between = min(centred.shape[1] - 1, centred.shape[2])  # centred rows sum to 0
     along = around @ directions[:, :between].mT / singular_values[:, None, :between]
@@ -115,5 +116,5 @@ def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
 
 
 def _over(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
-    """Return tr Σ_W/tr Σ_B [nets] from deviations within classes [nets, n, h]."""
+    """Return tr Σ_W/tr Σ_B [nets], given Mᵀ (`centred`) and the deviations from class means [nets, n, h]."""
     return around.square().sum(2).mean(1) / centred.square().sum(2).mean(1)

@@ -1,4 +1,4 @@
-"""The angle between the weights and a stationary point of a margin problem in a norm."""
+"""The deviation of the weights from a stationary point of the margin problem in some norm."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class NormAngle(Measure, frozen=True, tag="norm-angle"):
-    """1 − cos(ĝ, ŵ|ŵ|^(p−2)), g = −∂L/∂w: 0 at a stationary point of min ‖ŵ‖_p with margins ≥ 1.
+    """1 − cos(ĝ, ŵ|ŵ|^(p−2)), g = −∂L/∂w: 0 at a stationary point of min ‖ŵ‖_p under margins ≥ 1.
 
-    For a loss with an exponential tail, g is a combination of the examples of least margin. At a stationary
-    point, g is a multiple of the gradient of ‖ŵ‖_p. ĝ and ŵ are the entries of g and w, or the coefficients
-    of their unitary discrete Fourier transform. Only entries with |ŵ_i| above a twentieth of the largest are
-    compared, because ĝ_i is free where ŵ_i = 0. Labels are ±1, and L is the loss over the rows seen. It has
-    no value if g or w is 0. Averaged over targets. Unit: none. Source: GLSS18b;
+    For a loss with an exponential tail, g becomes a combination of the examples with the smallest margin. At
+    a stationary point, g is a multiple of the gradient of ‖ŵ‖_p. ĝ and ŵ are g and w themselves, or their
+    unitary discrete Fourier transforms. Only entries with |ŵ_i| above a twentieth of the largest are
+    compared, because stationarity does not fix ĝ_i if ŵ_i = 0. Labels are ±1, and L is the loss over the rows
+    seen. The measure has no value if g or w is 0. Averaged over targets. Unit: none. Source: GLSS18b;
     theory/implicit-bias#optimisation-geometry.
     """
 

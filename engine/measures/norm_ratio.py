@@ -1,4 +1,4 @@
-"""The norm that a learner minimises according to theory, relative to the minimum."""
+"""The norm that a learner minimises according to theory, relative to its minimum."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
 
 class NormRatio(Measure, frozen=True, tag="norm-ratio"):
-    """‖w‖/‖ŵ‖ for the solution ŵ that a learner `tends_to`, in the norm that ŵ minimises.
+    """‖w‖/‖ŵ‖ for the solution ŵ in the learner's field `tends_to`, in the norm that ŵ minimises.
 
-    The ratio is 1 if the learner fits the examples with the least norm, and is below 1 until it fits them. If
-    ŵ is the solution nearest to the start of the learner, both norms are those of the displacement from the
-    start. If ŵ is the solution of largest margin, w is first divided by its least margin min_j y_j x_jᵀw. The
-    ratio is then never below 1, and has no value until all examples are classified correctly. Before the
-    first example, it never has a value. Averaged over targets. Unit: none. Source: GLSS18a, GLSS18b;
-    theory/implicit-bias#optimisation-geometry, theory/implicit-bias#matrix-completion.
+    If the learner fits the examples with the least possible norm, the ratio is 1. It can be below 1 only as
+    long as the learner does not fit the examples. If ŵ is the solution nearest to the start of the learner,
+    both norms are those of the displacement from the start. If ŵ maximises the margin, w is first divided by
+    its least margin min_j y_j x_jᵀw. Then the ratio is never below 1, and has no value until all examples are
+    classified correctly. There is never a value before the first example. Averaged over targets. Unit: none.
+    Source: GLSS18a, GLSS18b; theory/implicit-bias#optimisation-geometry,
+    theory/implicit-bias#matrix-completion.
     """
 
     label: ClassVar[str] = "norm, relative to the least"
@@ -34,7 +35,7 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
         return (
             None
             if names_norm
-            else "the learner declares the solution that it tends to, and the solution has a least norm"
+            else "the learner declares to which solution it converges, and this solution has a least norm"
         )
 
     def bytes_held(self, sizes: Sizes) -> int:

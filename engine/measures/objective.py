@@ -1,4 +1,4 @@
-"""The training loss of a net, with its penalty."""
+"""The training loss of a net, including its L2 penalty."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ OF_TRAINING = AverageLoss(rows="train")
 
 
 class Objective(Measure, frozen=True, tag="objective"):
-    """The mean loss of an output over the rows seen, plus (λ/2m) ‖θ‖² for m outputs and the L2 penalty λ.
+    """The mean loss over outputs and rows seen, plus (λ/2m) ‖θ‖² for m outputs and the L2 penalty λ.
 
-    It is the training objective of a net with m outputs, divided by m; θ are the penalised parameters. It has
-    no value before the first example, except with the protocol `steps`, where it has a value at the start.
-    Averaged over nets. Unit: that of a loss. Source: theory/automatic-descent#majoriser.
+    θ are the penalised parameters. The measure is the training objective of a net with m outputs, divided by
+    m. It has no value before the first example. In the protocol `steps`, it has a value from the start, over
+    all training rows. Averaged over nets. Unit: that of a loss. Source: theory/automatic-descent#majoriser.
     """
 
     label: ClassVar[str] = "loss with its penalty"

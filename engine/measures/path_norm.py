@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 
 class PathNorm(Measure, frozen=True, tag="path-norm"):
-    """Σ |w₁ w₂ ⋯ w_L| over all paths from an input to the output, with the weights along each path.
+    """Σ |w₁ w₂ ⋯ w_L| over all paths from an input to the output, for the weights w_l along each path.
 
-    For one hidden layer, it is Σ_j Σ_i |a_j w_ji|. Biases are on no path. The norm does not change if the
-    weights into a rectified unit are multiplied by c, and the weights out of it by 1/c. With one input, ½ Σ_j
-    (a_j² + w_j²) is never smaller, and it is equal if |a_j| = |w_j| for all j. Averaged over targets. Source:
-    Neyshabur, Tomioka, Srebro 2015; SESS19; theory/implicit-bias#relu-interpolation.
+    For one hidden layer, the norm is Σ_j Σ_i |a_j w_ji|. Biases do not contribute. The norm does not change
+    if the weights into a ReLU unit are multiplied by c > 0, and the weights out of the unit by 1/c. With one
+    input, ½ Σ_j (a_j² + w_j²) is never smaller than the path norm, and equals it if |a_j| = |w_j| for all j.
+    Averaged over targets. Source: Neyshabur, Tomioka, Srebro 2015; SESS19;
+    theory/implicit-bias#relu-interpolation.
     """
 
     label: ClassVar[str] = "Σ|a w| over paths"
@@ -32,7 +33,7 @@ class PathNorm(Measure, frozen=True, tag="path-norm"):
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture
         has_edges = net is not None and type(net).edges is not Architecture.edges
-        return None if has_edges else "the learner is a net with layers of edges"
+        return None if has_edges else "the learner is a net that declares the edges of its layers"
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return 3 * batch * parameters

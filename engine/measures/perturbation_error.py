@@ -1,4 +1,4 @@
-"""The distance of a quadratic model from the limit that perturbation theory predicts."""
+"""The distance of a quadratic model's parameters from the limit that perturbation theory predicts."""
 
 from __future__ import annotations
 
@@ -19,22 +19,25 @@ if TYPE_CHECKING:
 
 
 class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
-    """‖θ − θ^F‖ of a quadratic model, or with a correction ‖θ − θ^F − εθ^I‖: the error of a predicted limit.
+    """‖θ − θ^F‖, or ‖θ − θ^F − εθ^I‖ with a correction: the error of a predicted limit of a quadratic model.
 
-    The error is measured on the span of Φ, off this span, or for the features. θ^F = Φ(ΦᵀΦ)⁻¹y is the limit
-    of gradient flow on the square loss of all rows for ε = 0. εθ^I is its first correction: −(ΦΦᵀ)⁺ Σ_α ½Φ_α
-    θ^FᵀΨ_αθ^F on the span, and −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt off the span. For `features`, the error is ‖Ψ(θ
-    − θ^F)‖ relative to ‖Ψθ^F‖, the predicted change of the features without ε. Averaged over targets. Unit:
-    that of θ; for features none. Source: theory/curvature#quadratic-models.
+    The difference is projected onto the span of Φ or onto its orthogonal complement, or is measured in the
+    features. θ^F = Φ(ΦᵀΦ)⁻¹y is the limit of gradient flow on the square loss of all rows for ε = 0. The
+    correction εθ^I is the term of first order in ε. Its θ^I is −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F on the span, and
+    −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt off the span. For `features`, the error is ‖Ψ(θ − θ^F)‖ relative to ‖Ψθ^F‖.
+    The change of the features is ε times Ψθ, and the factor ε cancels. Averaged over targets. Unit: that of
+    θ, or none for `features`. Source: theory/curvature#quadratic-models.
     """
 
     label: ClassVar[str] = "error of perturbation theory"
 
     part: Annotated[
         Literal["span", "off-span", "features"],
-        Meta(title="part", description="of θ on the span of Φ, of θ off it, or of the features"),
+        Meta(title="part", description="error of θ on the span of Φ, of θ off this span, or of the features"),
     ] = "span"
-    corrected: Annotated[bool, Meta(title="corrected", description="with the first correction εθ^I")] = False
+    corrected: Annotated[
+        bool, Meta(title="corrected", description="include the first-order correction εθ^I")
+    ] = False
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
@@ -58,7 +61,7 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
         rows, columns = problem.matrix.size()
         size = net.layout(columns).shapes["theta"][0]
         if rows > min(columns, size):
-            return "a linear model can fit all rows: there are as many features and parameters"
+            return "a linear model can fit all rows: there are enough features and parameters"
         return None
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -89,7 +92,7 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
 
 
 def _lengths(vectors: np.ndarray) -> np.ndarray:
-    """Return the Euclidean length of every batch member, [N]."""
+    """Return the Euclidean length of the array of every batch member, [N]."""
     return np.asarray(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1))
 
 

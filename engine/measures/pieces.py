@@ -1,4 +1,4 @@
-"""The number of linear pieces of a net along a line of instances."""
+"""The number of linear pieces of a net along a line of inputs."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Floats = NDArray[np.float64]
 
 
 class Pieces(Measure, frozen=True, tag="pieces"):
-    """Number of linear pieces of a net along a line of inputs: between two instances, or on the whole line.
+    """Number of linear pieces of a net along a line of inputs, between two instances or on the whole line.
 
-    If instances have one entry, the two are the least and the largest instance, otherwise the first two.
-    Pieces are counted exactly, from the points where units switch, layer by layer. Neighbouring pieces whose
-    slopes are equal up to 10⁻⁹ count as one. σ must bend only at 0. Averaged over targets. Source: Hanin,
-    Rolnick 2019; theory/regions-and-random-matrices#regions.
+    If instances have one entry, the two instances are the smallest and the largest one. Otherwise, they are
+    the first two rows. Pieces are counted exactly, from the points at which units switch on or off, layer by
+    layer. Neighbouring pieces whose slopes are equal up to 10⁻⁹ count as one piece. σ must bend only at 0.
+    Averaged over targets. Source: Hanin, Rolnick 2019; theory/regions-and-random-matrices#regions.
     """
 
     label: ClassVar[str] = "linear pieces"
@@ -46,7 +46,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="the units of every net, one layer after the other")
+        return MeasureSchedule(expensive="all units of every net, layer by layer")
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
@@ -77,7 +77,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
 
 
 class Segment(NamedTuple):
-    """A line of inputs, origin + u · direction, and the range of u between two instances."""
+    """A line of inputs, origin + u · direction, with the values of u at two instances, `low` and `high`."""
 
     origin: Floats
     direction: Floats
@@ -88,8 +88,8 @@ class Segment(NamedTuple):
 def _line(rows: Floats) -> Segment:
     """Return a line of inputs through instances [n, d].
 
-    If d = 1, it is the axis from the least to the largest instance. Otherwise, it goes through the first two
-    instances.
+    If d = 1, the range of u goes from the smallest to the largest instance. Otherwise, the line goes through
+    the first two instances.
     """
     if rows.shape[1] == 1:
         return Segment(np.zeros(1), np.ones(1), rows.min(), rows.max())

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 
 class Potential(Measure, frozen=True, tag="potential"):
-    """Q(w) at the learner's weights w; the solution that the learner `tends_to` minimises this function Q.
+    """Q(w) at the learner's weights w, for the function Q that the solution in `tends_to` minimises.
 
-    For `min-q` of depth 2, it is Q_α(w) = Σ_i α_i² q(w_i/α_i²), q(b) = 2 − √(4 + b²) + b asinh(b/2). For
-    other solvers, Q is the norm that they minimise. Averaged over targets. Unit: that of the function.
-    Source: WGL20; theory/implicit-bias#shaped-start.
+    The learner's field `tends_to` names the solver of the solution to which the learner converges in theory.
+    For the solver `min-q` of depth 2, Q_α(w) = Σ_i α_i² q(w_i/α_i²), q(b) = 2 − √(4 + b²) + b asinh(b/2). For
+    other solvers, Q is the norm that they minimise. Averaged over targets. Unit: that of Q. Source: WGL20;
+    theory/implicit-bias#shaped-start.
     """
 
     label: ClassVar[str] = "potential Q(w)"
@@ -31,7 +32,7 @@ class Potential(Measure, frozen=True, tag="potential"):
             structure = learner.tends_to.structure()
             if structure.names_norm and not structure.from_start:
                 return None
-        return "the learner declares the solution that it tends to, and the solution minimises a function"
+        return "the learner declares to which solution it converges, and this solution minimises a function"
 
     def bytes_held(self, sizes: Sizes) -> int:
         return DERIVED * 6 * sizes.batch * sizes.d

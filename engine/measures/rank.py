@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rank(Measure, frozen=True, tag="rank"):
-    """Numerical rank of the matrix of all targets' weights: the number of singular values above rounding.
+    """Numerical rank of the matrix of all targets' weights: number of singular values above rounding error.
 
     Source: WKA21 Thm 9; theory/hadamard#all-targets, theory/conventions#diagnostics.
     """

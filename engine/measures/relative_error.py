@@ -12,8 +12,8 @@ from engine.measures import MeasureStructure, OfRows, Probe
 class RelativeError(OfRows, frozen=True, tag="relative-error"):
     """‖ŷ − y‖₂/‖y‖₂ over all rows, rows seen, or rows never seen, averaged over targets.
 
-    It is 1 for predictions 0. A seen row counts as often as it was seen. Unit: none. Source: Razin, Cohen
-    2020; theory/implicit-bias#matrix-completion.
+    If all predictions are 0, the relative error is 1. A seen row counts as often as it was seen. Unit: none.
+    Source: Razin, Cohen 2020; theory/implicit-bias#matrix-completion.
     """
 
     label: ClassVar[str] = "relative error"
@@ -35,6 +35,6 @@ class RelativeError(OfRows, frozen=True, tag="relative-error"):
 def relative_length(
     measure: OfRows, values: torch.Tensor, labels: torch.Tensor, probe: Probe
 ) -> torch.Tensor:
-    """Return ‖values‖/‖labels‖ of arrays [B, n], over the rows of the measure, averaged over targets."""
+    """Return ‖values‖/‖labels‖ for arrays [B, n], over the rows of the measure, averaged over targets."""
     of_values, of_labels = (measure.mean_over_rows(vector.square(), probe) for vector in (values, labels))
     return probe.data.over_targets((of_values / of_labels).sqrt()[None])[0]

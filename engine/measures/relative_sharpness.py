@@ -1,4 +1,4 @@
-"""Sharpness in units of the sharpness at the start."""
+"""The sharpness, relative to the sharpness at the start."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from engine.measures.sharpness import Sharpness
 class RelativeSharpness(Measure, frozen=True, tag="relative-sharpness"):
     """S/S₀: the sharpness of each replica, relative to its value at the start.
 
-    At the rate η = c/S₀, ηS is c times this ratio. Steps of plain gradient descent are stable if ηS is below
-    2. Source: Lewkowycz et al. 2020; theory/curvature#catapult.
+    At the learning rate η = c/S₀, the product ηS is c times this ratio. Steps of plain gradient descent are
+    stable if ηS < 2. Source: Lewkowycz et al. 2020; theory/curvature#catapult.
     """
 
     label: ClassVar[str] = "sharpness / sharpness at the start"

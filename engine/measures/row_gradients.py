@@ -1,4 +1,4 @@
-"""The mean squared length of the gradients of single rows."""
+"""The mean squared length of the gradients of the losses of single rows."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 TOGETHER = 1 << 20
-"""Number of entries of gradients that are computed at the same time."""
+"""Largest number of gradient entries that are computed at the same time."""
 
 
 class RowGradients(Measure, frozen=True, tag="row-gradients"):
-    """(1/n) Σ_j ‖∇L_j‖²: the mean square length of the gradients of the losses of single training rows.
+    """(1/n) Σ_j ‖∇L_j‖²: the mean squared length of the gradients of the losses of single training rows.
 
-    Gradients are with respect to all parameters of a net with one output, without its penalty. The measure is
-    averaged over nets. A seen row counts as often as it was seen; with the protocol `steps`, all training
-    rows count. ‖∇L‖² is the part that rows share, and the rest is the trace of the covariance of the gradient
-    of a random row. With labels `coins`, the labels are ±1 with probability ½ each, independent of the true
-    labels. The gradients are then those of the junk run, a training run on such labels. Unit: that of a loss
-    over a parameter, squared. Source: Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state,
-    theory/parities-and-noise#parities.
+    Gradients are with respect to all parameters of a net with one output. They do not include a penalty. A
+    seen row counts as often as it was seen. In the protocol `steps`, all training rows count. The measure is
+    the sum of ‖∇L‖², for the gradient of the mean loss, and the trace of the covariance of the gradient of a
+    random row. With `labels` = coins, the labels are ±1 with probability ½ each, independent of the true
+    labels, and the measure is the expectation over these labels. The theory line `junk-flow` uses it along a
+    training run on such labels. Averaged over nets. Unit: that of a loss over a parameter, squared. Source:
+    Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state, theory/parities-and-noise#parities.
     """
 
     labels: Annotated[
         Literal["given", "coins"],
-        Meta(title="labels", description="labels of the rows, or ±1 by fair coins, in expectation"),
+        Meta(title="labels", description="labels of the rows, or the mean over fair coins ±1"),
     ] = "given"
 
     label: ClassVar[str] = "mean square of the gradients of rows"

@@ -12,14 +12,15 @@ from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 class Sharpness(Measure, frozen=True, tag="sharpness"):
     """The sharpness S = λ_max(∇²L), the largest eigenvalue of the Hessian of the training loss.
 
-    L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`). It is the
-    loss as the program defines it: square loss is (ŷ − y)², without a ½. Gradient descent at rate η is stable
-    if S < 2/η, for every convention of the loss. The Hessian is over all parameters of a net, and S is
-    averaged over nets. For a net with several outputs, L is the sum of their losses. An L2 penalty λ adds λ
-    to S. It has no value before the first example. For up to 100 parameters, S is computed from all
-    eigenvalues of the Hessian. For more, the Lanczos method computes it from products ∇²L v, up to
-    residuals of 10⁻³ S. Unit: that of a loss over a squared parameter. Source: Cohen et al. 2021;
-    theory/wide-nets#conventions-of-the-lectures, theory/curvature#edge-of-stability.
+    L is the mean loss over the rows seen so far, or over all training rows in the protocol `steps`. It
+    follows the program's definitions of losses: square loss is (ŷ − y)², without a factor ½. Gradient descent
+    at rate η is stable if S < 2/η, for every convention of the loss. The Hessian is with respect to all
+    parameters of a net, and S is averaged over nets. If a net has several outputs, L is the sum of their
+    losses. An L2 penalty λ adds λ to S. The measure has no value before the first example. For up to 100
+    parameters, S is computed from all eigenvalues of the Hessian. For more parameters, the Lanczos method
+    computes S from products ∇²L v, up to residuals of 10⁻³ S. Unit: that of a loss over a squared parameter.
+    Source: Cohen et al. 2021; theory/wide-nets#conventions-of-the-lectures,
+    theory/curvature#edge-of-stability.
     """
 
     label: ClassVar[str] = "sharpness"

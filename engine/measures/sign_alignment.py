@@ -8,15 +8,16 @@ from engine.core.lazy import torch
 from engine.measures import Measure, MeasureNeeds, Probe
 
 ROUNDING = 64
-"""Entries up to this many rounding units of the largest entry count as 0, and have the sign 0."""
+"""Entries up to this number times machine epsilon times the largest entry count as 0, and have the sign 0."""
 
 
 class SignAlignment(Measure, frozen=True, tag="sign-alignment"):
-    """cos∠(w, sign(Σ_j y_j x_j)) with the sum over the rows seen, averaged over targets.
+    """cos∠(w, sign(Σ_j y_j x_j)), where the sum is over the rows seen, averaged over targets.
 
-    From weights 0, the first step of sign descent, Adam, RMSProp and AdaGrad on the square loss is along
-    these signs. The weights are in the coordinates that learners see. For w = 0, there is no value. Source:
-    Wilson, Roelofs, Stern, Srebro, Recht 2017; theory/automatic-descent#adaptive-fail.
+    If weights start at 0, the first step of sign descent, Adam, RMSProp and AdaGrad on the square loss has
+    the direction of these signs. The weights are in the coordinates of the instances as learners see them.
+    For w = 0, the measure has no value. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;
+    theory/automatic-descent#adaptive-fail.
     """
 
     label: ClassVar[str] = "cos∠(w, sign(Xᵀy))"

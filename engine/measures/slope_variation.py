@@ -1,4 +1,4 @@
-"""The total variation of the slope of a function of one number."""
+"""The total variation of the slope of predictions, as a function of a scalar input."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SAME = 1e-6
 
 
 class SlopeVariation(Measure, frozen=True, tag="slope-variation"):
-    """∫|f″| = Σ_i |s_{i+1} − s_i| for the slopes s_i of f between neighbouring instances of one entry x.
+    """∫|f″| = Σ_i |s_{i+1} − s_i| for the slopes s_i of the predictions f between neighbouring instances x.
 
-    It is the total variation of f′ over the range of the instances. Two bends of opposite sign between the
-    same neighbours cancel in part. Unit: that of a label over that of x. Source: SESS19;
-    theory/implicit-bias#relu-interpolation.
+    Instances have one entry x. The measure is the total variation of f′ over the range of the instances. If f
+    bends up and down between two neighbouring instances, these bends partly cancel. Unit: that of a label
+    over that of x. Source: SESS19; theory/implicit-bias#relu-interpolation.
     """
 
     label: ClassVar[str] = "∫|f″|"

@@ -1,4 +1,4 @@
-"""The distance of the eigenvalues of the Gram matrix of the instances from the Marchenko–Pastur law."""
+"""The distance between the eigenvalues of the instances' Gram matrix and the Marchenko–Pastur law."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class SpectralDistance(OfInstances, frozen=True, tag="spectral-distance"):
-    """sup_x |F(x) − F_α(x)|: Kolmogorov distance of the eigenvalues of XXᵀ/d from the Marchenko–Pastur law.
+    """sup_x |F(x) − F_α(x)|: Kolmogorov distance of eigenvalues of XXᵀ/d from the Marchenko–Pastur law.
 
-    F(x) is the share of the n eigenvalues up to x, and F_α that of the law with α = n/d. Source:
-    theory/regions-and-random-matrices#random-matrices.
+    F(x) is the share of the n eigenvalues that are at most x. F_α is the distribution function of the law
+    with α = n/d. Source: theory/regions-and-random-matrices#random-matrices.
     """
 
     label: ClassVar[str] = "distance from the Marchenko–Pastur law"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class SingularValues(Measure, frozen=True, tag="spectrum"):
     """Singular values of the matrix of all targets' weights, largest first.
 
-    Values that rounding alone can produce are 0. Source: WKA21 Thm 9; theory/hadamard#all-targets,
+    Values that can result from rounding alone are set to 0. Source: WKA21 Thm 9; theory/hadamard#all-targets,
     theory/conventions#diagnostics.
     """
 
@@ -37,7 +37,7 @@ class SingularValues(Measure, frozen=True, tag="spectrum"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if problem.target.columns(problem.matrix) == 1:
-            return "there are several targets, as with all or doubled"
+            return "there are several targets, as with the targets all and doubled"
         return None
 
     def value(self, probe: Probe) -> torch.Tensor:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Susceptibility(Measure, frozen=True, tag="susceptibility"):
-    """χ⊥ = C_w · mean σ′(z^l)²: the factor on the squared distance of two nearby inputs at layer l = 1 … L.
+    """χ⊥ = C_w · mean σ′(z^l)²: the factor of layer l = 1 … L on the squared distance of two nearby inputs.
 
-    It is an average over the weights of layer l + 1, whose variance gives C_w. The mean of σ′² is over the
-    units of layer l and all rows, and z^l are the signals of the units before σ. Above 1, nearby inputs move
-    apart from layer to layer; below 1, they come together. Averaged over targets. Source: RYH ch. 5;
-    theory/wide-nets#criticality.
+    The factor is an average over the weights of layer l + 1, whose variance is C_w divided by their number of
+    inputs. The mean of σ′² is over the units of layer l and all rows, and z^l are the signals of the units
+    before σ. If χ⊥ > 1, nearby inputs move apart from layer to layer. If χ⊥ < 1, they come together. Averaged
+    over targets. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     label: ClassVar[str] = "susceptibility χ⊥"

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class TangentNorm(Measure, frozen=True, tag="tangent-norm"):
-    """Θ(x, x) = ‖∂ŷ(x)/∂θ‖², the tangent kernel of an instance with itself; averaged over the rows and nets.
+    """Θ(x, x) = ‖∂ŷ(x)/∂θ‖²: the tangent kernel of an instance with itself, averaged over rows and nets.
 
-    θ are all trained parameters, in the scale of the net's parametrisation. With `of = "W2"` or `"b1"`, θ is
-    this tensor alone. For a layer z = W a with b = ∂ŷ/∂z, the gradient is ∂ŷ/∂W = b aᵀ, so Θ is the sum of
-    ‖a‖² ‖b‖² over layers. Unit: that of a prediction over that of a weight, squared. Source: JGH18;
-    theory/wide-nets#kernel-regime, theory/regions-and-random-matrices#paths.
+    θ are all trained parameters, in the scale of the net's parametrisation. If `of` names a tensor, such as
+    "W2" or "b1", θ is this tensor alone. For a layer z = W a with b = ∂ŷ/∂z, the gradient is ∂ŷ/∂W = b aᵀ. So
+    Θ is the sum of ‖a‖² ‖b‖² over layers. Unit: that of a prediction over that of a weight, squared. Source:
+    JGH18; theory/wide-nets#kernel-regime, theory/regions-and-random-matrices#paths.
     """
 
     label: ClassVar[str] = "‖∂ŷ/∂θ‖²"
 
     of: Annotated[
         Annotated[str, Meta(min_length=1, max_length=8)] | None,
-        Meta(title="of", description='the tensor, as "W2"; none: all trained numbers'),
+        Meta(title="of", description='name of a tensor, such as "W2"; none: all trained parameters'),
     ] = None
 
     def needs(self) -> MeasureNeeds:

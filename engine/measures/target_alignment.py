@@ -23,22 +23,22 @@ FORMULAS = {
 
 
 class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
-    """C = sup_{E h² = 1} E_g(E_x f(gx) h(x))²: best mean squared correlation of one h with the images of f.
+    """C = sup_{E h² = 1} E_g(E_x f(gx) h(x))²: largest mean squared correlation of one h with images of f.
 
-    f gives the labels on the cube {±1}ⁿ, scaled to E f² = 1, and g is a random element of the group. For sign
-    flips, C = max_S f̂(S)². For permutations, C is computed by enumerating the images, and has no value if
-    there are more than 2048. For both together, C = max_k W_k/(n choose k). On the sphere in d ≥ 3
-    dimensions, the group is the rotations, and the labels are xᵀw* or their signs: C = max_k W_k/dim H_k. C
-    depends on the problem alone, and is the same for every learner at any time. It limits the correlation of
-    f with noisy gradients of a learner that is invariant under the group. Source: Abbe, Boix-Adserà 2022;
-    theory/symmetry#alignment.
+    The function f gives the labels on the cube {±1}ⁿ, scaled so that E f² = 1, and g is a random element of
+    the group. For sign flips, C = max_S f̂(S)². For permutations, C is computed by enumerating the images,
+    and has no value if there are more than 2048. For both together, C = max_k W_k/(n choose k). On the sphere
+    in d ≥ 3 dimensions, the group is the rotations, and the labels are xᵀw* or their signs: C = max_k W_k/dim
+    H_k. C depends on the problem alone, and is the same for every learner at any time. If a learner is
+    invariant under the group, C limits the correlation of f with the learner's noisy gradients. Source: Abbe,
+    Boix-Adserà 2022; theory/symmetry#alignment.
     """
 
     label: ClassVar[str] = "alignment of the target"
 
     group: Annotated[
         Literal["sign-flips", "permutations", "signed-permutations", "rotations"],
-        Meta(title="group", description="of the transformations of the instances"),
+        Meta(title="group", description="group of transformations of the instances"),
     ] = "signed-permutations"
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
@@ -61,10 +61,10 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
 
 def _off_sphere(problem: Problem) -> str | None:
-    """Return the reason why no formula gives the alignment under rotations, or None if one does."""
+    """Return the reason why the alignment under rotations has no known formula, or None if it has one."""
     target, matrix = problem.target, problem.matrix
     is_linear = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
     high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3
     if high_sphere and is_linear and problem.labels != "bernoulli":
         return None
-    return "under rotations, it is known for labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"
+    return "for rotations, labels are xᵀw* or their signs, on a sphere in d ≥ 3 dimensions"

@@ -12,10 +12,10 @@ from engine.measures import Measure, MeasureNeeds, Probe
 class WeightsDotGradient(Measure, frozen=True, tag="weights-dot-gradient"):
     """θ·∇L: the inner product of all parameters with the gradient of the training loss.
 
-    L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), with the
-    L2 penalty of the net, if any. It has no value before the first example. On average, a step changes ‖θ‖²
-    by −2η θ·∇L plus η² times the mean square of mini-batch gradients. Averaged over nets. Unit: that of a
-    loss. Source: Yaida 2019; theory/noise-of-sgd#steady-state.
+    L is the mean loss over the rows seen so far, or over all training rows in the protocol `steps`. L
+    includes the L2 penalty of the net, if any. The measure has no value before the first example. On average,
+    a step changes ‖θ‖² by −2η θ·∇L plus η² times the mean squared length of mini-batch gradients. Averaged
+    over nets. Unit: that of a loss. Source: Yaida 2019; theory/noise-of-sgd#steady-state.
     """
 
     label: ClassVar[str] = "θ·∇L"

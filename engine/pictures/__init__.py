@@ -1,1 +1,1 @@
-"""Pictures of results, and the views that charts, tables and claims read."""
+"""Descriptions of pictures, and views: the data of a picture that charts, tables and claims read."""

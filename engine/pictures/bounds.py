@@ -1,4 +1,4 @@
-"""Bounds on the curves of a view, and whether a curve respects them."""
+"""Lower bounds on the curves of a view, and checks that a curve respects a bound."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import numpy as np
 from engine.pictures.view import FROM_BELOW, ZERO, CurveView, Floats, LineView, View
 
 EXACTNESS = ("exact", "asymptotic", "upper", "reference")
-"""Directions of theory lines other than lower bounds, most informative first."""
+"""Values of `LineView.direction` other than lower bounds, from the most to the least informative."""
 
 
 def bounds_on(view: View, curve: CurveView) -> list[LineView]:
     """Return the lower bounds that apply to the learner of a curve.
 
-    If there are none, return all lower bounds that are shown for the curve; the curve may beat them.
+    If no lower bound applies to the learner, return all lower bounds that the view shows for the curve. The
+    curve may then fall below them.
     """
     about = [line for line in view.lines if line.direction in FROM_BELOW and line.says(curve)]
     return [line for line in about if line.binds(curve)] or about
 
 
 def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the bound of `bounds_on` that is highest at x, or None if no bound has a value there.
+    """Return the lower bound on a curve that is highest at x.
 
-    Of equally high bounds, return the one with the largest mean.
+    Only the bounds that `bounds_on` returns are compared. Of equally high bounds, return the one with the
+    largest mean. If no bound has a value at x, return None.
     """
     heights = [(height, line) for line in bounds_on(view, curve) if not np.isnan(height := line.at(x))]
     top = max((height for height, _ in heights), default=np.nan)
@@ -33,9 +35,10 @@ def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the strongest lower bound at x, or otherwise the most informative theory line of the curve.
+    """Return the theory line to compare a curve with at x, or None if there is no such line.
 
-    EXACTNESS orders the lines. The two edges of a band do not count. The result is None if there is no line.
+    It is the strongest lower bound. If the curve has no lower bound at x, it is the most informative theory
+    line that applies to the learner, in the order of EXACTNESS. The two edges of a band are left out.
     """
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound
@@ -46,7 +49,7 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
-    """Return the value of the strongest lower bound at every x [N].
+    """Return the value of the strongest lower bound on a curve at every x [N].
 
     The value is 0 where there is no bound, and where the bound is 0 up to rounding.
     """
@@ -58,12 +61,13 @@ def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
 
 
 ENOUGH = 10
-"""Least number of replicas whose mean can break a bound on the expectation."""
+"""Least number of replicas from which a bound on the expectation can be judged to be broken."""
 
 UNLIKELY = 3.2e-5
 """Probability below which a deviation counts as a broken bound.
 
-A normal distribution deviates by more than four standard errors, to one side, with this probability.
+A normal distribution deviates by more than four standard errors, in one given direction, with this
+probability.
 """
 
 
@@ -80,32 +84,32 @@ class Respect(NamedTuple):
     """Whether the curve respects the bound; None if the run is too small to decide."""
 
     detail: str
-    """Text with the distance from the bound, or with the reason why there is none."""
+    """Text with the distance between curve and bound, or with the reason why there is no distance."""
 
     exact: bool = False
     """Whether the curve equals the bound up to rounding."""
 
     beyond: float = 0.0
-    """Largest distance by which the curve lies beyond the bound; 0 if it does not, up to rounding."""
+    """Largest distance by which the curve violates the bound; 0 if it respects the bound up to rounding."""
 
     at: float = 0.0
-    """Position on the x-axis of the largest distance."""
+    """Position on the x-axis at which the distance `beyond` is reached."""
 
     @property
     def word(self) -> str:
-        """Result in words."""
+        """The result of the comparison in words."""
         return "? not decided" if self.holds is None else "✓ respected" if self.holds else "✗ broken"
 
 
 def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     """Return whether a curve respects a bound that applies to its learner.
 
-    Only the places before any replica diverges count.
+    Only the x positions before any replica diverges are compared.
 
-    A bound on every run is broken if the curve lies beyond it by more than `rounding` times its first value.
-    A bound on the expectation is broken if the mean of at least ENOUGH replicas lies beyond it, and Student's
-    t distribution gives this deviation a probability below UNLIKELY. If rare replicas may explain the
-    deviation, the result is undecided; see `unseen`.
+    A bound on every run is broken if the curve violates it by more than `rounding` times the curve's first
+    value. A bound on the expectation is broken if the mean of at least ENOUGH replicas violates it, and
+    Student's t distribution gives a deviation of this size a probability below UNLIKELY. If rare values that
+    no replica happens to have could explain the deviation, the result is undecided; see `unseen`.
     """
     places = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
     if not len(places):
@@ -117,7 +121,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     until = (
         ""
         if curve.ends.diverged_at is None
-        else f", until it {curve.ends.fate} at {curve.ends.diverged_at:g}"
+        else f", before the curve {curve.ends.fate} at {curve.ends.diverged_at:g}"
     )
 
     def at(place: int | np.intp) -> str:
@@ -132,12 +136,12 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     if not line.in_expectation:
         return outcome
     if curve.stderr is None or curve.replicas < ENOUGH:
-        few = f"which needs {ENOUGH} replicas, and this run has {curve.replicas}"
-        detail = f"{at(least)}; the bound is on the expectation, {few}{until}"
+        few = f"so a comparison needs {ENOUGH} replicas, and this run has {curve.replicas}"
+        detail = f"{at(least)}{until}; the bound is on the expectation, {few}"
         return outcome._replace(holds=None, detail=detail)
     errors = np.where(outside, gap / np.maximum(curve.stderr[places], rounding), np.inf)
     worst, allowed = int(errors.argmin()), allowed_errors(curve.replicas)
-    detail = f"{at(worst)}, where {allowed:.1f} are allowed{until}"
+    detail = f"{at(worst)}{until}; up to {allowed:.1f} standard errors are allowed"
     beyond = errors < -allowed
     if not beyond.any():
         return outcome._replace(holds=True, detail=detail)
@@ -147,23 +151,23 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
         beyond &= unseen(-gap, largest, curve.replicas) < UNLIKELY
     if beyond.any():
         return outcome._replace(holds=False, detail=detail)
-    rare = f"rare replicas, missing among these {curve.replicas}, may explain it"
+    rare = f"rare values, which none of these {curve.replicas} replicas has, may explain this"
     return outcome._replace(holds=None, detail=f"{detail}; {rare}")
 
 
 def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
-    """Return the probability [N] that no replica has the rare values that would explain the gap to a bound.
+    """Return the probability [N] that all replicas lack the rare values that would explain a broken bound.
 
-    Student's t distribution assumes that replicas are approximately normal, and that the sample shows their
-    spread. Rare large values may dominate the expectation. Most samples then lack these values: they have a
-    small spread, and a mean below the expectation.
+    Student's t distribution assumes approximately normal replicas whose sample shows their spread. But rare
+    large values may dominate the expectation. Most samples lack these values: they have a small spread, and a
+    mean below the expectation.
 
     Let D = `largest` be the largest distance of any replica from the mean, toward the bound. Values at
-    distance D would explain the gap if they had probability p = missing/D. R replicas lack them with
-    probability (1 − p)^R.
+    distance D would explain the gap if they had probability p = missing/D. With probability (1 − p)^R, none
+    of R replicas has such a value.
 
     Args:
-        missing: distance [N] by which the mean lies beyond the bound.
+        missing: distance [N] by which the mean violates the bound.
     """
     missing = np.maximum(missing, 0.0)
     shares = np.divide(missing, largest, out=np.ones_like(missing), where=missing < largest)
@@ -171,25 +175,25 @@ def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
 
 
 def allowed_errors(replicas: int) -> float:
-    """Return the number of standard errors that Student's t exceeds with probability UNLIKELY."""
+    """Return the deviation, in standard errors, that Student's t exceeds with probability UNLIKELY."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     return float(stdtrit(replicas - 1, 1 - UNLIKELY))
 
 
 def _closest(x: Floats, line: LineView, gap: Floats) -> int:
-    """Return the index of the place at which a curve is closest to a bound.
+    """Return the index of the x position at which a curve is closest to a bound.
 
-    Only places with x > 0 and a positive bound count, if there are such places.
+    If there are positions with x > 0 and a positive bound, only these are compared.
     """
     matters = (x > 0) & (np.interp(x, line.x, line.y) > ZERO)
     return int(np.where(matters, gap, np.inf).argmin() if matters.any() else gap.argmin())
 
 
 def standing(curve: CurveView, line: LineView, place: int, rounding: float) -> str:
-    """Return the distance of a curve from a bound at one place, as text.
+    """Return a text with the distance of a curve from a bound at one x position.
 
-    The text also gives the distance in standard errors, if the curve has standard errors. A distance up to
+    If the curve has standard errors, the text also gives the distance in standard errors. A distance up to
     `rounding` is shown as 0.
     """
     x = float(curve.x[place])

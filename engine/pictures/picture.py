@@ -1,4 +1,4 @@
-"""Pictures: descriptions in presets of how results are shown."""
+"""Pictures: the part of a preset that describes how its results are shown."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from engine.pictures.summaries import SPREADS, Summary
 from engine.protocols import Until
 
 MOST_MARKS = 20
-"""Largest number of marks, and of contours, in a picture. Each takes one line of the legend."""
+"""Largest number of marks in a picture, and of contours. Each mark or contour takes one line of the legend.
+"""
 
 RATE = "rate"
-"""Name in pictures of the rates that a learner tries side by side, unless a sweep axis has this name."""
+"""Name by which pictures refer to the learning rates that a learner tries side by side.
+
+If a sweep axis has this name, it means the sweep axis.
+"""
 
 MOST_TEXT = 200
 """Largest number of characters of an expression or a title."""
@@ -32,26 +36,28 @@ Taken = Literal["last", "first", "max", "min", "mean"]
 
 Extreme = Literal["max", "min", "gap"]
 PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest gap of"}
-"""Words for the extreme values whose places a reading can find."""
+"""Words for the extreme values for which a reading can return the position."""
 
 
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A reading along a dimension, which turns the dimension into one number.
+    """A reading, which reduces a dimension of the measured values to one number.
 
     `over` names the dimension: `record` (the progress of training), a sweep axis, an index of the measure, or
-    the `rate` if a learner tries several rates. Over rates, `take = "min"` reads the best rate. A place is a
-    coordinate along this dimension.
+    the `rate` if a learner tries several rates. Over rates, `take = "min"` takes the value at the best rate.
+    Below, a place is a coordinate along the dimension, such as a number of examples.
 
-    `take` reads a value. `first_below` and `first_above` read the first place at which the measure passes a
-    threshold. Each replica has its own place; with `of = "mean"`, the mean over replicas has one. The reading
-    is a place with a measurement, unless `between` is given. With `between`, the crossing of the threshold is
-    interpolated from the previous place, linearly (`linear`) or linearly in the logarithms of place and
-    measure (`log`). If a logarithm is undefined, the place is not interpolated. `place_of` reads the first
-    place of the largest or least value, or the place before the largest gap. A gap is the ratio, up or down,
-    of neighbouring values.
+    `take` reads a value of the measure. `first_below` and `first_above` read the first place at which the
+    measure is below or above a threshold. They read this place for every replica, or with `of = "mean"` for
+    the mean over replicas. The result is one of the places of the measurements, unless `between` is given.
+    With `between`, the crossing of the threshold is interpolated between this place and the previous one,
+    linearly (`linear`) or linearly in the logarithms of place and measure (`log`). If a logarithm is
+    undefined, nothing is interpolated. `place_of` reads the first place of the largest or least value, or the
+    place before the largest gap. A gap between two neighbouring values is the ratio of the larger to the
+    smaller.
 
-    `until` ends the records of every replica where a clock or another measure first passes a value. The
-    measure keeps its value from there on. A replica that never passes the value has no reading.
+    `until` is a condition on a clock or on another measure. Every replica is read only up to the first record
+    that meets the condition; later records count as having the value of this record. A replica that never
+    meets the condition has no reading.
     """
 
     over: Text = "record"
@@ -66,31 +72,31 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         forms = [self.take, self.first_below, self.first_above, self.place_of]
         if sum(form is not None for form in forms) != 1:
-            raise BadField("take", "a read needs exactly one of take, first_below, first_above, place_of")
+            raise BadField("take", "set exactly one of take, first_below, first_above and place_of")
         if self.between != "no" and not self.is_threshold:
-            raise BadField("between", "only first_below and first_above use this option; leave it out")
+            raise BadField("between", "this option is only for first_below and first_above; leave it out")
         if self.until is not None and self.over != "record":
-            raise BadField("until", "this ends the evaluation points of a run, so it needs over = record")
+            raise BadField("until", "this condition ends a run, so it needs over = record")
 
     @property
     def is_place(self) -> bool:
-        """Whether the reading is a place along the dimension, and not a value of the measure."""
+        """Whether the reading returns a coordinate along the dimension, and not a value of the measure."""
         return self.take is None
 
     @property
     def is_threshold(self) -> bool:
-        """Whether the reading is the first place below or above a threshold.
+        """Whether the reading finds the first coordinate at which the measure is below or above a threshold.
 
-        Later places cannot change such a reading.
+        Later values of the measure cannot change such a reading.
         """
         return self.first_below is not None or self.first_above is not None
 
     def in_words(self, label: str, over: str) -> str:
-        """Return the label of an axis that shows the places of this reading.
+        """Return the label of a y-axis that shows the coordinates found by this reading.
 
         Args:
-            label: label of the measure.
-            over: label of the dimension.
+            label: label of the measure that is read.
+            over: label of the dimension along which it is read.
         """
         if self.place_of is not None:
             return f"{over} of the {PLACES[self.place_of]} {label}"
@@ -101,7 +107,8 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Share of the replicas whose value is below a number, above a number, or between two numbers.
 
-    If both `below` and `above` are given, both conditions must hold. Diverged replicas satisfy neither.
+    If both `below` and `above` are given, both conditions must hold. Diverged replicas satisfy neither
+    condition.
     """
 
     below: Number | None = None
@@ -124,27 +131,27 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A place that a picture marks by a straight line, at x or at y.
+    """A straight line that marks one value of x or of y in a picture.
 
-    If x or y is an expression of the sweep axes that split curves, there is one line for each of their
-    values. A mark at y may also use the sweep axes in the picture's x, as in y = "2/eta"; it is then a curve
-    along x. In the same way, a mark at x of a heat map may use the sweep axes in the picture's y.
+    The value may be an expression of sweep axes. If the picture has one curve per value of such an axis, it
+    also has one line per value. If the picture's x depends on the axis, a mark at y, such as y = "2/eta", is
+    a curve along x. In the same way, a mark at x of a heat map may use the sweep axes in the picture's y.
     """
 
     name: Text | None = None
-    """Name in the legend; None to show the place of the mark."""
+    """Name in the legend; None to show the marked value instead."""
 
     x: Number | None = None
     y: Number | None = None
 
     @property
     def title(self) -> str:
-        """Name of the mark, or its place if it has no name."""
+        """Name of the mark, or the marked value if the mark has no name."""
         return self.name or (f"y = {self.y:g}" if self.x is None else f"x = {self.x:g}")
 
     def __post_init__(self) -> None:
         if (self.x is None) == (self.y is None):
-            raise BadField("x", "a mark needs exactly one of x and y")
+            raise BadField("x", "set exactly one of x and y")
 
 
 class Marked(NamedTuple):
@@ -154,15 +161,15 @@ class Marked(NamedTuple):
     x: tuple[float, ...] = ()
     y: tuple[float, ...] = ()
     kind: str = ""
-    """Name without the values of the axes that split curves."""
+    """Name without the values of the sweep axes that distinguish curves."""
 
     apart: tuple[int, ...] | None = None
-    """Values of the axes that split curves, by index; None if the mark is the same for all curves."""
+    """Index of the value of each sweep axis that distinguishes curves; None if all curves share the mark."""
 
     def between(self, x: Iterable[float], y: Iterable[float]) -> tuple[tuple[float, ...], ...]:
-        """Return the x and y coordinates of the mark's points.
+        """Return the x and y coordinates of the points of the mark.
 
-        A straight line has one point at each end of its range.
+        A straight line has two points, which lie at both ends of an axis.
 
         Args:
             x: both ends of the x-axis.
@@ -174,10 +181,11 @@ class Marked(NamedTuple):
 
 
 class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Contour in a heat map, along which a theory line has a given value, the level.
+    """Contour in a heat map, along which a theory line has the value `level`.
 
-    The theory line may describe another measure, if this has the dimensions x and y of the picture. Its
-    values belong to the record that the picture shows. The picture's factor and reading do not apply to it.
+    The theory line may describe another measure than the picture, if that measure also has the dimensions x
+    and y of the picture. The values of the theory line are those at the evaluation point that the picture
+    shows. The picture's factor `times` and reading `read` are not applied to these values.
     """
 
     line: Text
@@ -185,73 +193,84 @@ class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     level: Number
     name: Text | None = None
-    """Name in the picture; None to show the theory line and the level."""
+    """Name in the picture; None to show the kind of the theory line, and the level."""
 
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A measure along a dimension: curves, or a heat map if `y` is given. Claims refer to it by its name.
+    """A chart of a measure: curves along x, or a heat map if `y` is given. Claims refer to a picture by name.
 
     `x` is one of the following, or an expression of them: a clock (k, step, time …), a sweep axis, an index
-    of the measure, the `rate` if a learner tries several rates, or a measure that is a number (loss,
-    functional_margin …), by its mean over replicas. Every learner has a curve. `curves` may name sweep axes;
-    there is then one curve for each of their values. Other dimensions are set to a value by `at`, or reduced
-    to one number by `read`. If neither concerns the records, the last record is shown.
+    of the measure, the `rate` if a learner tries several rates, or the mean over replicas of a measure that
+    is a single number (loss, functional_margin …). Every learner has a curve. If `curves` names sweep axes,
+    every learner has one curve for each of their values. `at` fixes the value of another dimension, and
+    `read` reduces a dimension to one number. If neither `at` nor `read` concerns the records, the last record
+    is shown.
 
-    The steps are, in this order: `at`; `running`, a statistic of all records so far; multiplication by the
-    factor `times`; `read`; division by the learner's curve or theory line that `relative` names; and over
-    replicas the `summary`, or the `share` of replicas that satisfy a condition. The summary
+    The measured values go through these steps, in this order. `at` selects values. `running` replaces each
+    value by a statistic of all records so far. `times` multiplies by a factor. `read` reduces a dimension to
+    one number. `relative` divides by the curve of a learner or by a theory line. Last, `summary` summarises
+    the replicas, or `share` counts the share of replicas that meet a condition. The summary
     `relative-variance` is the variance divided by the squared mean, and `log-variance` is the variance of the
-    logarithms. Both need at least two replicas. Theory lines of the measure go through the same steps. All of
-    them are shown, or only the lines that `lines` names. They do not apply to shares and to places of
-    extremes.
+    logarithms. Both need at least two replicas. Theory lines of the measure go through the same steps. The
+    picture shows all of them, or only those that `lines` names. It shows none with `share`, or if `read`
+    finds the place of an extreme value.
 
-    `marks` are places of interest, drawn as straight lines. `contours` show where a theory line has a given
-    value in a heat map. With `points = "train"`, a function of the inputs is shown together with the training
-    examples of the first replica. With `draw = "bars"`, there is a bar for every value of x; x may be a sweep
-    axis of words, whose values are at 1, 2, 3, …. `beneath` names another picture with the same x and curves.
-    Both are then shown as one picture, each with its own y-axis, theory lines and claims.
+    `marks` are straight lines at values of interest. `contours` show where a theory line has a given value in
+    a heat map. With `points = "train"`, the curve shows a function of the input, together with the training
+    examples of the first replica. With `draw = "bars"`, there is a bar for every value of x. x may then be a
+    sweep axis whose values are words; these are drawn at x = 1, 2, 3, …. `beneath` names another picture with
+    the same x and curves, which is drawn below this one with its own y-axis, theory lines and claims.
     """
 
     name: Annotated[
         Annotated[str, Meta(min_length=1, max_length=MOST_NAME)] | None,
         Meta(
-            title="name", description="name that claims use; none: claims use the first picture", extra=SELDOM
+            title="name",
+            description="name by which claims refer to the picture; not needed for the first one",
+            extra=SELDOM,
         ),
     ] = None
     x: Annotated[
-        Text, Meta(title="x", description="quantity on the x-axis, as in k, step, eta, or eta*step")
+        Text, Meta(title="x", description="quantity on the x-axis, such as k, step, eta, or eta*step")
     ] = "k"
     y: Annotated[
         Text | None,
-        Meta(title="y", description="second axis, for a heat map; none: draw curves", extra=SELDOM),
+        Meta(title="y", description="quantity on the y-axis of a heat map; none: draw curves", extra=SELDOM),
     ] = None
     measure: MemberOf[Measure]
     curves: Annotated[
         Text | tuple[Text, ...],
-        Meta(title="curves", description="sweep axes with one curve per value and learner"),
+        Meta(title="curves", description="sweep axes; each learner has one curve for each of their values"),
     ] = "learner"
     at: Annotated[
         dict[Text, Number],
         Meta(
             title="at",
-            description="fixed values of further axes or indices, as in cw = 2, layer = 30",
+            description="fixed values of other axes or indices, such as cw = 2, layer = 30",
             extra=SELDOM,
         ),
     ] = {}
     running: Annotated[
         Literal["mean", "min", "max", "sum"] | None,
         Meta(
-            title="running", description="replaces a value by a statistic of all values so far", extra=SELDOM
+            title="running",
+            description="replaces each value by a statistic of all values up to it",
+            extra=SELDOM,
         ),
     ] = None
     times: Annotated[
-        Text | None, Meta(title="times", description="factor on all values, as in 1/sqrt(n)", extra=SELDOM)
+        Text | None,
+        Meta(
+            title="times",
+            description="factor by which values are multiplied, such as 1/sqrt(n)",
+            extra=SELDOM,
+        ),
     ] = None
     read: Annotated[
         Read | Taken | None,
         Meta(
             title="read off",
-            description="one number per curve: last, max, …, or as in first_below = 0.1, over = rows",
+            description='reduces a curve to one number: last, max, …, or {first_below = 0.1, over = "rows"}',
             extra=SELDOM,
         ),
     ] = None
@@ -259,7 +278,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Name | None,
         Meta(
             title="relative to",
-            description="divided by the curve of this learner, or by this theory line",
+            description="values are divided by the curve of this learner, or by this theory line",
             extra=SELDOM,
         ),
     ] = None
@@ -267,7 +286,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Summary,
         Meta(
             title="summary",
-            description="statistic over replicas; geometric: e to the mean logarithm",
+            description="statistic over replicas; geometric: the geometric mean",
             extra=SELDOM,
         ),
     ] = "mean"
@@ -275,27 +294,35 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         ReplicaShare | None,
         Meta(
             title="share",
-            description="share of replicas for which a condition holds, as in {below = 0.1}",
+            description="show the share of replicas that meet a condition, such as {below = 0.1}",
             extra=SELDOM,
         ),
     ] = None
     lines: Annotated[
         tuple[Text, ...] | None,
-        Meta(title="theory", description="theory lines to draw; none: all of the measure", extra=SELDOM),
+        Meta(
+            title="theory",
+            description="theory lines to draw; none: all lines about the measure",
+            extra=SELDOM,
+        ),
     ] = None
     marks: Annotated[
         Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)],
-        Meta(title="marks", description='straight lines, as in {name = "2", y = 2}', extra=SELDOM),
+        Meta(
+            title="marks",
+            description='straight lines at values of interest, such as {name = "2", y = 2}',
+            extra=SELDOM,
+        ),
     ] = ()
     draw: Annotated[
         Literal["curves", "bars"],
-        Meta(title="drawn as", description="curves, or bars over the values of an axis", extra=SELDOM),
+        Meta(title="drawn as", description="curves, or one bar for each value of x", extra=SELDOM),
     ] = "curves"
     points: Annotated[
         Literal["train"] | None,
         Meta(
             title="points",
-            description="train: the examples of the first replica beside its function",
+            description="train: also draw the training examples of the first replica",
             extra=SELDOM,
         ),
     ] = None
@@ -303,7 +330,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Annotated[tuple[Contour, ...], Meta(max_length=MOST_MARKS)],
         Meta(
             title="contours",
-            description='of a heat map, as in {line = "chi-perp", level = 1}',
+            description='where a theory line has a value, such as {line = "chi-perp", level = 1}',
             extra=SELDOM,
         ),
     ] = ()
@@ -320,13 +347,13 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Meta(
             max_length=MOST_TEXT,
             title="title",
-            description="title above the picture; none: made from its axes",
+            description="title above the picture; none: made from the names of its axes",
         ),
     ] = ""
     x_log: Annotated[
-        bool | None, Meta(title="logarithmic x", description="auto: as the sweep axis that x names")
+        bool | None, Meta(title="logarithmic x", description="auto: yes if x has a logarithmic clock or axis")
     ] = None
-    y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto: no")] = None
+    y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto means no")] = None
 
     def __post_init__(self) -> None:
         if self.share is not None and self.summary != "mean":
@@ -335,29 +362,29 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             for step in ("times", "relative", "running"):
                 if getattr(self, step) is not None:
                     raise BadField(
-                        step, f"the {self.summary} is taken of the unchanged measure; leave {step} out"
+                        step, f"the summary {self.summary} needs the unchanged measure; leave {step} out"
                     )
 
     @property
     def split_by(self) -> tuple[str, ...]:
-        """Names of the sweep axes that split the curves, besides the learner."""
+        """Names of the sweep axes for which each learner has one curve per value."""
         named = (self.curves,) if isinstance(self.curves, str) else self.curves
         return tuple(axis_name for axis_name in named if axis_name != "learner")
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:
-        """Names of the measures whose values of every single replica the picture needs."""
+        """Names of the measures for which the picture needs the values of every single replica."""
         until = None if self.reading is None else self.reading.until
         ends = () if until is None or until.measure is None else (until.measure,)
         return (self.measure.name, *ends)
 
     @property
     def reads_places(self) -> bool:
-        """Whether the picture shows the place at which a measure first passed a threshold during training."""
+        """Whether the picture shows the point in training at which a measure first passes a threshold."""
         how = self.reading
         return how is not None and how.is_threshold and how.over == "record"
 
     @property
     def reading(self) -> Read | None:
-        """The reading, also if `read` is only a word such as "last"; None if the picture has no reading."""
+        """The field `read` as an object, even if it is only a word such as "last"; None if it is not set."""
         return Read(take=self.read) if isinstance(self.read, str) else self.read

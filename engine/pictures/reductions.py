@@ -1,4 +1,4 @@
-"""Reductions, which turn a dimension of an array into one number."""
+"""Reductions of a dimension of an array to one number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.pictures.summaries import SPREADS
 Floats = NDArray[np.float64]
 
 RESAMPLES = 200
-"""Number of bootstrap draws, or of groups of replicas, from which a standard error is computed.
+"""Number of bootstrap draws, or of jackknife groups of replicas, from which a standard error is computed.
 
 Standard errors then have a relative accuracy of about 1/20.
 """
@@ -23,14 +23,14 @@ MOST_OMITTED = 1000
 
 
 def running(how: str, values: Floats, axis: int) -> Floats:
-    """Return a running statistic: the mean, minimum, maximum or sum of all values up to every place.
+    """Return, for every position on an axis, the mean, minimum, maximum or sum of all values up to it.
 
-    The result is NaN where the value itself is NaN, because a diverged replica has no value.
+    Where the value itself is NaN, as for a diverged replica, the result is also NaN.
 
     Args:
         how: "mean", "min", "max" or "sum".
         values: array with NaN for missing values.
-        axis: dimension along which the statistic runs.
+        axis: dimension of the array along which the statistic is computed.
     """
     is_present = ~np.isnan(values)
     if how in ("mean", "sum"):
@@ -44,14 +44,15 @@ def running(how: str, values: Floats, axis: int) -> Floats:
 
 
 def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
-    """Return the reading of values along a dimension.
+    """Apply a reading along a dimension of an array, and return the result.
 
-    If a threshold is never reached, the reading is infinite, or NaN if missing values could hide the place.
+    If the values never pass a threshold, the result is infinite. It is NaN if a missing value could have
+    passed the threshold.
 
     Args:
-        how: the kind of reading.
+        how: the reading.
         places: coordinates along the dimension.
-        axis: the dimension.
+        axis: index of the dimension.
     """
     if how.take is not None:
         return selected(how.take, values, axis)
@@ -72,9 +73,10 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
 
 
 def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
-    """Return the first place of the largest or least value, or the place before the largest gap.
+    """Return the coordinate of the first largest or least value, or the coordinate before the largest gap.
 
-    The result is NaN if there are no values.
+    A gap is the ratio of the larger to the smaller of two neighbouring values. The result is NaN if there are
+    no values.
     """
     along = np.moveaxis(values, axis, 0)
     if how == "gap":
@@ -104,9 +106,9 @@ def holds(share: ReplicaShare, values: Floats) -> Floats:
 
 
 def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
-    """Return values [R, S, …], held constant from the first record at which `passed` [R or 1, S] is true.
+    """Return values [R, S, …], held constant from the first record at which `passed` [R or 1, S] is True.
 
-    Replicas without such a record have NaN at all records.
+    The values of a replica without such a record are all NaN.
     """
     first = np.broadcast_to(passed.argmax(1), len(values))
     records = np.minimum(np.arange(values.shape[1]), first[:, None])  # [R, S]
@@ -119,11 +121,11 @@ def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
 def _crossing(
     log: bool, threshold: float, values: Floats, places: Floats, first: NDArray[np.intp], axis: int
 ) -> Floats:
-    """Return the place at which values cross a threshold, interpolated between two places.
+    """Return the interpolated coordinate at which values cross a threshold.
 
-    These are the first place beyond the threshold, with index `first`, and the place before it. Interpolation
-    is linear or, with `log`, linear in the logarithms of place and value. If the crossing is undefined, the
-    result is the first place beyond the threshold.
+    The first value beyond the threshold has index `first`. The crossing is interpolated between this value
+    and the previous one, linearly or, with `log`, linearly in the logarithms of coordinate and value. If the
+    crossing is undefined, the result is the coordinate of the first value beyond the threshold.
     """
 
     def at(numbers: NDArray[np.intp]) -> Floats:
@@ -141,13 +143,13 @@ def _crossing(
 
 
 def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
-    """Return the values of each replica, interpolated linearly at common places x [N].
+    """Return the values of each replica, interpolated linearly at common positions x [N].
 
-    Values beyond the first and the last place of a replica are NaN.
+    Before the first and after the last position of a replica, its values are NaN.
 
     Args:
-        values: values [R, N] at the places of each replica.
-        own_places: increasing places [R, N] of each replica.
+        values: values [R, N] at the positions of each replica.
+        own_places: increasing positions [R, N] of each replica.
     """
     new_values = np.full_like(values, np.nan)
     for replica, (y, places) in enumerate(zip(values, own_places, strict=True)):
@@ -158,7 +160,9 @@ def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
 
 
 def selected(how: str, values: Floats, axis: int) -> Floats:
-    """Return the first or last value along a dimension, or the largest, least or mean of the present values.
+    """Return the first, last, largest, least or mean value along a dimension.
+
+    The largest, least and mean values ignore NaN.
 
     Args:
         how: "first", "last", "max", "min" or "mean".
@@ -171,7 +175,7 @@ def selected(how: str, values: Floats, axis: int) -> Floats:
 def summary(how: str, values: Floats) -> Floats:
     """Return the summary `how` of the values along the first dimension, ignoring NaN.
 
-    The result is NaN where all values are NaN. The summary "first" is the first value itself.
+    The result is NaN where all values are NaN. The summary "first" is the first value, even if it is NaN.
     """
     if how == "first":
         first: Floats = values[0]
@@ -181,7 +185,7 @@ def summary(how: str, values: Floats) -> Floats:
     if how in SPREADS:
         return _spread(how, values)
     none = np.isnan(values).all(0)
-    # nanmean and nanmedian warn if a column is all NaN. Such columns are set to 0 here, and to NaN below.
+    # nanmean and nanmedian warn about columns that are all NaN. So these are set to 0 here, and to NaN below.
     defined = np.where(none, 0.0, values)
     with np.errstate(invalid="ignore", divide="ignore"):  # infinite places, and logarithms of 0
         if how == "geometric":
@@ -212,15 +216,16 @@ def has_error(how: str, count: int) -> bool:
 
 
 def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Floats]) -> Floats | None:
-    """Return the standard error of an estimate from `count` replicas with the summary `how`.
+    """Return the standard error of an estimate that uses the summary `how` over `count` replicas.
 
     It is computed by the delete-one jackknife, as √((R − 1)/R · Σ(θ_r − θ̄)²). Here, θ_r is the estimate
     without replica r. With more than MOST_OMITTED replicas, R = RESAMPLES groups of replicas are omitted
-    instead of single replicas. The jackknife does not converge for a median. Its error is the standard
-    deviation of the estimates from RESAMPLES bootstrap draws of `count` replicas with replacement.
+    instead of single replicas. For a median, the jackknife does not converge. So the standard error of a
+    median is the standard deviation of RESAMPLES bootstrap estimates, each from `count` replicas drawn with
+    replacement.
 
-    The result is None for a single replica. It is also None for summaries by the first, least or greatest
-    replica, because the replicas do not determine their errors.
+    The result is None for a single replica. It is also None for the summaries "first", "min" and "max",
+    because their errors cannot be estimated from the replicas.
 
     Args:
         estimate: function that returns the estimate from a subset of the replicas.

@@ -1,14 +1,14 @@
-"""Summaries over replicas: their names, and the summaries that a theory line applies to."""
+"""Names of summaries over replicas, and a check that a theory line applies to a summary."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 TYPICAL = ("median", "geometric")
-"""Summaries that describe a typical replica. A mean does not, if a few replicas dominate it."""
+"""Summaries that describe a typical replica, even if a few replicas dominate the mean."""
 
 SPREADS = ("relative-variance", "log-variance")
-"""Summaries that describe the spread of replicas. A factor common to all replicas does not change them."""
+"""Summaries that describe the spread of replicas. A common factor of all replicas does not change them."""
 
 Summary = Literal["mean", "median", "geometric", "relative-variance", "log-variance", "first", "max", "min"]
 
@@ -16,10 +16,10 @@ Summary = Literal["mean", "median", "geometric", "relative-variance", "log-varia
 def summaries_agree(line: str | None, curve: str) -> bool:
     """Return whether a theory line about the summary `line` applies to a curve with the summary `curve`.
 
-    A line about the geometric mean or about a spread applies to this summary only, and no other line applies
-    to a spread. All other lines apply to the summaries "first", "max" and "min". In addition, a line about
-    the mean applies to the mean, a line about the median to TYPICAL summaries, and a line about every summary
-    (None) to all of these.
+    A line about the geometric mean or about a spread applies to this summary only. Lines about another
+    summary never apply to a spread. They all apply to the summaries "first", "max" and "min". In addition, a
+    line about the mean applies to the mean, and a line about the median applies to the summaries in TYPICAL.
+    A line about every summary (None) applies to every summary except a spread.
     """
     if line == "geometric" or line in SPREADS or curve in SPREADS:
         return line == curve

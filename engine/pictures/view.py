@@ -1,6 +1,8 @@
-"""Views: pictures of results as arrays. They are the only input of charts, tables, files and claims.
+"""Views: the curves, theory lines and heat maps of a picture as arrays.
 
-The module also numbers the curves of a picture whose learners are of the same kind.
+Charts, tables, files and claims read results only through views.
+
+The module also numbers the curves whose learners are of the same kind, for their colours.
 """
 
 from __future__ import annotations
@@ -49,19 +51,19 @@ def kind_places(kinds: Sequence[LearnerKind]) -> list[KindPlace]:
 
 
 FROM_BELOW = ("lower", "conjecture")
-"""Directions of theory lines that are lower bounds: proved bounds and conjectures."""
+"""Values of `LineView.direction` that mean a lower bound, either proved or conjectured."""
 
 DIVERGED, LOST_ACCURACY = "diverged", "lost accuracy"
 
 WHY_INACCURATE = (
-    "the curve ends here, because other tolerances change all later weights by more than 0.2 %: "
+    "the curve ends here, because later weights are inaccurate: other tolerances change them by over 0.2 %; "
     "take a smaller rtol, another method or an earlier end"
 )
-"""Explanation of a loss of accuracy, with remedies."""
+"""Explanation why a curve ends where numbers become inaccurate, with remedies."""
 
 
 def fate(lost: int, inaccurate: int) -> str:
-    """Return a verb that says how replicas ended early: they diverged, lost accuracy, or either.
+    """Return a phrase for how replicas ended early: "diverged", "lost accuracy", or both joined by "or".
 
     Args:
         lost: number of replicas that ended early.
@@ -76,41 +78,41 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 Apart = tuple[int, ...]
-"""Values of the sweep axes that split curves, each as its index on the axis."""
+"""Index of the value of each sweep axis that distinguishes curves."""
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
-"""Largest change of a loss by rounding, relative to the initial loss, for each number type."""
+"""Largest change of a loss by rounding errors, relative to the initial loss, by number type."""
 
 QUIET = 1e-11
-"""Largest value up to which a whole curve counts as 0, because of rounding."""
+"""If no value of any curve exceeds this number, all values count as 0, because rounding can cause them."""
 
 ZERO = 1e-12
-"""Value up to which a bound counts as 0, so that no loss is stated as a multiple of it."""
+"""Largest value of a bound that counts as 0. Losses are not stated as multiples of such a bound."""
 
 NEAR = 1e-9
 """Relative distance up to which two x positions count as equal."""
 
 
 def _place(places: Floats, x: float) -> int | None:
-    """Return the index of the first place that equals x, or None if no place does."""
+    """Return the index of the first position that equals x up to rounding, or None if there is none."""
     matches = np.flatnonzero(np.abs(places - x) <= NEAR * abs(x))
     return int(matches[0]) if len(matches) else None
 
 
 class Places(msgspec.Struct, frozen=True, eq=False):
-    """Properties of the x positions of a curve, which are called places."""
+    """Properties of the x positions of a curve."""
 
     planned: int = 0
-    """Planned number of places."""
+    """Planned number of x positions."""
 
     clock: Floats | None = None
-    """Clock of the run at every place [N]; None if x does not follow the records of a run."""
+    """Clock of the run at every x position [N]; None if the curve does not follow the training of a run."""
 
     is_ordered: bool = False
-    """Whether x is known to increase, as clocks do."""
+    """Whether x is known to increase along the curve, as clocks do."""
 
     is_passed: bool = False
-    """Whether x is measured. The place of a given x is then the first record at which x has passed it."""
+    """Whether x is a measured quantity, which may pass a given value between two records."""
 
 
 class Training(msgspec.Struct, frozen=True, eq=False):
@@ -123,16 +125,19 @@ class Training(msgspec.Struct, frozen=True, eq=False):
     """Whether a proved lower bound applies to the learner."""
 
     backend: str | None = None
-    """Name of the backend; None if the runs of the curve have different backends."""
+    """Name of the backend that ran the training; None if the runs of the curve used different backends."""
 
     rate: float | None = None
-    """Rate of the curve, if its learner tries several rates; None for a curve of several sweep points."""
+    """Learning rate of the curve, if its learner tries several; None for a curve of several sweep points."""
 
     grid: Mapping[float, float] = msgspec.field(default_factory=dict)
-    """Mean along the curve for every tried rate, if this curve has the best of these rates."""
+    """Mean along the curve of each rate that the learner tried, by rate.
+
+    It is empty unless the rate of this curve is the best.
+    """
 
     oracle_tuned: bool = False
-    """Whether the curve shows the best of several rates, and appears once this rate is known."""
+    """Whether the curve shows only the best of several rates, and so appears once this rate is known."""
 
     point: int | None = None
     """Index of the sweep point; None for a curve that covers several sweep points."""
@@ -145,43 +150,46 @@ class Ends(msgspec.Struct, frozen=True, eq=False):
     """Progress of the runs of a curve, and the replicas that ended early."""
 
     lost: Counts
-    """Number of diverged replicas at every place [N]. They do not count in the summary y."""
+    """Number of diverged replicas at every x position [N]. The summary y leaves them out."""
 
     diverged: int = 0
     """Number of replicas that diverged in the run.
 
-    If x does not follow a run, it is the least number of diverged replicas at any place.
+    If the curve does not follow a run, it is the least number of diverged replicas at any x position.
     """
 
     diverged_at: float | None = None
-    """x position at which the first replica diverged. It may lie beyond the last x of the curve."""
+    """x position at which the first replica diverged, possibly beyond the end of the curve; None if none did.
+    """
 
     divergences: Floats = msgspec.field(default_factory=lambda: np.empty(0))
-    """Sorted values of the run's clock at which replicas diverged; empty if x does not follow a run."""
+    """Sorted values of the run's clock at which replicas diverged; empty if the curve does not follow a run.
+    """
 
     fate: str = DIVERGED
-    """Verb that says how replicas ended early."""
+    """Predicate for the replicas that ended early, such as "diverged"."""
 
     ended: bool = False
-    """Whether all runs that have begun have ended."""
+    """Whether all started runs of the curve have ended."""
 
     complete: bool = False
-    """Whether the curve has all planned values. A curve along records must also have lost no replica."""
+    """Whether the curve has all planned values, and, if it follows a run, no replica has diverged."""
 
     @property
     def sound(self) -> NDArray[np.bool_]:
-        """Whether the summary covers all replicas, at every place [N]."""
+        """For every x position [N], whether the summary covers all replicas."""
         return np.asarray(self.lost == 0)
 
 
 class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """A curve of a picture."""
+    """A curve of a picture as arrays."""
 
     name: str
-    """Name of the learner, possibly with a rate, followed by the values of the axes that split curves."""
+    """Name of the learner, possibly with its rate, then the values of the sweep axes that distinguish curves.
+    """
 
     number: int = 0
-    """Index among all curves of the picture, including curves that have no values yet."""
+    """Index of the curve among all curves of the picture, including curves that have no values yet."""
 
     learner: str
     kind_place: KindPlace | None = KindPlace()
@@ -189,34 +197,36 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     apart: Apart = ()
     chosen: bool = True
-    """Whether the curve represents its learner. If a learner has several rates, only its best curve does."""
+    """Whether the curve represents its learner. If a learner tries several rates, only the best curve does.
+    """
 
     x: Floats
     y: Floats
-    """Summary over replicas [N]; NaN where there is no value."""
+    """Summary over replicas at every x [N]; NaN where there is no value."""
 
     stderr: Floats | None
-    """Standard error of the summary [N]; None for a single replica, and for summaries that have none."""
+    """Standard error of y [N]; None for a single replica, or if the summary has no standard error."""
 
     replicas: int
     summary: str = "mean"
     """Name of the summary over replicas."""
 
     over: Callable[[Sequence[int]], Floats]
-    """Function that returns y [N] over a subset of the replicas."""
+    """Function that computes y [N] from a subset of the replicas."""
 
     places: Places = Places()
     training: Training = Training()
     ends: Ends
 
     def place(self, x: float) -> int | None:
-        """Return the index of the place at x, or None if there is no such place.
+        """Return the index of the point of the curve at x, or None if the curve has no point there.
 
-        If the x of the curve is measured, return the index of the first place that has reached or passed x.
+        If x is a measured quantity, return the index of the first point that has reached or passed the given
+        x.
         """
         if self.places.is_passed:
             sides = np.sign(self.x - x)
-            passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first place
+            passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first point
             return int(passed[0]) if len(passed) else None
         return _place(self.x, x)
 
@@ -236,7 +246,7 @@ class ContourView(msgspec.Struct, frozen=True, eq=False):
     direction: str
     level: float
     values: Floats
-    """Values of the theory line at every place of the map [M, N]; NaN where it has no value."""
+    """Value of the theory line in every cell of the heat map [M, N]; NaN where it has no value."""
 
 
 class HeatView(msgspec.Struct, frozen=True, eq=False):
@@ -250,17 +260,17 @@ class HeatView(msgspec.Struct, frozen=True, eq=False):
     """Increasing y positions [M]."""
 
     z: Floats
-    """Summary over replicas [M, N]; NaN where there is no value."""
+    """Summary over replicas in every cell [M, N]; NaN where there is no value."""
 
     stderr: Floats | None
-    """Standard error of the summary [M, N]; None for a single replica, and for summaries that have none."""
+    """Standard error of z [M, N]; None for a single replica, or if the summary has no standard error."""
 
     contours: tuple[ContourView, ...] = ()
     kind_place: KindPlace | None = KindPlace()
     """Kind of the learner, and position among the curves of this kind; None for a reference."""
 
     def contour(self, kind: str) -> ContourView:
-        """Return the contour called `kind`, or the contour of the theory line of this kind.
+        """Return the contour whose name, or whose kind of theory line, is `kind`.
 
         Raises: KeyError.
         """
@@ -271,17 +281,17 @@ class HeatView(msgspec.Struct, frozen=True, eq=False):
 
 
 class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """Theory line in a picture, after the same steps as the curves."""
+    """Theory line in a picture, computed by the same steps as the curves."""
 
     name: str
-    """Name in presets: the kind, the curve that the line belongs to, and the values of sweep axes."""
+    """Name in presets, composed of the kind, the curve that the line belongs to, and values of sweep axes."""
 
     kind: str
     title: str = ""
     """Name in charts and captions; if empty, the kind is shown."""
 
     values: str = ""
-    """End of the name: the values of the axes that split curves."""
+    """End of the name, with the values of the sweep axes that distinguish curves."""
 
     apart: Apart = ()
     curve: str = ""
@@ -290,7 +300,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     direction: str
     formula: str
     limit: str = ""
-    """Limit that an asymptotic line assumes, in words."""
+    """Description of the limit in which an asymptotic line holds."""
 
     group: Group | None = None
     """Symmetry group under which a learner must be invariant for the line to apply to it.
@@ -299,25 +309,25 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """
 
     in_expectation: bool = True
-    """Whether the line is about the expectation, so that single runs deviate from it."""
+    """Whether the line is about an expectation, from which single runs may deviate."""
 
     summary: str | None = "mean"
-    """Summary over replicas that the line describes; None for a line that describes every summary."""
+    """Summary over replicas that the line is about; None for a line about every summary."""
 
     applies_to: tuple[str, ...]
-    """Names of the learners that the line applies to; or the name of its curve, if it belongs to one."""
+    """Names of the learners that the line applies to. For a line of one curve, the name of this curve."""
 
     x: Floats
     y: Floats
     grows: bool = False
-    """Whether the line is computed from measured values, so that it grows with the runs."""
+    """Whether the line is computed from measured values, and so becomes longer during the runs."""
 
     of_some: Callable[[Sequence[int]], Floats] | None = None
-    """Function that returns y over a subset of the replicas; None if all replicas share the line."""
+    """Function that computes y from a subset of the replicas; None if all replicas share the line."""
 
     @property
     def plain_name(self) -> str:
-        """Name without the values of the axes that split curves."""
+        """Name without the values of the sweep axes that distinguish curves."""
         return self.name.removesuffix(self.values)
 
     @property
@@ -326,11 +336,11 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return self.title or self.kind
 
     def place(self, x: float) -> int | None:
-        """Return the index of the place at x, or None if there is no such place."""
+        """Return the index of the point of the line at x, or None if the line has no point there."""
         return _place(self.x, x)
 
     def over(self, replicas: Sequence[int]) -> Floats:
-        """Return y [N] over a subset of the replicas."""
+        """Return y [N], computed from a subset of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
 
     @cached_property
@@ -346,15 +356,17 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     def is_about(self, curve: CurveView) -> bool:
         """Return whether the line is shown for a curve.
 
-        The line may not apply to the curve's learner; the curve may then beat it.
+        The line need not apply to the curve's learner. A lower bound, for example, is also shown for learners
+        that may fall below it.
         """
         is_of_curve = not self.curve or curve.name == self.curve or curve.name.startswith(f"{self.curve}, ")
         return is_of_curve and self.apart == curve.apart
 
     def says(self, curve: CurveView) -> bool:
-        """Return whether the line is shown for a curve and is about the curve's summary over replicas.
+        """Return whether the line is shown for a curve and describes the curve's summary over replicas.
 
-        For example, a line about means is not about medians. With a single replica, all summaries agree.
+        For example, a line about the mean does not describe a median. With a single replica, all summaries
+        agree.
         """
         return self.is_about(curve) and (curve.replicas == 1 or summaries_agree(self.summary, curve.summary))
 
@@ -374,43 +386,46 @@ class ViewAxes(msgspec.Struct, frozen=True, eq=False):
     """Whether the y-axis of a heat map is logarithmic."""
 
     words: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Names or symbols for charts, by the name of the sweep axis or measure."""
+    """Short names or symbols that charts show for sweep axes and measures, by their full names."""
 
     names: Mapping[float, str] = msgspec.field(default_factory=dict)
-    """Names of x positions, for positions that have a name."""
+    """Names of x positions. Positions without a name are left out."""
 
     marks: Sequence[Marked] = ()
-    """Marks of the picture."""
+    """Straight lines and curves that mark values of interest."""
 
     clock: str = ""
-    """Name of the protocol's clock."""
+    """Name of the quantity that measures training progress, such as `k` or `step`."""
 
 
 class Quantity(msgspec.Struct, frozen=True, eq=False):
-    """Properties of the quantity on the y-axis, or of the values of a heat map."""
+    """Properties of the quantity on the y-axis of curves, or in the cells of a heat map."""
 
     rounding: float
-    """Largest change of a value that counts as rounding, relative to the first value of its curve."""
+    """Largest change of a value that counts as a rounding error, relative to the first value of its curve."""
 
     as_measured: bool = True
-    """Whether the quantity is the measure itself, not changed by a step of the picture."""
+    """Whether the quantity is the measure itself.
+
+    It is False if the picture divides, rescales or otherwise changes the measure.
+    """
 
     divisor: str = ""
-    """Name or formula by which values are divided; empty if they are not divided."""
+    """Name or formula of the divisor of the values; empty if they are not divided."""
 
 
 class Absences(msgspec.Struct, frozen=True, eq=False):
-    """Theory lines and learners that are not in a view, with the reasons."""
+    """Theory lines and learners that a view leaves out, with the reasons."""
 
     lines: dict[str, str] = msgspec.field(default_factory=dict)
-    """Reasons why theory lines are absent, by kind of line."""
+    """Reason why each theory line is left out, by kind of line."""
 
     learners: dict[str, str] = msgspec.field(default_factory=dict)
-    """Condition that a learner without a curve does not meet, by learner name."""
+    """For each learner without a curve, the unmet condition for measuring it, by learner name."""
 
 
 class View(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """A picture with all results so far: its curves and theory lines, or its heat maps."""
+    """Data of a picture with all results so far: its curves and theory lines, or its heat maps."""
 
     picture: Picture
     axes: ViewAxes
@@ -419,31 +434,31 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     curves: list[CurveView] = msgspec.field(default_factory=list)
     lines: list[LineView] = msgspec.field(default_factory=list)
     heats: list[HeatView] = msgspec.field(default_factory=list)
-    """Heat maps, one for each learner, if the picture has a y."""
+    """One heat map for each learner; empty unless the picture sets `y`."""
 
     points: tuple[Floats, Floats] | None = None
     """Inputs and labels of the examples that are shown beside the curves; None if none are shown."""
 
     places_of: Callable[[View], Floats] = lambda view: view.known_places
-    """Function that returns all x positions of a view, of present and of planned values."""
+    """Function that returns the x positions of all present and planned values of a view."""
 
     x_of: Callable[[int, float], float | None] = lambda point, clock: None
-    """Function that returns the x position of a run at a value of its clock, or None if it has none.
+    """Function that converts a clock value of a run to an x position. It returns None if this is impossible.
 
     The arguments are the index of the sweep point and the value of the clock.
     """
 
     beneath_of: Callable[[], View | None] = lambda: None
-    """Function that returns the view to show beneath this one, or None if there is none."""
+    """Function that computes the view to show below this one, or returns None if there is none."""
 
     y_of: Callable[[int], float | None] = lambda point: None
-    """Function that returns the y position of a sweep point on a heat map, or None if it has none.
+    """Function that returns the y position of a sweep point on a heat map, or None if the point has none.
 
     The argument is the index of the sweep point.
     """
 
     def curve(self, name: str) -> CurveView:
-        """Return the curve called `name`, or the chosen curve of the learner called `name`.
+        """Return the curve whose name is `name`, or the curve that represents the learner with this name.
 
         Raises: KeyError.
         """
@@ -454,7 +469,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         raise KeyError(name)
 
     def line(self, kind: str, curve: str) -> LineView:
-        """Return the theory line called `kind`, or the theory line of this kind that is shown for a curve.
+        """Return the theory line whose name is `kind`, or the line of this kind that is shown for a curve.
 
         Args:
             kind: name or kind of the theory line.
@@ -470,7 +485,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def known_places(self) -> Floats:
-        """Positions on the x-axis that have a value, in increasing order."""
+        """Sorted positions on the x-axis at which a curve or heat map has a value."""
         parts = [curve.x[~np.isnan(curve.y)] for curve in self.curves]
         parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in self.heats]
         places = np.unique(np.concatenate([*parts, np.empty(0)]))
@@ -478,17 +493,20 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def beneath(self) -> View | None:
-        """View to show beneath this one, or None. It is computed when it is first needed."""
+        """View to show below this one, or None. It is computed when it is first needed."""
         return self.beneath_of()
 
     @cached_property
     def places(self) -> Floats:
-        """Positions on the x-axis of present and of planned values, in increasing order."""
+        """Sorted positions on the x-axis at which there is, or will be, a value."""
         return self.places_of(self)
 
 
 def at_values(view: View, apart: Apart) -> View:
-    """Return the view with only the curves and theory lines at these values of the axes that split curves."""
+    """Return a copy of the view with its curves and theory lines at given values of the sweep axes.
+
+    `apart` holds the index of the value of each sweep axis that distinguishes curves.
+    """
     curves = [curve for curve in view.curves if curve.apart == apart]
     lines = [line for line in view.lines if line.apart == apart]
     return msgspec.structs.replace(view, curves=curves, lines=lines)
@@ -505,8 +523,8 @@ def heat_of(view: View, learner_name: str) -> HeatView:
 def negligible(view: View) -> float:
     """Return the largest value that counts as 0.
 
-    It is the value that the measure specifies, or 0 if a factor or divisor changes the measure. If all curves
-    are at most QUIET, it is at least QUIET.
+    The measure specifies this value, unless the picture multiplies or divides the measure; then it is 0. If
+    no curve exceeds QUIET in size, the result is at least QUIET.
     """
     as_it_stands = view.picture.times is None and view.picture.relative is None
     least = view.picture.measure.structure().negligible if as_it_stands else 0.0
@@ -515,10 +533,10 @@ def negligible(view: View) -> float:
 
 
 def is_risk(view: View) -> bool:
-    """Return whether the picture shows a risk that no step of the picture changes."""
+    """Return whether the picture shows a risk (an expected loss), not divided or otherwise changed."""
     return view.quantity.as_measured and view.picture.measure.structure().is_risk
 
 
 def along_records(view: View) -> bool:
-    """Return whether x follows the progress of training runs."""
+    """Return whether the curves follow the training of runs, so that x grows during a run."""
     return any(curve.places.clock is not None for curve in view.curves)

@@ -1,4 +1,7 @@
-"""Texts about a view for findings, legends and axes: names of curves, x positions, values and laws."""
+"""Texts about a view, for findings, legends and axes.
+
+They name curves, x positions, values and scaling laws.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,26 @@ from engine.pictures.view import CurveView, Floats, LineView, View, along_record
 
 
 def x_name(view: View) -> str:
-    """Return the name of the x-axis, which precedes its values, as in "k = 3"."""
+    """Return the name of the quantity on the x-axis, such as the "k" in "k = 3"."""
     return written(view.picture.x, view.axes.words)
 
 
 def y_name(view: View) -> str:
-    """Return the name of the y-axis of a heat map; empty for other pictures."""
+    """Return the name of the quantity on the y-axis of a heat map, or "" for other pictures."""
     return "" if view.picture.y is None else written(view.picture.y, view.axes.words)
 
 
 def measure_name(view: View) -> str:
-    """Return the name of the measure if it is one of the words of its label, and otherwise the label."""
+    """Return the name of the view's measure.
+
+    If the label of the measure does not contain this name, return the label instead.
+    """
     measure = view.picture.measure
     return measure.name if measure.name in measure.label.split() else measure.label
 
 
 def curve_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve, with the values of sweep axes as charts print them."""
+    """Return the name of a curve. Values of sweep axes in the name are formatted as in charts."""
     name, learner = curve.name, curve.learner
     if not curve.apart or not name.startswith(learner):
         return name
@@ -38,13 +44,13 @@ def curve_name(view: View, curve: CurveView) -> str:
 
 
 def short_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve, without the name of the learner if the view has only one learner."""
+    """Return the name of a curve. The name of the learner is left out if the view has only one learner."""
     name = curve_name(view, curve)
     return name.removeprefix(f"{curve.learner}, ") if _only_learner(view) == curve.learner else name
 
 
 def line_name(view: View, line: LineView) -> str:
-    """Return the name of a theory line for charts.
+    """Return the name of a theory line in charts.
 
     If the view has several learners, the name includes the curve that the line belongs to.
     """
@@ -53,10 +59,10 @@ def line_name(view: View, line: LineView) -> str:
 
 
 def line_in_brief(view: View, line: LineView) -> str:
-    """Return the formula of a theory line if it is shorter than the name, and otherwise the name.
+    """Return the formula or the name of a theory line, whichever is shorter.
 
-    The formula is used only if it describes the drawn line completely. This is not so if the picture changes
-    the measure, or if the line belongs to one curve or to one value of a sweep axis.
+    The formula is used only if it describes the drawn line completely. If the picture changes the measure, or
+    if the line belongs to one curve or to one value of a sweep axis, the name is used.
     """
     name = line_name(view, line)
     says_all = view.quantity.as_measured and not (line.curve or line.apart)
@@ -77,17 +83,17 @@ MOST_NAMES = 3
 """Largest number of names in a list. A longer list ends with the number of the remaining names."""
 
 UNITS = {"k": "example", "step": "step", "epoch": "epoch", "evaluations": "evaluation"}
-"""Unit of each clock that counts something."""
+"""Unit of each quantity on an x-axis that counts something, by name."""
 
 PLURAL = re.compile(r"\b(pieces|cells|units)\b|^(examples|rows|steps|epochs|evaluations) for ")
-"""Pattern of quantities that take a plural verb."""
+"""Pattern of the names of quantities that take a plural verb, as in "the cells are"."""
 
 Named = tuple[str, float]
-"""Name of a curve, and the value of the curve."""
+"""Name of a curve, and a value of this curve."""
 
 
 def listed(names: Sequence[str], limit: int = MOST_NAMES) -> str:
-    """Return names as an enumeration, such as "a, b and c".
+    """Return names joined to a text, such as "a, b and c".
 
     A list of more than `limit` + 1 names ends with the number of the remaining names, as in "a, b, c and 2
     more".
@@ -105,9 +111,9 @@ def called(view: View, curve: CurveView) -> str:
 
 
 def line(view: View, lines: Sequence[LineView]) -> str:
-    """Return one name for the theory lines of several curves.
+    """Return one name for several theory lines of the same kind, which belong to different curves.
 
-    If the lines belong to different curves or values of sweep axes, the name leaves these out.
+    If the names of the lines differ, the result leaves out curves and values of sweep axes.
     """
     names = {line_in_brief(view, line) for line in lines}
     name = names.pop() if len(names) == 1 else lines[0].called
@@ -115,12 +121,12 @@ def line(view: View, lines: Sequence[LineView]) -> str:
 
 
 def agree(names: Sequence[object], verb: str) -> str:
-    """Return the verb in the form that agrees with the subjects: "stay" for several, "stays" for one."""
+    """Return the verb in the form that agrees with the names: "stay" for several, "stays" for one."""
     return verb if len(names) > 1 else f"{verb}s"
 
 
 def shortened(first: str, *more: str) -> str:
-    """Return `first` with as many of the following clauses as fit in LONGEST characters."""
+    """Return `first`, followed by each further clause that still fits in LONGEST characters."""
     text = first
     for clause in more:
         text = f"{text}{clause}" if len(text) + len(clause) <= LONGEST else text
@@ -136,7 +142,7 @@ def place(view: View, x: float) -> str:
 
 
 def span(view: View, x: Floats) -> str:
-    """Return the range of x positions, to begin a sentence: "From d = 64 to 1024"."""
+    """Return the beginning of a sentence with the range of x positions, such as "From d = 64 to 1024"."""
     ends = [view.axes.names.get(float(end)) or number(float(end)) for end in (x.min(), x.max())]
     return f"From {x_name(view)} = {ends[0]} to {ends[1]}"
 
@@ -149,13 +155,17 @@ def level(view: View, value: float) -> str:
 def ends(numbers: Collection[float], written: Callable[[float], str] = number) -> str:
     """Return the least and the greatest number as text, such as "0.1 to 0.3".
 
-    If both are written alike, return the number once.
+    If both have the same text, return it once.
     """
     return " to ".join(dict.fromkeys(written(float(end)) for end in (min(numbers), max(numbers))))
 
 
 def value(view: View, y: float) -> str:
-    """Return a value of the view as text: "0" if it is negligible, and "never" for a place never reached."""
+    """Return a value of the view as text.
+
+    A negligible value becomes "0". If the values are x positions at which a threshold is reached, infinity
+    becomes "never".
+    """
     reading = view.picture.reading
     if np.isposinf(y) and reading is not None and reading.is_place:
         return "never"
@@ -169,9 +179,9 @@ def value_at(curve: CurveView, x: float) -> float | None:
 
 
 def arrival(curve: CurveView, level: float) -> float:
-    """Return the first x position from which a curve stays below a level to its end.
+    """Return the first x position from which on a curve stays below a level.
 
-    The result is infinite if the curve ends above the level, or is incomplete.
+    The result is infinite if the curve ends above the level, or has not been computed to its end.
     """
     beyond = np.flatnonzero(~(curve.y < level))
     first = int(beyond[-1]) + 1 if len(beyond) else 0
@@ -181,7 +191,7 @@ def arrival(curve: CurveView, level: float) -> float:
 def named_values(
     view: View, x: float, curve: CurveView, other_curves: Sequence[CurveView]
 ) -> tuple[Named, list[Named]]:
-    """Return the name and value of a curve at x, and the names and values of other curves there.
+    """Return the name and value of a curve at x, and a list with the names and values of other curves at x.
 
     Curves without a value at x are left out.
     """
@@ -191,7 +201,7 @@ def named_values(
 
 
 def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) -> str:
-    """Return a sentence with the values of curves at an x position.
+    """Return a sentence that compares the values of several curves at one x position.
 
     Args:
         first: name and value of the first curve.
@@ -203,10 +213,10 @@ def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) 
 
 
 def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
-    """Return a text with the value of a first curve and the values of other curves.
+    """Return a text that lists the values of several curves, beginning with the value of `first`.
 
-    If there are several other curves, only their least and greatest values are stated. If all values are
-    written alike, the value is stated once, for all curves.
+    If there are two or more other curves, the text gives only their least and greatest values. If all values
+    have the same text, it is given once, for all curves.
     """
     named = [(name, value(view, y)) for name, y in (first, *other_values)]
     if len(view.curves) == 1 and not other_values:
@@ -219,7 +229,7 @@ def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
 
 
 def quantity(view: View) -> str:
-    """Return the quantity on the y-axis as the subject of a sentence."""
+    """Return a phrase for the quantity on the y-axis, to be used as the subject of a sentence."""
     picture, reading = view.picture, view.picture.reading
     is_plain = picture.relative is None and picture.times is None
     if reading is None or not (reading.is_threshold and is_plain):
@@ -233,37 +243,44 @@ def quantity(view: View) -> str:
 
 
 def predicate(view: View) -> str:
-    """Return the quantity on the y-axis, followed by "is" or "are".
+    """Return a phrase for the quantity on the y-axis, followed by "is" or "are".
 
-    If the quantity contains a comma, another comma separates it from the verb.
+    If the phrase contains a comma, another comma separates it from the verb.
     """
     subject = quantity(view)
     return f"{subject}{',' if ', ' in subject else ''} {verb(view)}"
 
 
 def verb(view: View) -> str:
-    """Return the verb that follows the quantity on the y-axis: "is" or "are"."""
+    """Return "is" or "are", to agree with the phrase for the quantity on the y-axis."""
     return "are" if PLURAL.search(quantity(view)) else "is"
 
 
 LEAST_PLACES = 4
-"""Least number of points for a scaling law. With two fitted parameters, fewer points show nothing."""
+"""Least number of points to which a scaling law is fitted.
+
+A law has two parameters, so fewer points would not test it.
+"""
 
 LEAST_EXPONENT = 1 / 3
-"""Least exponent of a power law. Over a few doublings of x, smaller powers hardly differ from a logarithm."""
+"""Least exponent for which a power law is stated.
+
+Over a few doublings of x, a smaller power hardly differs from a logarithm.
+"""
 
 NEARLY_ONE = 0.03
-"""Distance of the exponent from 1 below which the law is also stated as a multiple of x."""
+"""If the exponent of a power law differs from 1 by less than this, the law is also stated as a multiple of x.
+"""
 
 WORST = 0.2
-"""Root mean square of the relative residuals above which no law is stated."""
+"""Largest root mean square of the relative residuals with which a fitted law is stated."""
 
 
 class Law(NamedTuple):
     """Scaling law of a curve: y ∝ x^exponent, or y = c + slope · log₂ x.
 
-    Either `exponent` or `slope` is None. `error` is the root mean square of the relative residuals, and
-    `share` is the mean of y/x.
+    `slope` is None for a power law, and `exponent` is None for a logarithmic law. `error` is the root mean
+    square of the relative residuals, and `share` is the mean of y/x.
     """
 
     exponent: float | None
@@ -273,10 +290,12 @@ class Law(NamedTuple):
 
 
 def fitted_law(x: Floats, y: Floats) -> Law | None:
-    """Return the power law or logarithmic law that fits y(x) [N] best, by the root mean square of ŷ/y − 1.
+    """Return the power law or the logarithmic law for y(x) [N], whichever has the smaller error.
 
-    Both laws have two parameters and are fitted by least squares: log y against log x, and y against log₂ x.
-    The result is None if neither law fits, or if there are too few points with positive x and y.
+    The error is the root mean square of ŷ/y − 1. Both laws have two parameters, fitted by least squares: log
+    y against log x for the power law, and y against log₂ x for the logarithmic law. A power law is returned
+    only if its exponent has at least the size LEAST_EXPONENT. The result is None if the error exceeds WORST,
+    or if there are too few points with positive x and y.
     """
     fits = np.isfinite(y) & (y > 0) & (x > 0)
     if fits.sum() < LEAST_PLACES:
@@ -296,10 +315,10 @@ def _error(fitted: Floats, y: Floats) -> float:
 
 
 def laws_in_words(view: View) -> str:
-    """Return a text with the scaling laws of a picture's curves along a sweep axis.
+    """Return a text with the scaling laws of the curves of a picture whose x is a sweep axis.
 
-    For example "GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of d". The text is empty if
-    no curve follows a law, or if the picture does not read the first place below or above a threshold.
+    An example is "GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of d". The text is empty
+    if no curve follows a law. It is also empty if y is not the time at which a measure passes a threshold.
     """
     reading, axes = view.picture.reading, view.axes
     if reading is None or not reading.is_threshold or view.heats or axes.names:
@@ -327,5 +346,5 @@ def _names(view: View, numbered: Sequence[tuple[CurveView, float]]) -> str:
 
 
 def _ends(numbered: Sequence[tuple[CurveView, float]], form: str) -> str:
-    """Return the least and the greatest number as text, or one number if both are written alike."""
+    """Return the least and the greatest number as text, or only one of them if both have the same text."""
     return ends([number for _, number in numbered], lambda number: format(number, form))

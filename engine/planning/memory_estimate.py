@@ -78,7 +78,7 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
     place, largest = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     parts[place] += largest
     itemsize, as_matrix = learners[0].sizes.item, takes_matrix(learners)
-    # While data are drawn, learners hold nothing yet: the peak is the larger of both phases.
+    # While data are drawn, learners use no memory yet: the peak is the larger of both phases.
     parts[sized] = max(
         problem.bytes_kept(replicas, itemsize, as_matrix),
         problem.bytes_drawn(replicas, itemsize, as_matrix) - parts.total(),
@@ -93,7 +93,7 @@ def drawn_bytes(plan: RunPlan) -> int:
 
 
 def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
-    """Return whether any learner needs the instances as a matrix, even if they could be an operator."""
+    """Return whether any learner needs a matrix of instances, even if an operator could represent them."""
     return any(planned.backend.needs.matrix for planned in learners)
 
 
@@ -117,9 +117,9 @@ def _trained(planned: LearnerPlan) -> int:
 def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
     """Return the bytes that steps of an update rule need, besides the bytes per parameter.
 
-    The bytes hold the rule's matrices over inputs and outputs of trained parameters, signals if the rule
-    observes them, and the copies in optimizers of single nets. If several models train side by side, the
-    bytes also hold the rows that each model draws for its mini-batches.
+    These bytes include the rule's matrices over inputs and outputs of trained parameters, the signals if the
+    rule observes them, and the copies in optimizers of single nets. If several models train side by side, the
+    bytes also include the rows that each model draws for its mini-batches.
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
@@ -165,7 +165,7 @@ def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> in
 
 
 def scatters(plan: RunPlan) -> bool:
-    """Return whether tensors are so large that free memory must go back to the system before every round."""
+    """Return whether tensors are so large that every round must first return free memory to the system."""
     size = plan.vector_bytes
     batch = max(planned.sizes.batch for planned in plan.learners)
     return size >= LONG or batch * size >= WIDE
@@ -202,9 +202,9 @@ def ran_out(error: Exception) -> bool:
 def give_back() -> None:
     """Return free memory to the system, if the C library has a function for it, as glibc has.
 
-    Without this call, glibc scatters tensors of a few MB, because aligned tensors do not fit into the gaps
-    that freed tensors leave. A run on vectors of 4 MB then held three times the memory that it needed. After
-    a thousand runs without the call, the app held 20 MB more. One call takes half a millisecond.
+    Without this call, glibc leaves gaps between tensors of a few MB, because aligned tensors do not fit into
+    the space of freed tensors. A run on vectors of 4 MB then held three times the memory that it needed.
+    After a thousand runs without the call, the app held 20 MB more. One call takes half a millisecond.
     """
     if (trim := _trim()) is not None:
         trim(0)
@@ -230,7 +230,7 @@ def check(plan: RunPlan, device: str) -> int:
     alone = max(by_place[data], drawn_bytes(plan)) > free
     where = data if alone else max(by_place, key=by_place.__getitem__)
     size, needed = _size_in_words(plan, where), in_words(by_place.total())
-    lack = f"{size} needs {needed} of memory and {device} has {in_words(free)} free"
+    lack = f"{size} needs {needed} of memory, but {device} has only {in_words(free)} free"
     raise BadInput(where, f"{lack}; take {_that_fits(experiment, free)}")
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.problems.targets import Combination
 
 Star = tuple["torch.Tensor", "torch.Tensor"]
-"""Weights w* of every replica and target: numbers of features, and their weights, [R, m, r] each."""
+"""Sparse w* of every replica and target: the indices of r features, and their weights, [R, m, r] each."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,18 @@ class Data:
     Variants are copies of a learner on the same data, such as one copy per rate.
 
     Args:
-        w_star: the relevant features of each target and their weights w* [R, m, r], if every label is xᵀw*.
-        teacher: the same for labels computed from xᵀw*, including signs and noise. Weights are in the
-            coordinates of the instances as drawn.
+        w_star: indices and weights [R, m, r] of the relevant features, if every label is xᵀw*; otherwise
+            None.
+        teacher: like `w_star`, but also set if labels are signs of xᵀw* or contain noise. The features are
+            entries of the instances as drawn, before any change of coordinates.
         second_moment: Σ [d, d] as declared by the matrix, or σ² if Σ = σ²I.
         true_labels: labels [B, n] before corruption, or None if no label is corrupted.
-        values: possible values of the labels.
-        one_hot: whether exactly one target of every instance, its class, has a label above 0, and all other
-            labels are 0.
-        tuples: numbers [R, n, r] of the rows whose product each instance is, if instances are such products.
-        span: ends of the interval from which instances of one entry are drawn.
+        values: range of the labels.
+        one_hot: whether targets are classes: each instance has a label above 0 for its own class, and 0 for
+            all other classes.
+        tuples: for each instance, the indices of its r factor rows, [R, n, r], if instances are outer
+            products.
+        span: ends of the interval from which instances are drawn, if each instance is a single number.
         clusters: cluster [R, n] of every row, if there are clusters.
         memo: cache of expensive results that depend only on the data, so that other sweep points with the
             same data can reuse them. Each part that computes such results chooses its own keys.
@@ -64,16 +66,17 @@ class Data:
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
-        """Return values [S, B] averaged over targets, [S, R, V].
+        """Return the averages [S, R, V] over targets of values [S, B], for R replicas and V variants.
 
-        Values of nets, with one or several nets for every variant, are averaged in the same way.
+        B may also count nets. Each variant has one net or several, and the average is over these nets.
         """
         return values.view(len(values), self.replicas, self.variants, -1).mean(3)
 
     def with_variants(self, count: int) -> Data:
         """Return the same data for `count` copies of every variant.
 
-        In the batch, the number of the copy varies more slowly than the number of the old variant.
+        In the new batch, all old variants in their first copy come first, then all in their second copy, and
+        so on.
         """
 
         def copies(labels: torch.Tensor) -> torch.Tensor:
@@ -84,23 +87,23 @@ class Data:
         return replace(self, labels=copies(self.labels), true_labels=true, variants=self.variants * count)
 
     def examples(self, numbers: torch.Tensor) -> tuple[Instances, torch.Tensor]:
-        """Return the rows with these numbers [R, k], and their labels [B, k]."""
+        """Return the instances with these indices [R, k], and their labels [B, k]."""
         members = len(self.labels) // len(numbers)
         return self.instances.pick(numbers), self.labels.gather(1, numbers.repeat_interleave(members, 0))
 
     def dense(self) -> Data:
-        """Return the same data with the instances as a matrix."""
+        """Return the same data with the instances stored as a matrix, instead of an operator."""
         return replace(self, instances=DenseInstances(self.instances.rows, self.instances.signs))
 
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return w − w* for weights w […, B, d] of every replica, variant and target."""
+        """Return the errors w − w* of weights w […, B, d], for labels xᵀw*."""
         assert self.w_star is not None, "only labels that are linear in the instances have w*"
         return self._from(self.w_star, weights)
 
     def from_teacher(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return w − w* for weights w [B, d] of the instances as drawn.
+        """Return the errors w − w* of weights w [B, d], in the coordinates of the instances as drawn.
 
-        Labels may be signs of xᵀw*, or contain noise.
+        Unlike for `from_w_star`, labels may be signs of xᵀw*, or contain noise.
         """
         assert self.teacher is not None, "only labels that are made of xᵀw* have a teacher"
         return self._from(self.teacher, weights)
@@ -115,7 +118,7 @@ class Data:
 
 
 def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
-    """Draw a problem once per replica: targets, rows, labels from the rows' features, noise, and instances.
+    """Draw the targets, instances and noisy labels of a problem, independently for every replica.
 
     Raises: BadInput for a file that cannot be used.
     """
@@ -161,7 +164,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
 def _arranged(
     problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
 ) -> tuple[Instances, Rows]:
-    """Return instances made of Sylvester's rows as an operator, with their raw labels.
+    """Return instances that are signed rows of Sylvester's matrix, as an operator, and their raw labels.
 
     The matrix itself is not stored.
     """
@@ -179,7 +182,7 @@ def _arranged(
             Walsh(d, number, device), d, *placed, arrangement.shifted, balanced=not arrangement.shifted
         )
 
-    features = instances("float32", "cpu")  # their entries are −1, 0 and 1, and exact in any dtype
+    features = instances("float32", "cpu")  # the entries −1, 0 and 1 are exact in any dtype
     if combination is None:
         labels = problem.target.labels(matrix, lambda: features.rows.numpy(), streams)
     else:

@@ -1,4 +1,4 @@
-"""The user's files for a matrix or target: versions, settings and reports."""
+"""Files of a user that hold instances or labels: their versions, settings and reports."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from engine.core.parts import MOST, SELDOM, BadField, BadInput, Part
 from engine.core.texts import message
 
 LABELS = "problem.target"
-"""Path of the target in a preset, as messages state it."""
+"""Name of the target's section in a preset, for messages."""
 
 LONGEST = 600
-"""Largest number of characters of a report that stays one line."""
+"""Largest number of characters of a report, which is a single line."""
 
 
 class LeftOut(NamedTuple):
-    """Columns that are neither features nor the label."""
+    """Columns of a file that are neither features nor labels, with the reason."""
 
     columns: str
     """Names or positions of the columns."""
@@ -31,10 +31,10 @@ class LeftOut(NamedTuple):
 
 
 class DataReport(NamedTuple):
-    """Report of how the data of a matrix or target were read."""
+    """Report of how the file of a matrix or target was read."""
 
     place: str
-    """Path of the matrix or target in a preset, such as problem.matrix."""
+    """Section of the preset that names the file, such as problem.matrix."""
 
     file: str
     rows: int
@@ -43,25 +43,25 @@ class DataReport(NamedTuple):
     """Whether the file has a header, or None for formats without headers."""
 
     names: str = ""
-    """First and last name of the columns, if they have names."""
+    """Names of the first and the last column, or empty if the columns have no names."""
 
     label: str = ""
-    """Column of labels, if there is one."""
+    """Column of labels, or empty if there is none."""
 
     classes: str = ""
-    """Words or numbers of the classes."""
+    """Words or numbers that name the classes."""
 
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
-    """Unusual properties of the format of the file."""
+    """Unusual properties of the file's format, as phrases."""
 
     remark: str = ""
-    """Sentence that replaces the numbers of rows and columns."""
+    """Sentence that replaces the whole report, or empty."""
 
     def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
-        """Return the report on labels from a column of the same file.
+        """Return the report for a target whose labels are a column of this file.
 
-        `targets` is the number of targets that have these labels.
+        `targets` is the number of targets made from this column.
         """
         return DataReport(
             LABELS, self.file, self.rows, targets, label=self.label, classes=classes, remark=remark
@@ -108,7 +108,7 @@ def _count(number: int, noun: str) -> str:
 
 
 MOST_PATH = 4096
-"""Largest number of characters of a path that Linux opens."""
+"""Largest number of characters that Linux allows in a path."""
 
 MOST_NAME = 1000
 """Largest number of characters of the name of a column or array."""
@@ -116,7 +116,7 @@ MOST_NAME = 1000
 Position = Annotated[int, Meta(ge=-MOST, lt=MOST)]
 Name = Annotated[str, Meta(min_length=1, max_length=MOST_NAME)]
 Column = Position | Name
-"""Column of a table: its position, counted from 0, or its name in the header. −1 is the last column."""
+"""Column of a table, given by its position or by its name. Position 0 is the first column, −1 the last."""
 
 FilePath = Annotated[str, Meta(min_length=1, max_length=MOST_PATH)]
 DataPath = Annotated[
@@ -164,7 +164,7 @@ Decimal = Annotated[
 
 @dataclass(frozen=True)
 class TableSettings:
-    """Settings for reading a table; None means that the content of the file decides."""
+    """Settings for reading a table. If a setting is None, it is detected from the content of the file."""
 
     header: bool | None = None
     index: bool | int | str | None = None
@@ -192,23 +192,23 @@ def make_absolute(part: Part) -> None:
             continue
         try:
             path = str(Path(relative).expanduser().absolute())
-        except (OSError, RuntimeError) as error:  # the working folder is gone, or there is no such user
+        except (OSError, RuntimeError) as error:  # no working folder, or no such user
             raise BadField(name, f"cannot be found: {files.reason(error)}") from error
         if fault := texts.fault(path):
             raise BadField(name, f"its folder {fault}")
-        # Parts are frozen; in `__post_init__` nothing has seen the old value yet.
+        # Parts are frozen, but nothing has read the old value before `__post_init__` ends.
         force_setattr(part, name, path)
 
 
 def beside(folder: Path, path: str) -> str:
-    """Return a path relative to the working folder, for a path that is relative to `folder`."""
+    """Convert a path that is relative to `folder` to a path relative to the working folder."""
     return path if path.startswith("~") else str(folder / path)
 
 
 def version_of(path: str, where: str, holding: str) -> Version:
-    """Return the current version of a regular file. Raises: BadInput at `where`.
+    """Return the current version of a regular file. Raises: BadInput, with `where` as its place.
 
-    `holding` names the expected content in the message.
+    `holding` describes the expected content of the file, for the error message.
     """
     file = Path(path)
     with files.faults(where, f"{file.name} cannot be read"):

@@ -1,4 +1,4 @@
-"""Drawn instances and labels as numpy arrays, completely or as an excerpt."""
+"""Drawn instances and labels as numpy arrays. An excerpt of the instances can be drawn alone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def examples(problem: Problem, streams: Streams, dtype: str) -> Examples:
 
 
 def tabled(problem: Problem, combination: Combination | None, streams: Streams) -> tuple[Rows, Rows]:
-    """Return the instances [R, n, d] and the raw labels [R, m, n] of the target."""
+    """Return the instances [R, n, d] and the target's labels [R, m, n], before signs and noise."""
     matrix = problem.matrix
     rows = drawn_rows(matrix, streams)
     if combination is None:
@@ -60,7 +60,11 @@ def tabled(problem: Problem, combination: Combination | None, streams: Streams) 
 
 
 def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
-    """Return the labels [R, m, n] that learners see: raw labels, their signs or random signs, plus noise."""
+    """Return the labels [R, m, n] that learners see, from the target's raw labels.
+
+    By the problem's settings, raw labels stay unchanged, or become their signs or random signs. Noise is then
+    added.
+    """
     _, targets, n = labels.shape
     if problem.labels == "sign":
         labels = np.where(labels < 0, -1.0, 1.0)
@@ -75,10 +79,10 @@ def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
 Whole = NDArray[np.integer[Any]]
 
 MOST_ENTRIES = 1 << 22
-"""Maximum number of entries of a matrix that is drawn completely for an excerpt."""
+"""Maximum number of entries of a matrix that may be drawn completely to show an excerpt of it."""
 
 MOST_ROTATED = 1 << 18
-"""Maximum number of entries of a rotated matrix for an excerpt. Its random rotation must be drawn, too."""
+"""The same maximum for a rotated matrix. It is smaller, because the rotation must be drawn, too."""
 
 
 def can_excerpt(matrix: Matrix) -> bool:
@@ -92,7 +96,7 @@ def can_excerpt(matrix: Matrix) -> bool:
 
 
 def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
-    """Return the entries [rows, features] of the instances of the replica with this seed.
+    """Return the entries [rows, features] of the instances that the replica with this seed draws.
 
     The matrix must pass `can_excerpt`. Raises: BadInput for a file that cannot be used.
     """
@@ -106,7 +110,11 @@ def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
 
 
 def _of_sylvester(order: Whole, signs: Whole, columns: Whole, shifted: bool) -> Rows:
-    """Return rows of Sylvester's matrix, whose entry (i, j) is (−1)^popcount(i & j)."""
+    """Return entries s_i h_ij of signed rows of Sylvester's matrix, or ½(s_i h_ij + 1) if `shifted`.
+
+    Row i of the result is row `order[i]` of the matrix, with sign `signs[i]`. Entry (i, j) of the matrix is
+    (−1)^popcount(i & j).
+    """
     entries = 1.0 - 2.0 * (np.bitwise_count(order[:, None] & columns) % 2)
     signed: Rows = signs[:, None] * entries
     return (signed + 1) / 2 if shifted else signed
@@ -128,14 +136,14 @@ def _whole(matrix: Matrix, seed: int) -> Rows:
 Floats = NDArray[np.float64]
 
 EXACT = 1 << 24
-"""Integers up to this are exact in float32."""
+"""Largest n such that float32 represents all integers from 0 to n exactly."""
 
 PROBES, PIECE = 4, 256
-"""Number of random vectors that test orthogonality, and number of targets that are multiplied together."""
+"""Number of random vectors in a test of orthogonality, and number of targets per matrix product."""
 
 
 class DrawnLabels:
-    """Drawn labels Y of m targets on n rows, with quantities that several theory lines share."""
+    """Drawn labels Y of m targets on n rows. Several theory lines share the quantities computed here."""
 
     def __init__(self, values: Rows) -> None:
         """Store labels [R, m, n]."""
@@ -160,10 +168,11 @@ class DrawnLabels:
 def _squared_singular_values(labels: Rows) -> Floats:
     """Return s_i² of a matrix [m, n], largest first.
 
-    For orthogonal rows (or orthogonal columns, if the matrix has more rows), s_i² are their squared lengths.
-    This is the case if the targets are all features of a Hadamard matrix, even together with their negatives.
-    For other integers, s_i² are the eigenvalues of the matrix of inner products, which takes half the time of
-    an SVD. Inner products are exact in float64, and also in float32 if no sum exceeds EXACT.
+    If the rows are orthogonal, s_i² are their squared lengths. If the matrix has more rows than columns, the
+    same is tested for its columns. They are orthogonal if the targets are all features of a Hadamard matrix,
+    or these features and their negatives. For other integer matrices, s_i² are the eigenvalues of the matrix
+    of inner products, which takes half the time of an SVD. Inner products are exact in float64, and also in
+    float32 if no sum exceeds EXACT.
     """
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:
@@ -181,8 +190,8 @@ def _squared_singular_values(labels: Rows) -> Floats:
 def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
     """Return ‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal, or None.
 
-    The test is YYᵀv = (‖y_i‖² v_i)_i for random integer vectors v. Integers are exact here. For a matrix of
-    integers, the test therefore errs with probability at most 2⁻⁸⁰.
+    The test checks YYᵀv = (‖y_i‖² v_i)_i for random integer vectors v. If Y has integer entries, all numbers
+    are exact, and the test errs with probability at most 2⁻⁸⁰.
     """
     probes = np.random.default_rng(0).integers(0, 1 << 20, (len(labels), PROBES)).astype(np.float64)
     images, lengths = np.zeros((labels.shape[1], PROBES)), np.empty(len(labels))

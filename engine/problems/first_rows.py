@@ -16,7 +16,7 @@ ROWS = 20
 """Number of rows that are shown."""
 
 LONGEST_CELL = 24
-"""Largest number of characters of a cell."""
+"""Largest number of characters that are shown of a cell."""
 
 
 class FirstRows(NamedTuple):
@@ -28,29 +28,29 @@ class FirstRows(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
     """Cells of the first rows.
 
-    Cells with words are empty in formats other than text. There are no rows if they are faulty. If a question
-    is open, every row is a single cell with a line of the file.
+    In formats other than text, cells with words are shown empty. If the first rows cannot be read, `rows` is
+    empty. If `question` is set, each row is a single cell that holds a line of the file.
     """
 
     words: frozenset[int] = frozenset()
     """Columns that hold words."""
 
     aside: frozenset[int] = frozenset()
-    """Columns that only count or name the rows, and empty columns."""
+    """Columns that are not features: those that only count or name the rows, and empty columns."""
 
     has_labels: bool = False
-    """Whether the format has labels beside the columns."""
+    """Whether the file format stores labels separately from the columns."""
 
     question: BadField | None = None
-    """Question that the file leaves open, with the setting that decides it. The columns are then unknown."""
+    """Error that names an ambiguity of the file and the setting that resolves it, or None."""
 
     @property
     def columns(self) -> range:
-        """Positions of the columns that may be labels or features. Empty while a question is open."""
+        """Positions of all columns. Empty if `question` is set."""
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:
-        """Return the name of a column, or its position if the name is not unique, as presets refer to it."""
+        """Return how a preset names a column: by its name or, if this is not unique, by its position."""
         name = self.names[column]
         return column if self.names.count(name) > 1 or name == str(column) else name
 
@@ -61,7 +61,7 @@ def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
     Args:
         path: path of the file.
         settings: settings for reading the file.
-        where: where the file is named, for messages.
+        where: field of the preset that names the file, for messages.
 
     Raises: BadInput for a file that is missing, unreadable or without a table.
     """
@@ -92,7 +92,7 @@ def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
 
 
 def _numbers(content: Content) -> tuple[tuple[str, ...], ...]:
-    """Return the first rows of a file that is not text, or no rows if a number is missing."""
+    """Return the first rows of a file that is not text, or no rows if they cannot be read."""
     columns = [column for column in range(content.width) if column not in content.words]
     try:
         numbers = content.read(columns, None).numbers[:ROWS]

@@ -23,7 +23,8 @@ def hadamard(d: int) -> Signs:
 
     If d is a power of two, it is Sylvester's matrix, entry (i, j) = (−1)^popcount(i & j). Otherwise, it is
     the Kronecker product of Sylvester's matrix of order 2^a with Paley's first or second construction of
-    order d/2^a. a is the smallest number that works. If both constructions work, the first is used.
+    order d/2^a. The exponent a is as small as possible. If both of Paley's constructions give an order, the
+    first is used.
 
     Raises: ValueError for an order without such a construction. Source: Sylvester 1867; Paley 1933.
     """
@@ -46,7 +47,7 @@ def sylvester(d: int) -> Signs:
 
 
 def reached(d: int) -> bool:
-    """Return whether `hadamard(d)` exists."""
+    """Return whether `hadamard` can construct a matrix of order d."""
     try:
         _split(d)
     except ValueError:
@@ -78,7 +79,7 @@ def _split(d: int) -> tuple[int, int]:
 
 
 def _paley_field(order: int) -> tuple[int, int] | None:
-    """Return (p, k) of the field from which Paley constructs a matrix of this order, or None."""
+    """Return (p, k) of the field GF(p^k) from which Paley constructs a matrix of this order, or None."""
     if order % 4 or order < 4:
         return None
     return _prime_power(order - 1) or (_prime_power(order // 2 - 1) if order % 8 == 4 else None)
@@ -146,7 +147,7 @@ def _character(p: int, k: int) -> Signs:
 
 
 def _powers_of_a_generator(p: int, k: int) -> list[int]:
-    """Return 1, x, x², …, x^(q−2) modulo the first monic polynomial of degree k with different powers."""
+    """Return 1, x, …, x^(q−2) modulo the first monic polynomial of degree k that keeps them distinct."""
     q = p**k
     for low in product(range(p), repeat=k):  # x^k = Σ low[i] x^i
         element = [1] + [0] * (k - 1)
@@ -163,24 +164,27 @@ def _powers_of_a_generator(p: int, k: int) -> list[int]:
 
 
 MOST_ROWS = 8
-"""Largest number of instances for which a matrix is computed. More instances stay an operator."""
+"""Largest number of instances in a slice that is converted to a matrix. Larger slices stay operators."""
 
 
 ROW_BITS = 10
-"""Logarithm of the largest order of stored matrices. Longer rows are Kronecker products of stored rows."""
+"""Binary logarithm of the largest order of stored matrices. Longer rows are Kronecker products of rows."""
 
 WHOLE_BITS, FACTOR_BITS = 7, 5
-"""Largest order 2^WHOLE_BITS of a transform by one product. Longer transforms are several products, with
-orders up to 2^FACTOR_BITS.
+"""Binary logarithms of the largest orders of the matrices in a transform.
+
+Up to order 2^WHOLE_BITS, a transform is one matrix product. Longer transforms are several products with
+matrices of order up to 2^FACTOR_BITS.
 """
 
 
 class Sylvester(Instances):
-    """Instances x_k = s_k h: `order` [R, n] numbers the rows h of Sylvester's matrix, `signs` [R, n] are s_k.
+    """Instances x_k = s_k h_k: signed rows of Sylvester's matrix, as an operator.
 
-    If `shifted`, instances are ½(s_k h + 1), with entries 0 and 1. One Walsh–Hadamard transform computes all
-    inner products with them. `balanced` means that every row of the matrix occurs equally often. Then
-    XᵀX/n = I, and by Parseval, the mean of (xᵀe)² is ‖e‖².
+    `order` [R, n] holds the indices of the rows h_k, and `signs` [R, n] the signs s_k. If `shifted`,
+    instances are ½(s_k h_k + 1), with entries 0 and 1. One Walsh–Hadamard transform computes the inner
+    products of a vector with all instances. `balanced` means that every row of the matrix occurs equally
+    often. Then XᵀX/n = I, and by Parseval, the mean of (xᵀe)² is ‖e‖².
     """
 
     def __init__(
@@ -203,13 +207,14 @@ class Sylvester(Instances):
         return self._placed(self._walsh.rows(self.order, self.row_signs))
 
     def columns(self, places: torch.Tensor) -> torch.Tensor:
-        """Return the values of features on all instances, [R, m, n], for numbers of features [R, m]."""
+        """Return the values [R, m, n] of features on all instances, given the features' indices [R, m]."""
         return self._placed(self._take(self._walsh.rows(places)))
 
     def of_matrix(self, places: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
         """Return hᵀw for all rows h of Sylvester's matrix in their original order, [R, m, d].
 
-        The vectors w [R, m] have weights `sizes` at `places`, [R, m, r] each, and 0 elsewhere.
+        Each replica has m vectors w, with weights `sizes` [R, m, r] at positions `places` [R, m, r] and 0
+        elsewhere.
         """
         first, *rest = zip(places.unbind(2), sizes.to(self.dtype).unbind(2), strict=True)
         products = self._walsh.rows(*first)
@@ -254,12 +259,12 @@ class Sylvester(Instances):
         return square_lengths(errors)
 
     def _take(self, by_row: torch.Tensor) -> torch.Tensor:
-        """Return values of the instances, [R, m, n], from values of the d rows of the matrix, [R, m, d]."""
+        """Return values [R, m, n] on the instances, given values [R, m, d] on the d rows of the matrix."""
         picked = by_row.gather(2, self.order[:, None].expand(-1, by_row.shape[1], -1))
         return picked.mul_(self.row_signs[:, None])
 
     def _placed(self, signs: torch.Tensor) -> torch.Tensor:
-        """Return entries ±1 as entries of the instances, which are 0 and 1 if the instances are shifted."""
+        """Convert entries ±1 of signed rows to entries of the instances, which are 0 and 1 if `shifted`."""
         return (signs + 1) / 2 if self._shifted else signs
 
 
@@ -279,7 +284,7 @@ class Walsh:
         self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the rows (or columns) with these numbers […], each multiplied by one of `times`, […, d]."""
+        """Return the rows (or columns) with these indices […], times the factors `times` […], as […, d]."""
         *rest, last = self._of_rows
         rows = last[numbers % len(last)]
         if times is not None:
@@ -305,6 +310,6 @@ class Walsh:
 
 
 def _split_in(bits: int, limit: int) -> list[int]:
-    """Split `bits` into as few nearly equal summands up to `limit` as possible."""
+    """Split `bits` into the fewest summands of at most `limit`, as equal as possible."""
     count = max(1, -(-bits // limit))
     return [(bits + part) // count for part in range(count)]

@@ -1,4 +1,4 @@
-"""Instances as an operator: rows on demand, and inner products with many weight vectors at once.
+"""Instances as an operator: rows are computed on demand, and all of them multiply many vectors at once.
 
 The module also has orthogonal instances rotated to the coordinate axes, and random elements of groups of
 transformations.
@@ -18,13 +18,13 @@ from engine.core.linear_algebra import moment, one_thread, with_rows
 from engine.core.streams import Stream
 
 CACHE = 8 << 20
-"""Number of bytes above which a matrix exceeds the cache.
+"""Size in bytes above which a matrix does not fit into the processor's cache.
 
-Several vectors should then share one pass over it.
+Products of such a matrix with several vectors should share one pass over its entries.
 """
 
 PIECE = 4 << 20
-"""Number of bytes of rows that are converted to float64 together."""
+"""Number of bytes of rows that are converted to float64 at a time."""
 
 
 class Instances:
@@ -55,7 +55,7 @@ class Instances:
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
-        """Return the instances with these numbers [R, k], which may repeat."""
+        """Return the instances with these indices [R, k]. Indices may repeat."""
         return DenseInstances(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)), self.signs)
 
     def of_replica(self, replica: int) -> Instances:
@@ -63,7 +63,7 @@ class Instances:
         raise NotImplementedError
 
     def narrowed(self) -> Instances | None:
-        """Return the instances without their last features if these are known to be 0 everywhere, or None."""
+        """Return the instances without last features that are known to be 0, or None if there are none."""
         return None
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
@@ -83,7 +83,7 @@ class Instances:
         raise NotImplementedError
 
     def chosen(self, plus: torch.Tensor, minus: torch.Tensor) -> torch.Tensor:
-        """Return `plus` or `minus` [B, 1] for every entry of a single instance, by its sign, [B, d]."""
+        """Return [B, d]: `plus` [B, 1] at positive entries of the only instance, `minus` at negative ones."""
         entries = self.rows[:, 0]  # [R, d]
         of_plus, of_minus = (numbers.view(self.replicas, -1, 1) for numbers in (plus, minus))
         picked = of_plus * (entries > 0).to(plus.dtype)[:, None]
@@ -91,29 +91,29 @@ class Instances:
 
     @property
     def has_moment(self) -> bool:
-        """Whether XᵀX/n is stored, so that products with several errors are cheaper together."""
+        """Whether XᵀX/n is stored. `mean_square` is then cheaper for several errors at once."""
         return False
 
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
-        """Return eᵀ(XᵀX/n)e in float64, the mean of (xᵀe)² over instances, for errors e […, B, d] of weights.
+        """Return the mean of (xᵀe)² over instances, eᵀ(XᵀX/n)e, in float64 for errors e […, B, d] of weights.
 
-        Return None if computing predictions is cheaper.
+        Return None if it is cheaper to compute the mean from predictions.
         """
         return None
 
     def products_with(self, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return Xᵀy/n [B, d] and ‖y‖²/n [B] of labels y [B, n], in float64.
 
-        The instances must have a moment.
+        Call this method only if `has_moment` is true.
         """
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, …, d] from learners' coordinates, after `rotate`, to the stored coordinates."""
+        """Convert weights [B, …, d] from learners' coordinates (after `rotate`) to the stored coordinates."""
         return weights
 
     def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, d] from the stored coordinates to learners' coordinates, after `rotate`."""
+        """Convert weights [B, d] from the stored coordinates to learners' coordinates (after `rotate`)."""
         return weights
 
 
@@ -174,14 +174,14 @@ class DenseInstances(Instances):
 
     @cached_property
     def _moment(self) -> torch.Tensor:
-        """XᵀX/n [R, d, d], in float64, because sums with it lose digits if columns have means far from 0."""
+        """XᵀX/n [R, d, d], in float64, because products with it lose digits if columns have large means."""
         total = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
         for rows in self._pieces(self._rows, 1):
             total += moment(rows.double())
         return total / self.n
 
     def _pieces(self, tensor: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
-        """Split a dimension of length n into pieces that belong to PIECE bytes of instances."""
+        """Split a tensor along a dimension of length n into pieces for PIECE bytes of instances each."""
         return torch.split(tensor, max(1, PIECE * self.n // self._rows.nbytes), dimension)
 
     def _by_replica(self, several: torch.Tensor) -> torch.Tensor:
@@ -198,10 +198,10 @@ class DenseInstances(Instances):
 class ScaledIdentity(Instances):
     """n = d orthogonal instances of length √d, rotated to √d e_1 … √d e_n.
 
-    For X with XXᵀ = d·I, the rotation is by X/√d. A rotation-invariant learner with a rotated start makes the
-    same predictions as on X. The weights of its first layer are its predictions, or those of its hidden
-    units, divided by √d. The weight column that belongs to an unseen row keeps its starting value. Source:
-    theory/symmetry#rotation-invariance.
+    For X with XXᵀ = d·I, the rotation is by X/√d. A rotation-invariant learner whose start is rotated, too,
+    makes the same predictions as on X. Its weights are its predictions, divided by √d. In a net, the same
+    holds for the weights and outputs of the first layer. The weight column that belongs to an unseen row
+    keeps its starting value. Source: theory/symmetry#rotation-invariance.
     """
 
     def __init__(self, drawn: Instances, numbers: slice | None = None) -> None:
@@ -259,7 +259,7 @@ class ScaledIdentity(Instances):
 
 
 class PickedAxes(Instances):
-    """Instances √d e_j along axes j = `numbers` [R, k], which may repeat."""
+    """Instances √d e_j for the indices j in `numbers` [R, k], which may repeat."""
 
     def __init__(self, axes: ScaledIdentity, numbers: torch.Tensor) -> None:
         self._axes, self._numbers = axes, numbers
@@ -291,11 +291,12 @@ Matrix = NDArray[np.float64]
 
 
 def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matrix:
-    """Return a random orthogonal g [d, d] of a group, x → g x, that moves as many coordinates as possible.
+    """Return a random element g [d, d] of a group of orthogonal maps x → g x.
 
-    Rotations are Haar-random, independently for every factor. The first rotation has the given determinant.
-    Permutations are random cycles through all coordinates, and half of the signs are flipped. A few draws
-    generate the group, or for rotations a dense subgroup.
+    The element moves as many coordinates as possible. If the group consists of rotations, g is a Kronecker
+    product of Haar-random rotations, one per factor, and the first has the given determinant. A permutation
+    is a random cycle through all coordinates. Sign flips change half of the coordinates. A few such elements
+    generate the group, or a dense subgroup of the rotations.
     """
     if group.factors is not None:
         sizes = group.factors or (d,)
@@ -317,7 +318,7 @@ def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matri
 
 
 def haar(gaussian: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a Haar-random orthogonal matrix [d, d], for a matrix of independent N(0, 1) numbers.
+    """Return a Haar-random orthogonal matrix [d, d], computed from a matrix of independent N(0, 1) numbers.
 
     It is the Q of the QR decomposition, with columns signed so that R has a positive diagonal. Source:
     Mezzadri 2007.

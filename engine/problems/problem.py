@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from engine.problems.targets import TargetStructure
 
 VECTORS = 5
-"""Numbers held per row of Sylvester's matrix while it is drawn: order, signs, and the label's feature."""
+"""Numbers in memory per row of Sylvester's matrix while instances and labels are drawn.
+
+They are for the order, the signs and the feature that is the label.
+"""
 
 ROTATED = 3
-"""Number of float64 matrices [d, d] that are held while a rotation is drawn."""
+"""Number of float64 matrices [d, d] in memory while a rotation is drawn."""
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,7 +61,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def labels_flip(self) -> bool:
         """Whether the label of −x is distributed as the negative of the label of x.
 
-        A label 0 has the sign +1 at both x and −x.
+        This is not so for signs of labels that may be 0, because the sign of 0 counts as +1 at both x and −x.
         """
         structure = self.target_structure
         odd = self.matrix.structure().features_are_odd and structure.is_odd
@@ -66,7 +69,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def labels_are_coins(self) -> bool:
-        """Whether, before label noise, every label is a fair coin ±1 given instances and all other labels."""
+        """Whether labels, before noise, are fair coins ±1, independent of instances and of one another."""
         structure = self.target_structure
         return structure.are_coins or (self.labels == "bernoulli" and structure.is_zero)
 
@@ -78,30 +81,31 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def data_sentence(self) -> str:
-        """Reports on files in a single line, which is empty without files."""
+        """Reports on the files of instances and labels in a single line. Empty if there are no files."""
         return "; ".join(report.sentence for report in self.data_reports)
 
     def bytes_drawn(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
-        """Return the memory in bytes of instances and labels while they are drawn.
+        """Return the memory in bytes that instances and labels need while they are drawn.
 
         Args:
             replicas: number of replicas.
             itemsize: bytes per number.
-            as_matrix: whether a learner needs instances as a matrix, although they could stay an operator.
+            as_matrix: whether a learner needs instances as a stored matrix, even if an operator could replace
+                it.
         """
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * (8 + itemsize)
         return replicas * (_bytes_drawn(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
     def bytes_kept(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
-        """Return the memory in bytes of instances and labels after they are drawn."""
+        """Return the memory in bytes that instances and labels need after they are drawn."""
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * itemsize
         return replicas * (_bytes_kept(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
 
 def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the memory in bytes of one replica's instances while they are drawn."""
+    """Return the memory in bytes that one replica's instances need while they are drawn."""
     (n, d), structure = matrix.shape(), matrix.structure()
     if structure.is_sylvester:
         drawn = n * 8 * VECTORS + (n * 3 * d * itemsize if as_matrix else 0)
@@ -111,7 +115,7 @@ def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
 
 
 def _bytes_kept(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the memory in bytes of one replica's instances after they are drawn."""
+    """Return the memory in bytes that one replica's instances need after they are drawn."""
     n, d = matrix.shape()
     if matrix.structure().is_sylvester and not as_matrix:
         return n * (8 + itemsize)

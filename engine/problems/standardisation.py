@@ -1,4 +1,4 @@
-"""Standardisation of features by their training rows."""
+"""Standardisation of features by their means and deviations on the training rows."""
 
 from __future__ import annotations
 

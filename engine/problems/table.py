@@ -1,4 +1,4 @@
-"""Tables from the user's files, with features and labels."""
+"""Tables of features and labels, read from a user's files."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from engine.problems.formats import (
 )
 
 MOST_CLASSES = 1000
-"""Largest number of classes: each is a target."""
+"""Largest number of classes, because each class becomes a target."""
 
 
 class MixedTable(BadInput):
-    """A table with words, dates or missing cells where numbers are needed."""
+    """Error for a table with words, dates or missing cells where numbers are needed."""
 
 
 class WordColumn(BadField):
-    """A feature holds words or dates."""
+    """Error for a feature column that holds words or dates."""
 
 
 class LabelClasses(NamedTuple):
@@ -47,7 +47,7 @@ class LabelClasses(NamedTuple):
     names: tuple[str, ...]
     """Names of the classes, sorted.
 
-    If there are two classes, the later name comes first, because the target `classes` labels it +1.
+    If there are two classes, they are in reverse order, because the target `classes` gives the first one +1.
     """
 
     numbers: NDArray[np.int64]
@@ -55,7 +55,7 @@ class LabelClasses(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Text that states the labels of two classes, or the number and names of more classes."""
+        """Text that states the labels ±1 of two classes, or the number and names of more classes."""
         if len(self.names) == 2:
             return f"{self.names[1]} = −1, {self.names[0]} = +1"
         return self.with_a_target_each
@@ -70,12 +70,12 @@ class RowLabels(NamedTuple):
     """Labels of the rows of a table."""
 
     numbers: NDArray[np.float64]
-    """Labels that learners see, [n, m]: words are −1 and +1, or one-hot for more than two classes."""
+    """Labels for m targets, [n, m]. Two words become −1 and +1, and more words become one-hot labels."""
 
     one_hot: bool = False
     are_words: bool = False
     classes: LabelClasses | None = None
-    """Classes of a single column of words or integers."""
+    """Classes that a column of words or integers defines, or None if it defines none."""
 
 
 def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLabels:
@@ -95,7 +95,7 @@ def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLab
 
 
 def _classes_in(column: NDArray[np.float64]) -> LabelClasses | None:
-    """Return the classes in a single column of integers, if they are few enough."""
+    """Return the classes in a column [n, 1] of few different integers, or None for other labels."""
     if column.size != len(column) or not (column == np.round(column)).all():
         return None
     classes = _classes(column.ravel())
@@ -115,7 +115,7 @@ LONGEST_NAME = 40
 
 
 class ColumnLayout(NamedTuple):
-    """Columns of a table, by use."""
+    """Columns of a table that are features, the column of labels, and the columns that are left out."""
 
     features: tuple[int, ...]
     label: int | None
@@ -128,8 +128,8 @@ def layout_of(
     """Return which columns of a file are features, labels or left out.
 
     Args:
-        label: the column of labels in the settings.
-        is_target: whether the table holds only labels; a single column of them may be words.
+        label: the column of labels that the preset names, or None.
+        is_target: whether the table holds only labels. If it has a single column, the labels may be words.
 
     Raises: BadField. If the file is ambiguous, the error names the setting that decides.
     """
@@ -160,9 +160,9 @@ def layout_of(
 def _all_features(
     content: Content, label: int | None, index: Mapping[int, str]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return the features, and the reasons why index columns and empty columns are left out.
+    """Return all columns that are features, and those that are left out, with the reason.
 
-    All columns except label, index and empty columns are features.
+    The columns of the label and of the index are not features, nor are empty columns.
     """
     left_out = [LeftOut(name_of(column, content), reason) for column, reason in index.items()]
     if content.empty:
@@ -174,7 +174,7 @@ def _all_features(
 def _chosen_features(
     content: Content, columns: Sequence[int | str], label: int | None, index: Collection[int]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return the columns that the settings choose, and the columns that they omit. Raises: BadField."""
+    """Return the features in the setting `columns`, and the columns that it leaves out. Raises: BadField."""
     features = [_position(column, content, "columns") for column in columns]
     for position, column in enumerate(features):
         if column == label:
@@ -272,17 +272,17 @@ class Request(NamedTuple):
     path: str
     settings: TableSettings = TableSettings()
     label: int | str | None = None
-    """Column of labels; None if the preset names none."""
+    """Column of labels, or None if the preset names none."""
 
     is_target: bool = False
     """Whether all columns are labels."""
 
     rows_wanted: int | None = None
-    """Number of instances that need labels."""
+    """Number of instances that need labels, or None if the table holds the instances."""
 
 
 class Table(NamedTuple):
-    """Requested content of a file."""
+    """Features and labels that were read from a file."""
 
     numbers: NDArray[np.float64]
     """Features [n, d]."""
@@ -294,7 +294,7 @@ class Table(NamedTuple):
     report: DataReport
     layout: ColumnLayout
     headings: Sequence[str]
-    """Names of all columns of the file; empty without a header."""
+    """Names of all columns of the file. Empty if the file has no names."""
 
     def feature_names(self) -> tuple[str, ...]:
         """Return the name of every feature, or its position, as in "column 3", if it has no name."""
@@ -325,7 +325,7 @@ def read(request: Request, where: str) -> Table:
     if (held := _held.get(key)) is None:
         held = _read_or_refused(key, where)
         _held[key] = held
-        # Errors are held as well, because finding them again would take as long as the first time.
+        # Errors are cached as well, because detecting them again would take as long as the first time.
         for oldest in list(_held)[:-HELD]:
             _held.pop(oldest, None)
     if isinstance(held, BadInput):
@@ -356,9 +356,9 @@ def values_of(numbers: NDArray[np.float64]) -> Values:
 
 
 def _read_or_refused(key: Key, where: str) -> Table | BadInput:
-    """Return the table, or the lasting error that refuses it.
+    """Return the table, or the error if the file holds no usable table.
 
-    Raises: BadInput for temporary faults, such as a lack of memory.
+    Raises: BadInput for faults that may be temporary, such as a lack of memory.
     """
     (file, *_), request = key
     prefix = f"{file.name} cannot be read as a table of numbers"
@@ -378,7 +378,7 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
 
 def _read(file: Path, request: Request, where: str) -> Table:
     """Return the table in a file. Raises: NotATable, BadField."""
-    from engine.problems.formats.of_file import format_of  # the readers of all formats, where there is a file
+    from engine.problems.formats.of_file import format_of  # imports all readers, so only if needed
 
     with reading_faults(file_format := format_of(file)):
         refuse_settings(request.settings, file_format, file.name)
@@ -464,7 +464,7 @@ def _check_size(content: Content) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the error message of a library, without its advice to programmers."""
+    """Return the first sentence of a library's error message, without its advice to programmers."""
     if "pickle" in str(error):
         return ""
     return re.split(r"[\n;]|\. ", str(error), maxsplit=1)[0].rstrip(".")

@@ -1,6 +1,6 @@
-"""Protocols: the order in which learners see examples, and when a training run is measured.
+"""Protocols, which define in which order learners see examples, and when a training run is measured.
 
-A record is one measurement of a training run: the clocks and all measures at this time.
+A record is one measurement of a training run: the values of its clocks and of all measures at one time.
 """
 
 from __future__ import annotations
@@ -46,18 +46,19 @@ CLOCKS = {
     "time": "time",
     "evaluations": "evaluations of the gradient",
 }
-"""Names of the clocks that count the progress of training, with their labels on an x-axis.
+"""Clocks, which count the progress of training: their names, and their labels on an x-axis.
 
-`time` is the sum of the rates of all steps, for update rules that have a rate, or the time of a flow.
+For update rules with a rate, `time` is the sum of the rates of all steps. For a gradient flow, it is its
+time.
 """
 
 Threshold = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 
 
 class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Condition for an early end: a clock or a measure must have passed a value in every replica.
+    """Condition for an early end of training: a clock or measure must have passed a value in every replica.
 
-    A learner without this clock or measure trains to the end.
+    A learner that does not have this clock or measure trains to the end.
     """
 
     clock: Annotated[
@@ -85,15 +86,15 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", "a clock only increases, so below never ends the run; take above")
 
     def in_words(self, loss: str) -> str:
-        """Return the condition as text for this loss, such as "0/1 error on seen rows < 0.01"."""
+        """Return the condition as text for a kind of loss, such as "0/1 error on seen rows < 0.01"."""
         sign, threshold = ("<", self.below) if self.below is not None else (">", self.above)
         quantity = self.clock if self.measure is None else named()[self.measure].label_with(loss)
         return f"{quantity} {sign} {threshold:g}"
 
     def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """Return whether each replica is past the value at each record, [S, R].
+        """Return whether each replica has passed the value at each of S records, [S, R].
 
-        If a clock is the same for all replicas, the shape is [S, 1].
+        If the clock is the same for all replicas, the result has the shape [S, 1].
 
         Args:
             clocks: clocks by name, [S], or [S, R] if replicas differ.
@@ -113,62 +114,62 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OnlineLearner(Interface):
-    """Learner that takes examples one at a time, in the order of a pass."""
+    """Interface of a learner that learns examples one at a time, in the order of a pass."""
 
     @property
     def hypothesis(self) -> Weighted:
-        """Current hypothesis."""
+        """Current hypothesis of the learner."""
 
     @property
     def recorder(self) -> Recorder:
-        """Recorder of the run."""
+        """Recorder that takes the measures of the training run."""
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example number k, counted from 1. Yield between pieces of work."""
+        """Learn example k, counted from 1. Yield between pieces of work, so that the caller can stop it."""
 
 
 BeginOnline = Callable[[TrainingInputs, "torch.Tensor | None", int], OnlineLearner]
-"""Function that creates a learner at its start.
+"""Function that creates an `OnlineLearner` before its first example.
 
-Its arguments are the training inputs, the row numbers in training order [R, n] (None for the stored order),
-and the number of records, including the start.
+Its arguments are the training inputs, the indices [R, n] of the rows in training order, and the number of
+records, including the start. If the indices are None, the rows are in stored order.
 """
 
 
 class ModelGroup(Interface):
-    """Models for consecutive k, one per k, that are trained side by side."""
+    """Interface of a group of models that train side by side, one for each of several consecutive k."""
 
     @property
     def hypothesis(self) -> Descent:
-        """All current models as one hypothesis."""
+        """All models of the group as one hypothesis."""
 
     @property
     def training(self) -> bool:
-        """Whether a model is still training."""
+        """Whether at least one model is still training."""
 
     def steps(self, limit: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
-        """Make at most `limit` steps, and return their number.
+        """Make at most `limit` steps with all models that still train, and return the number of steps.
 
-        A step moves the models whose training loss was above the tolerance before their last step. Gradients
-        are taken on the rows `drawn` [R, K, batch], or on all training rows if `drawn` is None.
+        If a model's training loss before a step is at most `tolerance`, this step is its last. Gradients are
+        taken on the rows `drawn` [R, K, batch], or on all training rows if `drawn` is None.
         """
 
     def finish(self) -> Block:
-        """Return the records of all models."""
+        """Return the records of all models of the group."""
 
 
 BeginGroup = Callable[[Floats, TrainingInputs, "Params"], ModelGroup]
-"""Function that creates the models for given k at their start.
+"""Function that creates a `ModelGroup` before its first step.
 
-Its last argument has the starting tensors of every replica.
+Its arguments are the numbers k of the models, the training inputs, and the starting tensors of every replica.
 """
 
 
 class Batches(NamedTuple):
-    """Mini-batches, each drawn independently of all earlier ones."""
+    """How mini-batches are drawn, if each is drawn independently of all earlier ones."""
 
     size: int | None
-    """Rows per mini-batch, or None for the number of training rows."""
+    """Number of rows in a mini-batch. None means as many as there are training rows."""
 
     replacement: bool
     """Whether the rows of a mini-batch are drawn with replacement."""
@@ -180,64 +181,64 @@ class Batches(NamedTuple):
 
 
 class ProtocolSchedule(NamedTuple):
-    """Properties of a protocol's steps and records, as declared by the protocol.
+    """Properties of a protocol's steps and records, which theorems, backends and charts use.
 
     With the defaults, no theorem applies.
     """
 
     single: bool = False
-    """Whether every gradient belongs to a single example."""
+    """Whether every gradient is that of a single example."""
 
     online: bool = False
     """Whether the protocol is a single pass with an update and a record for every example."""
 
     full_batch: bool = False
-    """Whether rules without mini-batches take all gradients over the same rows."""
+    """Whether update rules without mini-batches use the same rows for every gradient."""
 
     flows: bool = False
-    """Whether rules follow their gradient flow in the clock `time` instead of taking steps."""
+    """Whether update rules follow their gradient flow in continuous time instead of making steps."""
 
     trains: bool = True
-    """Whether learners must have an update rule or a solver."""
+    """Whether learners are trained, and so need an update rule or a solver."""
 
     drawn_independently: bool = False
-    """Whether every example is drawn from all rows, independently of earlier ones."""
+    """Whether every example is drawn from all rows, independently of earlier examples."""
 
     in_data_order: bool = False
-    """Whether the rows seen are the first k rows of the data, for the k from `examples_seen`."""
+    """Whether the rows seen are the first k rows of the data, where k is given by `examples_seen`."""
 
     shuffles: bool = False
     """Whether the rows seen are a uniformly random subset of at most k training rows."""
 
     batches: Batches | None = None
-    """Drawing of mini-batches. None if there are no mini-batches, or if they depend on earlier ones."""
+    """How mini-batches are drawn. None if there are none, or if they depend on earlier mini-batches."""
 
     averages_hypotheses: bool = False
-    """Whether the loss after k examples is the mean over the hypotheses that predicted these examples."""
+    """Whether the loss after k examples is the mean loss of the k hypotheses that predicted them."""
 
     clips_at: float | None = None
-    """Upper limit Y if predictions are clipped to [0, Y], or None if they are not."""
+    """Upper limit Y, if predictions are clipped to [0, Y]. None if they are not clipped."""
 
     of_logarithm: bool = False
-    """Whether steps follow gradients of the logarithm of the loss."""
+    """Whether steps follow the gradient of the logarithm of the loss."""
 
     stops_blindly: bool = False
-    """Whether the number of steps before every record does not depend on the labels."""
+    """Whether the number of steps before each record is independent of the labels."""
 
     ends_early: Until | None = None
     """Condition for an early end of a curve, or None if every curve runs to the last record."""
 
     fresh_steps: int | None = None
-    """Maximum number of steps per model, if a new model is trained on the first k rows for every k.
+    """Maximum number of steps of a model, if a new model is trained on the first k rows for every k.
 
     None for other protocols.
     """
 
     draws_by_name: bool = False
-    """Whether the random numbers of a learner depend on its name, so that renaming changes its run."""
+    """Whether a learner's random numbers depend on its name, so that renaming it changes its training run."""
 
     takes_all_rows: bool = False
-    """Whether training could continue from the last record to the last row, example by example."""
+    """Whether training could continue after the last record, example by example, until the last row."""
 
     logarithmic: bool = False
     """Whether charts should use a logarithmic x-axis."""
@@ -247,7 +248,7 @@ class ProtocolSchedule(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Length of a training run over n instances."""
+    """Numbers of records, rows and examples of a training run over n instances."""
 
     last: float
     """Position of the last record on the x-axis. The first record is at 0."""
@@ -256,26 +257,26 @@ class Extent(NamedTuple):
     """Number of records."""
 
     rows: int
-    """Number of training rows, which are the first rows of the data."""
+    """Number of training rows. They are the first rows of the data."""
 
     most_examples: int
-    """Largest number of different examples that are seen. It is the last k that bounds use."""
+    """Largest number of different examples that are seen. Bounds use it as k at the last record."""
 
     examples_given: int
-    """Largest number of examples that a solver is given."""
+    """Largest number of examples that are given to a solver."""
 
     solvers_look_ahead: bool = False
-    """Whether solvers know examples that the clock k does not count yet."""
+    """Whether solvers already know examples that the clock k does not count yet."""
 
     models: int = 1
-    """Number of models of an architecture that are trained side by side."""
+    """Number of models that are trained side by side, if the learner has an architecture."""
 
 
 class Protocol(Part, frozen=True):
-    """Schedule of training and of records that all learners of an experiment share."""
+    """Schedule of training and measuring, which all learners of an experiment share."""
 
     clock: ClassVar[str] = "k"
-    """Clock of the x-axis: the first of `clocks`."""
+    """Name of the clock on the x-axis, which is the first clock that `clocks` returns."""
 
     loss: Annotated[ChoiceOf[LossKind], Meta(title="loss", description="loss of a prediction")] = "square"
 
@@ -286,11 +287,10 @@ class Protocol(Part, frozen=True):
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return None if `measure` at k is that of a hypothesis that has learned from k different rows.
+        """Return why `measure` at k is not that of a hypothesis learned from k different rows, or None.
 
-        Otherwise, return the reason why not. The predictions of the hypothesis must also be unchanged, and
-        not clipped, for example. The k rows are those shown to a learner with an update rule, or given to a
-        solver.
+        It is not, for example, if predictions are clipped, or if rows repeat. The k rows are those that a
+        learner with an update rule has seen, or that a solver has been given.
         """
         return f"protocol {self.kind} does not declare from which rows a hypothesis is learned"
 
@@ -302,58 +302,58 @@ class Protocol(Part, frozen=True):
         """Check that the protocol fits n instances with these labels. Raises: BadInput."""
 
     def extent(self, n: int) -> Extent:
-        """Return the length of a training run over n instances. By default, there is one record per row."""
+        """Return the extent of a training run over n instances. By default, there is one record per row."""
         return Extent(last=n, records=n + 1, rows=n, most_examples=n, examples_given=n)
 
     def place(self, number: Any, n: int) -> NDArray[Any]:
-        """Return the positions of records on the x-axis, given their numbers. Record 0 is the start."""
+        """Return the positions of records on the x-axis, given their indices. Record 0 is the start."""
         return np.asarray(np.minimum(np.asarray(number), self.extent(n).last))
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        """Return the clocks at every record of a training run over n instances, by their names in CLOCKS.
+        """Return the values of the clocks at every record, by their names in CLOCKS, for n instances.
 
-        The first clock is that of the x-axis. `k`, the number of examples seen, is always present.
+        The first clock is that of the x-axis. The clock `k`, the number of examples seen, is always present.
         """
         return {"k": places(self, n)}
 
     def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
-        """Return the names of further clocks that the training run of this learner measures."""
+        """Return the names of more clocks, which only the training run of this learner can measure."""
         return ()
 
     def examples_seen(self, n: int) -> Floats:
-        """Return, for every record, the number k of examples that bounds use.
+        """Return, for every record, the number of examples that bounds use as k.
 
-        It is an upper limit on the number of distinct examples seen.
+        This number is an upper limit on the number of different examples seen.
         """
         return self.clocks(n)["k"]
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return the row numbers [R, K] in the order in which each replica sees the rows.
+        """Return the indices [R, K] of rows, in the order in which each replica sees the rows.
 
-        None stands for the stored order.
+        Return None if all replicas see them in stored order.
         """
         return None
 
     def rows_seen(self, n: int, k: int, streams: Streams, solver: bool = False) -> NDArray[np.bool_]:
         """Return a mask [n] of the rows that the first replica has seen after k examples.
 
-        With `solver`, the mask marks the rows that a solver has been given.
+        With `solver`, return a mask of the rows that a solver has been given.
         """
         order = self.order(n, streams)
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes that the protocol needs in addition to a learner with parameters."""
+        """Return the memory in bytes that the protocol needs, in addition to that of the learner."""
         return 0
 
     def training_run(
         self, inputs: TrainingInputs, begin: BeginOnline | BeginGroup | None = None
     ) -> TrainingRun:
-        """Return the training run of a learner from its start, with the measures along it.
+        """Return the training run of a learner, from its start. The run also takes the measures.
 
         Args:
-            begin: function of a faster backend that creates the learner, for schedules that are online or
-                have `fresh_steps`. If it is None, the protocol creates the learner.
+            begin: function by which a faster backend creates the learner. It is only used by schedules that
+                are `online` or have `fresh_steps`. If it is None, the protocol creates the learner.
         """
         raise NotImplementedError
 
@@ -364,7 +364,7 @@ def places(protocol: Protocol, n: int) -> Floats:
 
 
 def nearest(protocol: Protocol, x: float, n: int) -> float:
-    """Return the x position of the record nearest to x. Of two equally near records, the first counts."""
+    """Return the x position of the record nearest to x. In a tie, return that of the earlier record."""
     count = protocol.extent(n).records
     after = bisect_left(range(count), x, key=lambda number: float(protocol.place(number, n)))
     around = range(max(0, after - 1), min(after + 1, count))
@@ -372,13 +372,13 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Return the memory in bytes that a step needs to copy this number of rows."""
+    """Return the memory in bytes that a step needs if it copies this number of rows."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 
 
 class EarlyEnd:
-    """Tracker of the replicas of a curve that have passed the value for an early end."""
+    """Tracker of an early end: it remembers which replicas of a curve have passed the value of `until`."""
 
     def __init__(self, until: Until, replicas: int) -> None:
         self._until = until
@@ -388,15 +388,15 @@ class EarlyEnd:
     def length(
         self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats], sound: NDArray[np.intp]
     ) -> int:
-        """Return how many of the next records belong to the curve.
+        """Return how many of the next S records belong to the curve.
 
-        The curve ends at the first record by which all replicas have passed the value or diverged, and at
-        least one replica has passed it.
+        The curve ends at the first record by which every replica has passed the value or diverged. At least
+        one replica must have passed it.
 
         Args:
             clocks: clocks by name, [S], or [S, R] if replicas differ.
             measures: measures by name, [S, R].
-            sound: number of these records that each replica has before it diverges, [R].
+            sound: number of these S records that each replica reaches before it diverges, [R].
         """
         records = np.arange(len(next(iter(clocks.values()))))[:, None]
         now = self._until.passed(clocks, measures) & (records < sound)

@@ -1,4 +1,4 @@
-"""No training: learners at their start."""
+"""Protocol without training, which measures learners at their start."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class AtInit(Protocol, frozen=True, tag="at-init"):
-    """No steps: all measures are taken once, at the start, and solvers are fitted to all n rows.
+    """No training steps: all measures are taken once, at the start. Solvers are fitted to all n rows.
 
-    The training loss of a learner is the loss over all rows. Learners need no update rule. Bounds use k = n,
-    because solvers know all examples. Source: theory/wide-nets#conventions-of-the-lectures,
+    The training loss is the loss over all rows. Learners need no update rule. Bounds use k = n, because
+    solvers know all n examples. Source: theory/wide-nets#conventions-of-the-lectures,
     theory/wide-nets#criticality.
     """
 

@@ -1,4 +1,4 @@
-"""Several passes over a fixed training set."""
+"""Protocol with several passes over a fixed training set."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from engine.training.training_run import InPieces, learning
 
 
 class Epochs(Protocol, frozen=True, tag="epochs"):
-    """Passes over the first `train` rows, and the average loss over all n rows after 0, 1, 2, … epochs.
+    """Passes over the first `train` rows. After each pass, the average loss over all n rows is measured.
 
-    An epoch is one step along the mean gradient of all training rows. For rules with a mini-batch size (sgd),
-    it is one step per mini-batch, in stored order or, with `reshuffle`, in a new random order for every pass.
-    Each replica draws its own orders; its rates and targets share them. Bounds use k = `train` examples.
-    Source: theory/conventions#protocols.
+    There are records after 0, 1, 2, … epochs. An epoch is one step along the mean gradient of all training
+    rows. For update rules with a mini-batch size (sgd), an epoch is one step for each mini-batch.
+    Mini-batches take the rows in stored order or, with `reshuffle`, in a new random order for every epoch.
+    Each replica draws its own orders, which all rates and targets of the replica share. Bounds use k =
+    `train` examples. Source: theory/conventions#protocols.
     """
 
     clock: ClassVar[str] = "epoch"
@@ -50,7 +51,7 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
 
     def rows(self, n: int) -> int:
-        """Return the number of training rows among n."""
+        """Return the number of training rows among n rows."""
         return self.train or max(1, n // 2)
 
     def extent(self, n: int) -> Extent:
@@ -69,7 +70,7 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
 
 
 class Passes(InPieces):
-    """The training run of a learner through the epochs."""
+    """Training run of a learner over several epochs."""
 
     def __init__(self, protocol: Epochs, inputs: TrainingInputs) -> None:
         super().__init__()
@@ -95,9 +96,9 @@ class Passes(InPieces):
             yield
 
     def _examples(self, selected: slice, order: NDArray[np.int64] | None) -> tuple[Instances, torch.Tensor]:
-        """Return the training rows at these positions of `order` [R, rows], and their labels.
+        """Return the training rows at the selected positions of `order` [R, rows], and their labels.
 
-        If `order` is None, the positions are those of the stored order.
+        If `order` is None, return the rows at these positions in stored order.
         """
         if order is None:
             return self._data.instances.at(selected), self._data.labels[:, selected]

@@ -1,4 +1,4 @@
-"""Protocol that trains a new model for every number of examples. All models train together, as one batch."""
+"""Protocol that trains a new model for every number k of examples. Models for several k form one batch."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from engine.training.recorder import Block, Recorder, nothing_measured
 from engine.training.training_run import InPieces, TrainingRun, learning
 
 Drawn = NDArray[np.int64]
-"""Row numbers of mini-batches, [R, K, batch]."""
+"""Indices of the rows in mini-batches, [R, K, batch]."""
 
 NUMBERS = 1 << 18
-"""Maximum number of weights of the models in one batch, so that they fit into the cache."""
+"""Maximum total number of weights of models that train as one batch, so that they fit into the cache."""
 
 
 class ERM(Protocol, frozen=True, tag="erm"):
-    """For every k, a fresh model, trained on the first k rows by up to `steps` full-batch steps.
+    """For every k, a new model is trained on the first k rows by up to `steps` full-batch steps.
 
-    Training ends once the training loss is at most `tolerance`. The models for k = 0, `every`, 2·`every`, …
-    are trained side by side, up to k = n or k = `examples`. Rules with a mini-batch size (sgd) draw this
-    number of the k examples at each step. Source: WKA21 §6; theory/conventions#protocols.
+    Training ends early if the training loss is at most `tolerance`. There are models for k = 0, `every`,
+    2·`every`, …, up to k = n or k = `examples`, which train side by side. Update rules with a mini-batch size
+    (sgd) draw this many of the k examples for each step. Source: WKA21 §6; theory/conventions#protocols.
     """
 
     every: Annotated[Count, Meta(title="every", description="distance from one k to the next")] = 4
@@ -66,9 +66,9 @@ class ERM(Protocol, frozen=True, tag="erm"):
 
 
 class FreshModels(InPieces):
-    """Training run with one model per k.
+    """Training run of models with one model for every k.
 
-    Groups of models train side by side, and all records are complete at the end.
+    The models of a group train side by side. All records become available only at the end.
     """
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs, begin: BeginGroup) -> None:
@@ -96,7 +96,7 @@ class FreshModels(InPieces):
         self._complete_block = _joined(blocks)
 
     def _on_all_rows(self) -> Iterator[None]:
-        """Train group by group, so that the weights of a group stay in the cache."""
+        """Train one group after the other, so that the weights of a group stay in the cache."""
         for group in self._groups:
             remaining = self._protocol.steps
             while group.training and remaining > 0:
@@ -104,7 +104,7 @@ class FreshModels(InPieces):
                 yield
 
     def _on_batches(self, batch: int) -> Iterator[None]:
-        """Train all groups step by step, because they share the draws of a step."""
+        """Make each step with all groups before the next step, because all groups share its mini-batches."""
         for _ in range(self._protocol.steps):
             if not any(group.training for group in self._groups):
                 break
@@ -119,16 +119,17 @@ class FreshModels(InPieces):
         return block or Block({}, nothing_measured(self._data), {}, {})
 
     def _drawn(self, batch: int) -> Drawn:
-        """Return a mini-batch from the first k rows for every k, [R, K, batch].
+        """Return the indices [R, K, batch] of a mini-batch from the first k rows, for every k.
 
-        Variants and targets share the draws of their replica and k. The model for k = 0 does not train.
+        All variants and targets with the same replica and k share a mini-batch. The model for k = 0 does not
+        train.
         """
         places: Floats = self._draws.uniform(len(self._grid), batch) * self._grid[:, None]
         return places.astype(np.int64)
 
 
 class Models(NamedTuple):
-    """The models of all groups as one hypothesis."""
+    """Models of all groups, combined to one hypothesis."""
 
     models: list[Descent]
 
@@ -137,16 +138,16 @@ class Models(NamedTuple):
         return torch.cat([model.predict(instances) for model in self.models])
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start of every model by the corresponding start for instances U x."""
+        """Replace the start of every model by the corresponding start for instances U x, for a rotation U."""
         for model in self.models:
             model.rotate(rotation)
 
 
 class BatchedModels:
-    """Models for consecutive k as one batch, with only the rows on which at least one of them trains."""
+    """Models for consecutive k, which train as one batch on the training rows of the largest k."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
-        """Start all models from the tensors `start` of every replica."""
+        """Create a model for every k in `grid`. All models of a replica start from its tensors in `start`."""
         data = inputs.data
         self._grid, self._loss = grid, inputs.loss
         self._data_of_one_k, self._data = data, data.with_variants(len(grid))
@@ -163,16 +164,17 @@ class BatchedModels:
             self._instances = narrowed
             self.hypothesis.narrow(narrowed.d)
         k = torch.from_numpy(grid).to(data.labels.device).repeat_interleave(data.variants * data.targets)
-        k = k.repeat(data.replicas)[:, None]  # k of every member of the batch, [B, 1]
+        k = k.repeat(data.replicas)[:, None]  # k of each batch member, [B, 1]
         rows = torch.arange(last, device=k.device)
         self._shares = ((rows < k) / k.clamp(min=1)).to(data.labels.dtype)  # 1/k on the first k rows, [B, k]
         self._seen, self._active = k, self.hypothesis.of_nets(k[:, 0]) > 0
         self.training = bool(self._active.any())
 
     def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
-        """Make one step with the models whose training loss was above the tolerance before the previous step.
+        """Make one step with all models that still train. Return the number of steps, 1.
 
-        Gradients are taken on the rows `drawn` [R, K, batch], or on all training rows if `drawn` is None.
+        If a model's training loss before a step is at most `tolerance`, this step is its last. Gradients are
+        taken on the rows `drawn` [R, K, batch], or on all training rows if `drawn` is None.
         """
         shares = self._shares if drawn is None else self._shares_of(drawn)
         predictions = self.hypothesis.descend(self._instances, self._labels, shares, self._active)
@@ -182,7 +184,7 @@ class BatchedModels:
         return 1
 
     def _shares_of(self, drawn: Drawn) -> torch.Tensor:
-        """Return the weight of every row in the gradient of a mini-batch."""
+        """Return the weight of every training row in the mini-batch gradient of each batch member."""
         batch, members = drawn.shape[-1], self._data_of_one_k.variants * self._data_of_one_k.targets
         rows = torch.from_numpy(drawn).to(self._shares.device).repeat_interleave(members, 1).view(-1, batch)
         ones = torch.full_like(rows, 1 / batch, dtype=self._shares.dtype)
@@ -211,12 +213,12 @@ class BatchedModels:
 
 
 def _apart(values: Floats, k: int) -> Floats:
-    """Return measures [R, K V, …] of the models for all k, reshaped to [R, K, V, …]."""
+    """Reshape measures [R, K V, …] of the models for all K values of k to [R, K, V, …]."""
     return values.reshape(len(values), k, -1, *values.shape[2:])
 
 
 def _joined(blocks: list[Block]) -> Block:
-    """Join the blocks of all groups. Only some records keep their weights, as for any curve."""
+    """Join the records of all groups to one block. Only some of the records keep their weights."""
     weights = [vector for block in blocks for vector in block.weights.values()]
     records = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()
     arrays = {
@@ -235,7 +237,7 @@ def _joined(blocks: list[Block]) -> Block:
 
 
 class SolverFits(InPieces):
-    """Training run of a solver with records at the same k as for fresh models.
+    """Training run of a solver, with records at the same k as those of `FreshModels`.
 
     The solver is given new examples before each record.
     """

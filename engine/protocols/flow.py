@@ -1,4 +1,4 @@
-"""Gradient flow: the limit of gradient descent with small steps, in continuous time."""
+"""Protocol of gradient flow: gradient descent in continuous time, the limit of small steps."""
 
 from __future__ import annotations
 
@@ -31,29 +31,30 @@ if TYPE_CHECKING:
 Time = Annotated[float, Meta(ge=1e-30, le=1e30)]
 
 DECADES = 4
-"""Default number of powers of ten between the first and the last time of a logarithmic grid."""
+"""Default number of powers of ten between the first and the last time on a logarithmic grid."""
 
 
 class Flow(Protocol, frozen=True, tag="flow"):
     """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows, measured over all n rows.
 
-    The flow is the limit of steps with a rate η → 0, in the time t = η · step. Only the ratios of the rates
-    of different layers therefore matter. For gd and sgd, θ are the weights w themselves. Mirror descent
-    follows the flow of its dual weights. For egu, θ = ln w, so dw/dt = −w ⊙ ∂L/∂w. For hypentropy, w = β sinh
-    θ, and for eg, w = U softmax θ. Other rules have no flow.
+    The flow is the limit of steps with a rate η → 0, in the time t = η · step. The rate itself has no effect;
+    only the ratios of the rates of different layers matter. For gd and sgd, θ = w. Mirror descent follows the
+    flow of its dual weights. For egu, θ = ln w, so dw/dt = −w ⊙ ∂L/∂w. For hypentropy, w = β sinh θ, and for
+    eg, w = U softmax θ. Other rules have no flow.
 
-    An adaptive method solves every replica and target separately in float64, with local errors below rtol ·
-    |θ| + atol. Targets are solved together if they share a net, or if a loss such as cross-entropy couples
-    them. Explicit methods are dop853 and rk45. Stiff flows, where some directions have come to rest while
-    others hardly move, need bdf or radau. A flow may amplify errors. A second solution with other tolerances
-    detects this, and the curve ends where weights are wrong by 0.2 %.
+    An adaptive method solves the differential equation in float64, separately for every replica and target,
+    with local errors below rtol · |θ| + atol. Targets are solved together if they share a net, or if a loss
+    such as cross-entropy couples them. The methods dop853 and rk45 are explicit. A flow is stiff if some
+    directions have come to rest while others hardly move. Stiff flows need bdf or radau. A flow may amplify
+    errors. To detect this, it is solved a second time with other tolerances. The curve ends where this
+    comparison shows that weights are wrong by 0.2 %.
 
     `records` is the number of records after the start. Their times grow by equal factors from `first` on, or
-    they are at equal distances. Each record takes all measures. `until` ends a run early, as in the protocol
-    steps. The clocks are `time`, `k` (the number of training rows) and `evaluations` (of the gradient). The
-    clock `evaluations` shows the largest number of any replica and target, without those of the second
-    solution. The field `evaluations` limits this number. Solvers are fitted to the training rows at once.
-    Source: theory/implicit-bias#kernel-and-rich; Hairer, Wanner 1996.
+    are at equal distances. Each record takes all measures. `until` ends a run early, as in the protocol
+    steps. The clocks are `time`, `k` (the number of training rows) and `evaluations`. The clock `evaluations`
+    counts evaluations of the gradient. It shows the largest count of any replica and target, without those of
+    the second solution. The field `evaluations` limits this count. Solvers are fitted to all training rows at
+    the start. Source: theory/implicit-bias#kernel-and-rich; Hairer, Wanner 1996.
     """
 
     clock: ClassVar[str] = "time"
@@ -136,11 +137,11 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Method, tolerances and maximum number of evaluations of a solution."""
+        """Method, tolerances and maximum number of evaluations with which a flow is solved."""
         return Accuracy(self.method, self.rtol, self.atol, self.evaluations)
 
     def rows(self, n: int) -> int:
-        """Return the number of training rows among n."""
+        """Return the number of training rows among n rows."""
         return self.train or n
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -149,9 +150,10 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return DERIVED * sizes.nets // together * numbers
 
     def together(self, targets: int, outputs: int) -> int:
-        """Return the number of nets that are solved together.
+        """Return how many nets are solved together as one differential equation.
 
-        These are all nets of a replica if the loss couples them, and otherwise single nets.
+        If the loss couples the nets of a replica, they are solved together. Otherwise, each net is solved
+        alone.
         """
         loss: Loss = make("losses", self.loss)
         return max(1, targets // outputs) if loss.joint else 1
@@ -161,9 +163,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return Extent(self.time, self.records + 1, rows, most_examples=rows, examples_given=rows)
 
     def place(self, number: Any, n: int) -> NDArray[np.float64]:
-        """Return the times of records, given their numbers.
+        """Return the times of records, given the indices of the records.
 
-        For readability, all times but the first and the last are rounded to 12 digits.
+        For readability, times are rounded to 12 digits, except for the first and the last time.
         """
         number = np.asarray(number, float)
         if self.grid == "linear":
@@ -191,7 +193,7 @@ def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Flowing(InPieces):
-    """The training run of a learner along its flow."""
+    """Training run of a learner along its gradient flow."""
 
     def __init__(self, protocol: Flow, inputs: TrainingInputs) -> None:
         super().__init__()
@@ -261,7 +263,7 @@ class Flowing(InPieces):
             )
 
     def _too_few(self, time: float) -> BadInput:
-        """Return the error for a flow that has reached the limit of evaluations at this time."""
+        """Return the error for a flow that has only reached this time after all allowed evaluations."""
         protocol, learner = self._protocol, self._learner.name
         progress = f"{learner} has reached only time {time:.3g} of {protocol.time:g} with this number"
         stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"

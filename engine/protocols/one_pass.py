@@ -1,4 +1,4 @@
-"""One pass over the examples, with the loss over all rows after each example."""
+"""Protocol with one pass over the examples. The loss over all rows is measured after each example."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ AVERAGED = frozenset(("loss", "error"))
 
 
 class OnePass(Protocol, frozen=True, tag="one-pass"):
-    """One update per example; the average loss over all n rows, seen and unseen, after k = 0 … n examples.
+    """One update per example. After k = 0 … n examples, the average loss over all n rows is measured.
 
-    With `batch` > 1, an update follows the mean gradient of a complete batch. With `replacement`, examples
-    are drawn independently from the rows, so that some occur twice and some never. With `clip` Y, all
-    predictions, including those in updates, are clipped to [0, Y]. With `average`, the loss and the error
-    after k examples are means over the k hypotheses that predicted these examples. This is the expected risk
-    of one of these hypotheses, chosen at random. With `examples`, the pass ends after this number of
-    examples. Source: WKA21 Fig. 2; AW20 Thms 6–7; theory/conventions#conventions,
-    theory/conventions#protocols, theory/hadamard#bounds.
+    The average includes rows seen and unseen. With `batch` > 1, an update follows the mean gradient of a
+    complete batch. With `replacement`, examples are drawn independently from the rows, so that some rows
+    occur twice and some never. With `clip` Y, all predictions, including those in updates, are clipped to [0,
+    Y]. With `average`, the loss and the error after k examples are means over the k hypotheses that predicted
+    these examples. Such a mean is the expected loss or error of a hypothesis that is chosen from them at
+    random. With `examples`, the pass ends after this number of examples. Source: WKA21 Fig. 2; AW20 Thms 6–7;
+    theory/conventions#conventions, theory/conventions#protocols, theory/hadamard#bounds.
     """
 
     batch: Annotated[Count, Meta(title="mini-batch", description="examples per update")] = 1
@@ -96,7 +96,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return min(n, self.examples or n)
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return n row numbers per replica, drawn independently, or None if `replacement` is not set."""
+        """Return n indices of rows per replica, drawn independently, or None if `replacement` is not set."""
         return streams("draws").integers(n, n) if self.replacement else None
 
     def training_run(self, inputs: TrainingInputs, begin: Any = None) -> Pass:
@@ -104,7 +104,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
 
 
 class InBatches:
-    """Learner that takes examples in order, with an update after every `batch` examples."""
+    """Learner that sees examples in order, and makes an update after every `batch` examples."""
 
     def __init__(self, batch: int, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         self._batch, (self._instances, self._labels) = batch, _shown(inputs.data, order)
@@ -112,7 +112,7 @@ class InBatches:
         self.recorder = Recorder(inputs, self.hypothesis, records, order)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn a batch if example number k completes the batch."""
+        """Make an update if example k completes a batch."""
         if k % self._batch > 0:
             return ()
         new = slice(k - self._batch, k)
@@ -120,7 +120,7 @@ class InBatches:
 
 
 class Pass(InPieces):
-    """The training run of a learner through its single pass."""
+    """Training run of a learner in a single pass."""
 
     def __init__(self, protocol: OnePass, inputs: TrainingInputs, begin_online: BeginOnline) -> None:
         super().__init__()
@@ -147,10 +147,10 @@ class Pass(InPieces):
         return self._averaged(block) if self._average and len(block.loss) else block
 
     def _averaged(self, block: Block) -> Block:
-        """Replace the loss and the error at every k by their means over hypotheses 0 … k−1.
+        """Replace the loss and the error at every k by their means over the hypotheses 0 … k−1.
 
-        At k = 0, they are those of the start. Errors that are not counted at every record have no mean, and
-        are dropped.
+        At k = 0, they are the values at the start. If errors are not measured at every record, they have no
+        mean, and are removed.
         """
         measures = dict(block.measures)
         if not self._counted_everywhere:
@@ -168,7 +168,7 @@ class Pass(InPieces):
 
 
 def _shown(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:
-    """Return the instances in the order in which they are seen, with their labels."""
+    """Return the instances in the order in which learners see them, with their labels."""
     if order is None:
         return data.instances, data.labels
     labels = data.labels.gather(1, order.repeat_interleave(len(data.labels) // len(order), 0))

@@ -1,4 +1,4 @@
-"""Protocol with a number of steps on a fixed training set, by the full gradient or by mini-batches."""
+"""Protocol with a given number of steps on a fixed training set, by full gradients or mini-batches."""
 
 from __future__ import annotations
 
@@ -25,36 +25,38 @@ if TYPE_CHECKING:
     from engine.learners.learner import Learner
 
 ROUNDING = 1e-9
-"""Relative rounding error by which a number of steps may exceed the intended integer."""
+"""Relative rounding error by which the number of steps, a float, may exceed the intended integer."""
 
 
 AHEAD = 64
 """Number of mini-batches with replacement that are drawn in one call.
 
-It does not affect which rows are drawn.
+This number does not affect which rows are drawn.
 """
 
 
 class Steps(Protocol, frozen=True, tag="steps"):
-    """A number of steps on the first `train` rows, with measures over all n rows after some of the steps.
+    """A given number of steps on the first `train` rows. After some steps, all n rows are measured.
 
     A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows. By default,
     each mini-batch takes the next rows of a pass through the training rows, and each pass has a new random
-    order. With `fresh`, each mini-batch is a subset drawn independently of earlier ones. With `replacement`,
-    its rows are independent draws. A mini-batch may continue in the next pass; with `drop_last`, the rest of
-    a pass is dropped instead. Replicas draw different mini-batches. All rates and targets of a replica share
-    them. All learners share them too, unless `own_batches` is set. The mini-batch size of an update rule
-    (sgd) is not used.
+    order. With `fresh`, each mini-batch is a random subset of the training rows, drawn independently of
+    earlier mini-batches. With `replacement`, all rows of a mini-batch are independent draws. A mini-batch may
+    take its last rows from the next pass. With `drop_last`, the rows at the end of a pass are skipped
+    instead. Replicas draw different mini-batches. All rates and targets of a replica share its mini-batches.
+    All learners share them too, unless `own_batches` is set. The mini-batch size of an update rule (sgd) is
+    not used.
 
-    After the start, `records` are taken at equal distances or, with `grid = "log"`, at steps that grow by
-    equal factors. Each record takes all measures, including expensive ones. `until` ends a run early: a curve
-    is complete at the first record by which a clock (step, k, time) or a measure has passed a value in each
-    replica. The clocks are `step` and `k` = batch · step, the number of examples seen. Rules with a rate η
-    also have the clock `time`, the sum of the rates of all steps. Without a schedule, `time` is η · step.
-    With the schedule per-loss, `time` differs between replicas. Solvers are fitted to the training rows in
-    the first step. With `log_loss`, gradients are those of the logarithm of the mean loss. They have the same
-    directions, with rates that grow as the loss falls. Source: theory/wide-nets#conventions-of-the-lectures,
-    theory/curvature#edge-of-stability, theory/curvature#catapult.
+    After the start, up to `records` records are taken at equal distances or, with `grid = "log"`, at steps
+    that grow by equal factors. Each record takes all measures, including expensive ones. `until` ends a run
+    early: a curve is complete at the first record by which a clock (step, k, time) or a measure has passed a
+    value in each replica. The clocks are `step` and `k` = batch · step, the number of examples seen. Rules
+    with a rate η also have the clock `time`, the sum of the rates of all steps. Without a schedule, `time` is
+    η · step. With the schedule per-loss, `time` differs between replicas. Solvers are fitted to all training
+    rows in the first step. With `log_loss`, steps follow gradients of the logarithm of the mean loss. This
+    logarithm has the same gradient directions as the loss, but its gradients do not shrink with the loss.
+    Source: theory/wide-nets#conventions-of-the-lectures, theory/curvature#edge-of-stability,
+    theory/curvature#catapult.
     """
 
     clock: ClassVar[str] = "step"
@@ -137,11 +139,11 @@ class Steps(Protocol, frozen=True, tag="steps"):
             raise BadInput("protocol.batch", message)
 
     def rows(self, n: int) -> int:
-        """Return the number of training rows among n."""
+        """Return the number of training rows among n rows."""
         return self.train or n
 
     def drawn_rows(self, n: int) -> int:
-        """Return the number of rows that a step copies, which is 0 for full-batch steps."""
+        """Return the number of rows that a step copies to its mini-batch, which is 0 for full-batch steps."""
         return 0 if self._is_full else self.batch or self.rows(n)
 
     @property
@@ -164,10 +166,10 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return bytes_of_rows(self.drawn_rows(sizes.n), sizes)
 
     def place(self, number: Any, n: int) -> NDArray[np.int64]:
-        """Return the number of steps before each record, given the number of the record.
+        """Return the number of steps before each record, given the index of the record.
 
-        On a logarithmic grid, the first record is at step 1. Records are one step apart until growth by a
-        constant factor is larger.
+        On a logarithmic grid, the first record after the start is at step 1. At first, records are one step
+        apart. Later, the numbers of steps grow by a constant factor.
         """
         extent = self.extent(n)
         count, last = extent.records - 1, int(extent.last)
@@ -209,7 +211,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
 
 class Stepping(InPieces):
-    """The training run of a learner through the steps."""
+    """Training run of a learner over a number of steps."""
 
     def __init__(self, protocol: Steps, inputs: TrainingInputs) -> None:
         super().__init__()
@@ -259,7 +261,7 @@ class Stepping(InPieces):
         return clocks
 
     def _factor(self) -> float | Floats:
-        """Return the factor of the rates in the last step: a number, or [R, V] for replicas and variants."""
+        """Return the factor of the schedule on the rates in the last step, as a number or a tensor [R, V]."""
         factor = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
         if isinstance(factor, float):
             return factor
@@ -277,7 +279,7 @@ class Stepping(InPieces):
 
 
 class MiniBatches:
-    """Random mini-batches for every replica."""
+    """Drawer of random mini-batches for every replica."""
 
     def __init__(
         self,
@@ -291,10 +293,10 @@ class MiniBatches:
         self._draws, self._rows, self._batch = draws, rows, batch
         self._replacement, self._fresh, self._drop_last = replacement, fresh, drop_last
         self._unused_rows = np.empty((self._draws.replicas, 0), np.int64)
-        """Rows drawn but not used yet, [R, m]."""
+        """Indices of rows that are drawn but not used yet, [R, m]."""
 
     def draw(self) -> torch.Tensor:
-        """Return the numbers of the rows of the next mini-batch, [R, batch]."""
+        """Return the indices of the rows in the next mini-batch, [R, batch]."""
         while self._unused_rows.shape[1] < self._batch:
             more = self._more()
             self._unused_rows = more if self._drop_last else np.concatenate([self._unused_rows, more], 1)
@@ -302,9 +304,10 @@ class MiniBatches:
         return torch.from_numpy(np.ascontiguousarray(drawn))
 
     def _more(self) -> NDArray[np.int64]:
-        """Return the numbers of further rows, [R, m].
+        """Draw more rows, and return their indices, [R, m].
 
-        They are enough for AHEAD mini-batches with replacement, for one fresh mini-batch, or for one pass.
+        The number m of rows is enough for AHEAD mini-batches with replacement, for one fresh mini-batch, or
+        for one pass.
         """
         if self._replacement:
             return self._draws.integers(self._rows, AHEAD * self._batch)

@@ -1,4 +1,4 @@
-"""Protocol that trains on all examples so far after each new example, until they are consistent."""
+"""Protocol that trains on all examples so far after each new example, until the learner fits them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from engine.training.training_run import InPieces, TrainingRun
 
 
 class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
-    """After each new example, passes over the first k examples until their mean loss is at most `tolerance`.
+    """After the k-th example, passes over the first k examples until their mean loss is at most `tolerance`.
 
-    A pass takes the k examples one by one in order, with one update each. At most `passes` passes follow a
-    new example. Solvers always fit all their examples. Source: AW20 Fig. 3; theory/conventions#protocols.
+    A pass makes one update for each of the k examples, in order. At most `passes` passes follow each new
+    example. Solvers always fit all examples that they have seen. Source: AW20 Fig. 3;
+    theory/conventions#protocols.
     """
 
     tolerance: Annotated[Positive, Meta(title="tolerance", description="mean loss on the k examples")] = 1e-3
@@ -60,7 +61,7 @@ class Rounds(InPieces):
         return self._recorder.block()
 
     def _round(self, k: int) -> Iterator[None]:
-        """Train on the first k examples. Nets that fit these examples do not move."""
+        """Train on the first k examples. Nets stop as soon as a pass ends with a loss up to `tolerance`."""
         seen, labels = self._data.instances.at(slice(0, k)), self._data.labels[:, :k]
         active = torch.ones_like(self.hypothesis.of_nets(labels[:, 0]), dtype=torch.bool)
         for _ in range(self._protocol.passes):

@@ -1,1 +1,1 @@
-"""Results of a run: traces, views, headlines and JSON."""
+"""Results of a run: measured values, their views for charts and tables, headlines, and JSON."""

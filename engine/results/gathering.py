@@ -1,7 +1,7 @@
-"""Collection of the samples of every curve and theory line of a picture from all sweep points.
+"""Collects the samples of every curve and theory line of a picture from all sweep points.
 
-The module also finds the kinds of the learners, and the learners whose readings are known before all sweep
-points have run.
+The module also finds the kind of each curve's learner, and the learners that need not be run at the remaining
+sweep points.
 """
 
 from __future__ import annotations
@@ -37,20 +37,21 @@ from engine.spec.experiment import missing
 from engine.spec.sweep import Point, Sweep
 
 CurveKey = tuple[str, Apart, int]
-"""Name of a curve's learner, values of the axes that split curves, and index of the curve's rate.
+"""Name of the learner of a curve, indices of sweep axis values, and index of the learning rate.
 
-The axis values are given by index. The rate is counted among the rates of the learner.
+The sweep axes are those that distinguish curves. The index of the rate counts the rates of the learner.
 """
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return the kind of learner of every curve, and the curve's position among curves of this kind.
+    """Return the kind of the learner of every curve, and the index of the curve among curves of this kind.
 
-    The result includes curves that have no records yet. Curves are sorted by the values of the axes that
-    split them, then in the order of the learners. References have no kind, because they are drawn as lines.
+    The result includes curves that have no values yet. Curves are sorted by the values of the sweep axes that
+    distinguish curves, then in the order of the learners. Reference learners have no entry, because they are
+    drawn like theory lines.
     """
     steps = PictureSteps(picture, sweep.axes)
-    one_curve = steps.along_rates or steps.over_rates  # then all rates of a learner form one curve
+    one_curve = steps.along_rates or steps.over_rates  # if True, all rates of a learner form one curve
     ranks = {learner_name: rank for rank, learner_name in enumerate(sweep.learners)}
     value_ranks: dict[Apart, int] = {}
     kinds: dict[CurveKey, LearnerKind] = {}
@@ -75,13 +76,18 @@ Floats = NDArray[np.float64]
 NOTHING = np.empty(0)
 
 NO_RATE = float("nan")
-"""Rate of learners that have none. It is one NaN object, because two NaN objects are unequal as keys."""
+"""Rate of learners without a rate.
+
+All of them must use this NaN object, because two different NaN objects are unequal as dictionary keys.
+"""
 
 Key = tuple[str, Apart]
-"""Name of a curve, and values of the axes that split curves, by index."""
+"""Name of a curve, and index of the value of each sweep axis that distinguishes curves."""
 
 LineKey = tuple[str, str, Apart]
-"""Name of a theory line, name of its curve, and values of the axes that split curves, by index.
+"""Name of a theory line, name of its curve, and indices of sweep axis values.
+
+The sweep axes are those that distinguish curves.
 
 The name of the curve is "" for a line that all curves share.
 """
@@ -90,7 +96,7 @@ Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
 
 
 class Stretch(NamedTuple):
-    """Part of a curve that comes from one sweep point."""
+    """Part of a curve that was measured at one sweep point."""
 
     number: int
     """Index of the sweep point."""
@@ -105,39 +111,39 @@ Curves = dict[Key, list[Stretch]]
 
 
 class Gathered(NamedTuple):
-    """Samples of all curves and theory lines of a picture, and the reasons why others are absent."""
+    """Samples of all curves and theory lines of a picture, and the reasons for absent theory lines."""
 
     curves: Curves
     lines: Lines
     absent: dict[str, str]
-    """Reasons why theory lines are absent, by kind of line."""
+    """Reason why each absent theory line is not shown, by kind of line."""
 
     numbers: dict[Key, int]
-    """Index of every curve, including curves without records.
+    """Index of every curve, including curves that have no values yet.
 
-    Curves are sorted by the values of the axes that split them, then in the order of the learners, so that
-    the index does not depend on when a run begins.
+    Curves are sorted by the values of the sweep axes that distinguish curves, then in the order of the
+    learners. So the index does not depend on the order in which runs start.
     """
 
     kinds: dict[CurveKey, KindPlace]
-    """Kind of learner of every curve, and the curve's position among the curves of this kind."""
+    """Kind of the learner of every curve, and the index of the curve among the curves of this kind."""
 
     to_come: dict[Key, CurveView]
-    """Empty views of the curves that have no record yet, for pictures along records."""
+    """Empty views of curves that have no values yet. Only pictures that follow the training have them."""
 
     divisor: Lines
-    """Samples of the theory line that divides the picture's values, even if the line itself is not drawn.
+    """Samples of the theory line by which the picture divides its values.
 
-    They are empty if no theory line divides the values.
+    They are present even if the line itself is not drawn, and empty if no theory line divides the values.
     """
 
     unmeasured: dict[str, str]
-    """Learners whose runs do not record the picture's measure, with the condition that they do not meet."""
+    """For each learner that the picture's measure cannot measure, the unmet condition, by learner name."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
-        """Return the kind of a curve's learner, and the curve's position among the curves of this kind.
+        """Return the kind of a curve's learner, and the index of the curve among the curves of this kind.
 
-        The result is None for a reference.
+        The result is None for a reference learner, which is drawn like a theory line.
         """
         keys = (curve.learner, apart, _rate_of(curve, point).number), (curve.learner, apart, 0)
         return next((self.kinds[key] for key in keys if key in self.kinds), None)
@@ -145,11 +151,12 @@ class Gathered(NamedTuple):
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
         """Return the samples by which the values of a curve or theory line are divided.
 
-        They belong to the learner's curve or to the theory line that `picture.relative` names, at the same
-        values of the axes that split curves. The list is empty if there are no such samples.
+        They are the samples of the learner or theory line that `picture.relative` names, at the same values
+        of the sweep axes that distinguish curves. The list is empty if there are no such samples.
 
         Args:
-            key: key of the curve that is divided, or of the curve to which the divided line belongs.
+            key: key of the curve that is divided. If a theory line is divided, key of the curve that it
+                belongs to.
         """
         (curve_name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:
@@ -159,9 +166,9 @@ class Gathered(NamedTuple):
 
 
 class Replicas:
-    """Values of a curve or theory line for each replica, before they are summarised.
+    """Values of a curve or theory line for each replica.
 
-    They can be summarised over all replicas or over a subset; standard errors need subsets.
+    They can be summarised over all replicas, or over a subset, as the jackknife for standard errors requires.
     """
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
@@ -169,23 +176,23 @@ class Replicas:
 
     @property
     def summary_name(self) -> str:
-        """Name of the summary over replicas."""
+        """Name of the summary over replicas, such as "mean"."""
         return self._steps.picture.summary
 
     @cached_property
     def of_all(self) -> tuple[Floats, Floats]:
-        """Positions x [N], and the values [R, N] of all replicas."""
+        """Positions x [N], and the values [R, N] of all replicas there."""
         return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """Return x [N] and the values [R, N] of all replicas, or of a subset.
 
-        If all replicas share one row of values [1, N], the subset has this row too.
+        If all replicas share one row of values [1, N], every subset has the same row.
         """
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
             return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
-        x, y = self.of_all  # the steps treat each replica separately, so that a subset needs no new steps
+        x, y = self.of_all  # steps treat replicas separately: no need to repeat them
         if replicas is not None and len(y) > 1:
             subset = np.asarray(replicas, np.intp)
             y = y[subset[subset < len(y)]]
@@ -206,8 +213,8 @@ class Replicas:
 def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:
     """Return the samples of all curves and theory lines of a picture, and the reasons for absent lines.
 
-    In a picture along sweep axes, an unfinished run contributes nothing, because its latest record is not yet
-    its last.
+    In a picture whose x is a sweep axis, an unfinished run contributes nothing, because its final value is
+    not known yet.
     """
     collected = Gathered(
         defaultdict(list),
@@ -257,9 +264,9 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
 
 
 def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
-    """Return the name that a curve of a run has in a picture.
+    """Return the name that the curve of a run has in a picture.
 
-    The result is None if the picture is drawn along rates and the curve has no rate.
+    The result is None if the picture's x is the learning rate and the curve has no rate.
     """
     if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
         return None
@@ -267,7 +274,10 @@ def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
 
 
 def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
-    """Return the index of every curve, sorted by values of the axes that split curves, then by learner."""
+    """Return the index of every curve.
+
+    Curves are sorted by the values of the sweep axes that distinguish curves, then by learner.
+    """
     places = {learner_name: place for place, learner_name in enumerate(results.sweep.learners)}
     split: dict[Apart, int] = {}
     ranks: dict[Key, tuple[int, int]] = {}
@@ -286,11 +296,11 @@ def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Ke
 def _gather_lines(
     collected: Gathered, picture: Picture, steps: PictureSteps, at: tuple[Point, Trace], apart: Apart
 ) -> None:
-    """Add the theory lines of a run to `collected`, and record why other lines are absent.
+    """Add the theory lines of a run to `collected`, and add the reasons why other theory lines are absent.
 
     Args:
         at: sweep point and trace of the run.
-        apart: values of the axes that split curves, by index.
+        apart: index of the value of each sweep axis that distinguishes curves.
     """
     point, trace = at
     for line in trace.lines:
@@ -308,14 +318,15 @@ def _gather_lines(
                     lines[line.statement.name or line.kind, owner, apart].append((place, samples, line))
         if not by_curve and len(line.values) and not line.applies_to:
             collected.absent[line.kind] = (
-                "this line applies to no learner that has the x-axis of this picture"
+                "no learner to which this line applies has values along the x of this picture"
             )
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
-    """Return the condition for recording the picture's measure that the curve's learner does not meet.
+    """Return the reason why a curve's learner cannot be measured by the picture's measure.
 
-    The key is the name of the learner. The result is empty if the learner meets all conditions.
+    It is the condition of the measure that the learner does not meet, with the learner's name as the key. The
+    result is empty if the learner meets all conditions.
     """
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}
@@ -323,10 +334,10 @@ def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a curve is finished as far as the picture needs it.
+    """Return whether a curve is finished far enough for a picture to show it.
 
-    A picture along sweep axes needs the complete curve. If it reads along the rates, it needs the curves of
-    all rates of the learner. Other pictures show unfinished curves.
+    A picture whose x is a sweep axis can only show finished curves. If it chooses among the rates of a
+    learner, the curves of all rates must be finished. All other pictures can show unfinished curves.
     """
     if not steps.along_axes:
         return True
@@ -339,10 +350,10 @@ def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
 def _places_of_line(
     curve_name: str, point: Point, trace: Trace, steps: PictureSteps
 ) -> list[tuple[Point, str]]:
-    """Return the sweep points at which a theory line has samples, each with the curve to which it belongs.
+    """Return the sweep points at which a theory line has samples, each with the name of the line's curve.
 
-    In pictures along or over rates, there is one point for every rate. A line that all curves share belongs
-    to the curve "".
+    If the picture's x or reading is over learning rates, every rate counts as one sweep point. The name of
+    the curve is "" for a line that all curves share.
 
     Args:
         curve_name: name of the curve in the trace, or "" for a line that all curves share.
@@ -359,10 +370,10 @@ def _places_of_line(
 
 
 class Rate(NamedTuple):
-    """One of the rates of a learner."""
+    """One of the learning rates that a learner tries."""
 
     number: int
-    """Index among the rates of the learner."""
+    """Index of the rate among the rates of the learner."""
 
     rate: float
     """Value of the rate; NaN for learners without rates."""
@@ -379,14 +390,14 @@ def _rate_of(curve: Curve, point: Point) -> Rate:
 
 
 def _absence(line: TheoryLine, picture: Picture) -> str:
-    """Return the reason why a picture does not show a theory line; empty if it shows the line."""
+    """Return the reason why a picture does not show a theory line, or "" if it shows the line."""
     statement = line.statement
     if picture.lines is not None and statement.kind not in picture.lines:
         return "the picture's list of theory lines does not contain this line"
     if not line.on_problem.holds:
         return line.on_problem.reason
     if picture.reading is not None and picture.reading.until is not None:
-        return "the picture reads runs up to the condition `until`, which does not apply to a theory line"
+        return "the picture ends runs where its condition `until` is met, and a theory line has no such end"
     if picture.share is not None:
         return "this line is about values, but the picture shows the share of replicas that meet a condition"
     if picture.reading is not None and picture.reading.place_of is not None:
@@ -395,28 +406,28 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         return f"this line is about the {statement.measure}, but the picture shows the {picture.measure.name}"
     if statement.running not in (None, picture.running):
         running = statement.running
-        return f"this line is about the {running} of all evaluation points so far: take running = {running}"
+        return f"this line is about the {running} of all evaluation points so far; set running = {running}"
     if (
         picture.lines is None
         and statement.direction == "asymptotic"
         and not (statement.group or line.applies_to)
     ):
-        return "this line is the limit of a learner that the run does not include"
+        return "this line is the limit of a learner that is not in the run"
     if picture.lines is None and not summaries_agree(statement.summary, picture.summary):
-        about = f"this line is about the {statement.summary} of many replicas"
+        about = f"this line is about the {statement.summary} over replicas"
         return f"{about}, but the picture shows the {picture.summary}"
     return ""
 
 
 def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
-    """Return the names of the clocks that a curve has, or will have once it has records."""
+    """Return the names of the clocks (measures of training progress) that a curve has or will have."""
     protocol, learners = point.experiment.protocol, point.experiment.learners
     measured = [protocol.measured_clocks(learner) for learner in learners if learner.name == curve.learner]
     return set(trace.planned).union(curve.clocks, *measured)
 
 
 def is_reference(curve: Curve, point: Point) -> bool:
-    """Return whether the learner of a curve has the role of a reference."""
+    """Return whether the learner of a curve is a reference, which is drawn like a theory line."""
     return any(
         learner.name == curve.learner and learner.role == "reference" for learner in point.experiment.learners
     )
@@ -425,12 +436,12 @@ def is_reference(curve: Curve, point: Point) -> bool:
 def _to_come(
     curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
-    """Return the empty view of a curve that has no record yet.
+    """Return the empty view of a curve that has no values yet.
 
     Args:
         curve_name: name of the curve in the view.
         number: index of the curve in the view.
-        at: index of the sweep point, and the point.
+        at: index of the sweep point, and the sweep point itself.
     """
     return CurveView(
         name=curve_name,
@@ -456,15 +467,17 @@ def _to_come(
     )
 
 
-WHY = "the result is already known"
-"""Reason for skipping learners at a sweep point."""
+WHY = "other runs already determine their results"
+"""Reason, for messages, why learners are skipped at a sweep point."""
 
 
 def known_at(results: Results, number: int) -> frozenset[str]:
     """Return the names of the learners that need not be run at a sweep point.
 
-    Such a learner's readings are already known, with their standard errors, in every picture that reads along
-    a sweep axis with `until`. The result is empty if there is no such picture.
+    The run of a learner is not needed if the results at other sweep points already determine what pictures
+    show. This concerns pictures whose reading, with `until`, finds the first value of a sweep axis at which a
+    measure passes a threshold. The values of all such pictures and their standard errors must be known. If
+    there is no such picture, the result is empty.
 
     Args:
         number: index of the sweep point.
@@ -485,7 +498,11 @@ def known_at(results: Results, number: int) -> frozenset[str]:
 
 
 def _along(results: Results, point: Point, axis: int) -> Results:
-    """Return the results at the sweep points that differ from `point` at most along one axis."""
+    """Return the results at the sweep points that agree with `point` on all sweep axes but one.
+
+    Args:
+        axis: index of the sweep axis on which the points may differ.
+    """
     sweep = results.sweep
 
     def elsewhere(point: Point) -> tuple[int, ...]:
@@ -503,10 +520,11 @@ def _along(results: Results, point: Point, axis: int) -> Results:
 
 
 def _known(picture: Picture, results: Results) -> frozenset[str]:
-    """Return the names of the learners whose readings in a picture are known.
+    """Return the names of the learners whose values in a picture no further sweep point can change.
 
-    All readings and their standard errors must be finite. The result is empty if the reading is not a
-    threshold: a minimum, for example, is known only after the last sweep point.
+    All these values and their standard errors must be finite. The result is empty unless the picture finds
+    the first x at which a measure passes a threshold. A minimum, for example, is known only after the last
+    sweep point.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()
@@ -521,7 +539,7 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
 
 
 def _is_known(replicas: Replicas, count: int) -> bool:
-    """Return whether all readings and their standard errors are finite.
+    """Return whether all values of a curve and their standard errors are finite.
 
     Args:
         count: number of replicas.

@@ -1,4 +1,4 @@
-"""Headlines: one sentence about a picture, or about the effect that a changed set-up has on its curves."""
+"""Headlines: single sentences about a picture, or about the effect of a changed set-up on its curves."""
 
 from __future__ import annotations
 
@@ -26,28 +26,29 @@ def headline(
 ) -> str:
     """Return the headline of a picture, in at most LONGEST characters.
 
-    It states the finding of the claim about the picture, and says if the claim fails or is not judged. If no
-    claim is about the picture, it states a scaling law of the curves along a sweep axis. If there is no such
-    law either, it states the values at the end of the picture. It is empty if the picture has no values.
+    If the experiment has a claim about the picture, the headline states what was found, and says if the claim
+    fails or is not judged. Otherwise, it states a scaling law of the curves along a sweep axis. If the curves
+    follow no such law, it states the values at the end of the curves. The headline is empty if the picture
+    has no values.
 
     Args:
-        results: results of the sweep. With them, the scaling law may come from another picture, whose x is a
-            sweep axis that splits the curves of this picture.
+        results: results of the sweep. If given, the scaling law may come from another picture: its x must be
+            a sweep axis for which this picture has one curve per value.
     """
     outcome = headline_of(view, experiment, outcomes)
     if outcome is None:
         return laws_in_words(view) or _law_of_split(view, experiment, results) or ending(view)
     if outcome.holds is None:
-        return cut(f"Not judged, as {outcome.detail}: {ending(view)}", wording.LONGEST)
+        return cut(f"Not judged, because {outcome.detail}: {ending(view)}", wording.LONGEST)
     sentence = outcome.finding or outcome.detail
-    return cut(sentence if outcome.holds else f"Its claim fails: {sentence}", wording.LONGEST)
+    return cut(sentence if outcome.holds else f"The claim fails: {sentence}", wording.LONGEST)
 
 
 def _law_of_split(view: View, experiment: Experiment, results: Results | None) -> str:
-    """Return a scaling law along a sweep axis that splits the curves of a picture.
+    """Return a scaling law for a picture with one curve per value of a sweep axis.
 
-    The law comes from the first picture whose x is this axis and whose curves follow a law. The text is empty
-    if there is no such picture.
+    The law comes from another picture. It is the first picture whose x is this sweep axis and whose curves
+    follow a law. If there is no such picture, the text is empty.
     """
     if results is None:
         return ""
@@ -56,18 +57,20 @@ def _law_of_split(view: View, experiment: Experiment, results: Results | None) -
 
 
 def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """Return the outcome of the claim that a picture's headline states, or None if no claim is about it.
+    """Return the outcome of the claim that the headline of a picture states.
 
-    This is the first claim about the picture with `headline = true`, or else the first claim about it.
+    It is the first claim about the picture with `headline = true`. If there is none, it is the first claim
+    about the picture. If no claim is about the picture, return None.
     """
     candidates = about(view.picture, experiment, outcomes)
     return min(candidates, key=lambda outcome: not outcome.claim.headline, default=None)
 
 
 def ending(view: View) -> str:
-    """Return a sentence with the least and the greatest value at the end of a picture, and the bound there.
+    """Return a sentence with the least and the greatest value at the end of the curves, and the bound there.
 
-    For a heat map, it states the least and the greatest value of the map. It is empty without values.
+    For a heat map, the sentence states the least and the greatest value of the map. If the picture has no
+    values, the sentence is empty.
     """
     if view.heats:
         z = view.heats[0].z
@@ -89,11 +92,14 @@ def ending(view: View) -> str:
 
 
 LEVEL = 0.1
-"""Loss level for the comparison of runs, by the number of examples until the loss stays below this level."""
+"""Loss level for comparing runs.
+
+Runs are compared by the number of examples after which the loss stays below this level.
+"""
 
 
 class _Move(NamedTuple):
-    """Number that is compared for one curve, in the earlier and in the later run. Infinity means "never"."""
+    """Numbers of one curve in an earlier and in a later run, to be compared. Infinity means "never"."""
 
     name: str
     called: str
@@ -103,7 +109,7 @@ class _Move(NamedTuple):
     def written(self, unit: str = "") -> str:
         """Return both numbers as text, such as "116 → 231 examples".
 
-        The unit follows the last finite number.
+        The unit follows the second number, or the first number if the second is "never".
         """
         if math.isinf(self.after):
             return f"{number(self.before)}{unit} → never"
@@ -113,9 +119,10 @@ class _Move(NamedTuple):
 def comparison(change: str, earlier: View, view: View, claimed: str | None = None) -> str:
     """Return a sentence about the effect of a change of the set-up on two curves of a picture.
 
-    It compares the number of examples until the loss stays below LEVEL, or otherwise the last value. The
-    first curve is the one with the highest number after the change. The second is the curve of the picture's
-    claim, or the one with the lowest number. The text is empty if there is nothing to compare.
+    The sentence compares two curves before and after the change, by the number of examples after which the
+    loss stays below LEVEL. If no loss stays below LEVEL, it compares the last values. The first curve is the
+    one with the highest number after the change. The second curve is the curve of the picture's claim, or
+    otherwise the one with the lowest number. The text is empty if there is nothing to compare.
 
     Args:
         change: change of the set-up, as in "d 128 → 256".
@@ -139,8 +146,8 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
 def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
     """Return the curve with the highest number in the later run, and a second curve.
 
-    The second is the claimed curve, or the one with the lowest number if the claimed curve is missing or is
-    itself the highest. Fewer than two curves are returned as they are.
+    The second curve is the one named `claimed`. If this curve is missing, or has the highest number itself,
+    the second curve is the one with the lowest number. If there are fewer than two curves, all are returned.
     """
     if len(moves) < 2:
         return list(moves)
@@ -150,10 +157,10 @@ def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
 
 
 def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return the x positions, in both runs, from which the loss of each curve stays below LEVEL.
+    """Return, for each curve, the x positions in both runs after which the loss stays below LEVEL.
 
-    Curves whose loss stays below LEVEL in neither run are left out. The list is empty if the picture does not
-    show the loss against the clock of the protocol.
+    Curves whose loss stays below LEVEL in neither run are left out. The list is empty unless the picture
+    shows the loss against the clock of the protocol, such as k.
     """
     if view.picture.x != view.axes.clock or view.picture.measure.name != "loss":
         return []
@@ -169,7 +176,10 @@ def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[
 
 
 def _last_values(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return the last finite value of each curve in both runs, for curves that have one in each run."""
+    """Return the last finite value of each curve in both runs.
+
+    Curves that have no finite value in one of the runs are left out.
+    """
     finite_values = [[run.y[np.isfinite(run.y)] for run in pair] for pair in pairs]
     return [
         _Move(curve.name, wording.called(view, curve), *(float(y[-1]) for y in ys))

@@ -10,20 +10,21 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MOST_REPLICA_BYTES = 32 << 20
-"""Maximum bytes of the replicas' values in a series.
+"""Largest size in bytes of the values of all replicas in a series.
 
-A series that would be larger stores the values of the first replica only, and the mean and standard error.
+If these values would be larger, the series stores only the values of the first replica, and the mean and
+standard error over all replicas.
 """
 
 
 class Arrays(NamedTuple):
-    """Values of a measure with indices at some records of a curve, for the first replica or for all."""
+    """Array-valued measurements at some records of a curve, for the first replica or for all replicas."""
 
     x: Floats
     """Positions of the measurements on the x-axis [S]."""
 
     values: Floats
-    """Values [S, R or 1, *index]."""
+    """Values [S, R or 1, *index], with one dimension for each index of the measure."""
 
     def followed_by(self, later: Arrays) -> Arrays:
         """Return these arrays with `later` appended."""
@@ -31,7 +32,7 @@ class Arrays(NamedTuple):
 
 
 class MeasureSeries:
-    """Values of a measure at the records of a curve, for every replica, with their mean.
+    """Values of a measure for every replica at each record (evaluation point) of a curve, with their mean.
 
     Records without a measurement and diverged replicas have the value NaN. The mean and its standard error
     are computed over the replicas that have a value. The mean is NaN if no replica has a value, and the
@@ -60,11 +61,11 @@ def replicas_kept(records: int, replicas: int) -> int:
 
 
 def bytes_of(series: int, records: int, replicas: int) -> int:
-    """Return an upper bound on the bytes of a number of series.
+    """Return an upper bound on the size in bytes of `series` series.
 
-    The bound never falls as the number of replicas grows.
+    The bound never decreases with the number of replicas.
     """
-    # Above the limit, only one replica is stored. The estimate uses the limit itself, to remain monotone.
+    # Above the limit, only one replica is stored. The estimate then uses the limit itself, to stay monotone.
     replica_bytes = min(8 * records * replicas, max(8 * records, MOST_REPLICA_BYTES))
     moment_bytes = 16 * records if replicas > 1 else 0
     return series * (replica_bytes + moment_bytes)

@@ -1,4 +1,4 @@
-"""Outcomes of an experiment's claims: each claim is judged by the view of its picture."""
+"""Judges the claims of an experiment, each by the data of the picture that it refers to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engine.spec.experiment import Experiment, picture_of, picture_of_claim
 def judge(results: Results) -> list[Outcome]:
     """Return the outcome of every claim of a sweep's experiment.
 
-    A claim in `sweep.unjudged` is not judged; its outcome gives the reason.
+    A claim whose index is in `sweep.unjudged` is not judged; its outcome then states the reason.
     """
     experiment, views = results.sweep.experiment, _Views(results)
     outcomes = []
@@ -40,7 +40,7 @@ def judge(results: Results) -> list[Outcome]:
 def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Return the outcomes of the claims about a picture that use the picture's measure.
 
-    The titles of pictures are not compared.
+    The picture of a claim may have another title than `picture`.
     """
     return [outcome for outcome in outcomes if is_about(outcome.claim, picture, experiment)]
 
@@ -48,7 +48,7 @@ def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome])
 def is_about(claim: Claim, picture: Picture, experiment: Experiment) -> bool:
     """Return whether a claim is about a picture and uses the picture's measure.
 
-    The titles of pictures are not compared.
+    The picture of a claim may have another title than `picture`.
     """
     named = picture_of(experiment, claim.picture)
     is_same = msgspec.structs.replace(named, title=picture.title) == picture
@@ -56,7 +56,7 @@ def is_about(claim: Claim, picture: Picture, experiment: Experiment) -> bool:
 
 
 class _Views:
-    """Views of the pictures that claims are about, each computed once."""
+    """Cache of the views of the pictures that claims are about."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
@@ -71,7 +71,7 @@ class _Views:
 
 
 def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
-    """Return the outcome of a claim about a view.
+    """Return the outcome of a claim, judged by the view of its picture.
 
     The claim is about one curve, or about several curves that must all satisfy it.
 
@@ -100,21 +100,25 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
 def _of_curve(claim: Claim, seen: View) -> Outcome:
     """Return the outcome of a claim about one curve.
 
-    If the claim refers to a theory line that does not apply to the curve's learner, the detail says so.
+    If the claim refers to a theory line that does not apply to the curve's learner, the text `detail` of the
+    outcome says so.
     """
     outcome, curve = _found(claim, seen), claim.of(seen)
     for field in claim.line_fields if outcome.measured is not None else ():
-        with suppress(KeyError):  # the field may name another curve instead of a line
+        with suppress(KeyError):  # this field of the claim may name another curve instead of a theory line
             line = seen.line(getattr(claim, field), curve.name)
             if not line.binds(curve):
                 return outcome._replace(
-                    detail=f"{outcome.detail} (the {line.called} does not bind {curve.learner})"
+                    detail=f"{outcome.detail} (the {line.called} does not apply to {curve.learner})"
                 )
     return outcome
 
 
 def _found(claim: Claim, seen: View) -> Outcome:
-    """Return the outcome of a claim. If something was measured, the outcome has a finding."""
+    """Return the outcome of a claim.
+
+    If something was measured, the field `finding` of the outcome is a sentence about it.
+    """
     outcome = claim.judge(seen)
     return outcome if outcome.measured is None else outcome._replace(finding=claim.finding(seen, outcome))
 
@@ -127,9 +131,10 @@ def _of_maps(claim: Claim, seen: View) -> Outcome:
 
 
 def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
-    """Return the outcome of a claim that several curves must satisfy, from the outcome of each curve.
+    """Combine the outcomes of a claim that several curves must satisfy into one outcome.
 
-    It is the first outcome that does not hold, or the first outcome if all hold.
+    It is the outcome of the first curve that does not satisfy the claim. If all curves satisfy the claim, it
+    is the outcome of the first curve.
     """
     if not outcomes:
         return claim.fails("the curve has no evaluation points")
@@ -141,7 +146,7 @@ def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
 
 
 def expected_to_diverge(experiment: Experiment) -> set[str]:
-    """Return the names of the learners that diverge according to a claim."""
+    """Return the names of the learners that should diverge according to a claim of the experiment."""
     names = (learner.name for learner in experiment.learners)
     claimed = [claim.curve for claim in experiment.claims if claim.kind == "diverges"]
     return {learner_name for learner_name in names if learner_name in claimed or None in claimed}

@@ -1,4 +1,4 @@
-"""Results of a sweep as JSON, schema 2.
+"""Encodes the results of a sweep as JSON, in version 2 of the schema.
 
 The module also extracts the singular values and the rank of learners' weight matrices from a view.
 """
@@ -27,16 +27,17 @@ from engine.spec.experiment import Experiment, drawn, of_run
 
 
 class Spectrum(NamedTuple):
-    """Singular values of the first replica's weight matrix, at some of the records.
+    """Singular values of the first replica's weight matrix during training.
 
-    The matrix has one row for every target. Singular values that rounding alone can produce are 0.
+    The matrix has one row for every target. Singular values that rounding errors alone can produce are set to
+    0.
     """
 
     x: Floats
     """Positions of the measurements on the x-axis [S]."""
 
     values: Floats
-    """Singular values [S, r], largest first."""
+    """Singular values [S, r] at each of S measurements, the largest first."""
 
     @property
     def rank(self) -> NDArray[np.int64]:
@@ -45,17 +46,20 @@ class Spectrum(NamedTuple):
 
 
 def picture_of_spectra(experiment: Experiment) -> Picture:
-    """Return a heat map of the singular values of a run, over its clock and the index of the value."""
+    """Return a picture that shows the singular values of a run as a heat map.
+
+    Its x is the clock of the run, and its y is the index of the singular value.
+    """
     return structs.replace(of_run(experiment, SingularValues().name, SingularValues.label), y="j")
 
 
 def spectra(shown: View) -> dict[str, Spectrum]:
-    """Return the spectrum of every curve, by its name, from a view of `picture_of_spectra`."""
+    """Return the spectrum of every learner, by learner name, from a view of `picture_of_spectra`."""
     return {heat.learner: Spectrum(heat.x, heat.z.T) for heat in shown.heats}
 
 
 MOST_BY_REPLICA = 4_000_000
-"""Largest number of values of single replicas in a report. They take about 80 MB of text."""
+"""Largest number of values of single replicas in a report. So many values take about 80 MB of text."""
 
 
 def encode(
@@ -63,14 +67,15 @@ def encode(
 ) -> bytes:
     """Return the results of a sweep as one line of JSON.
 
-    It contains the experiment as given and as resolved, the data files, the runs, the pictures and the
-    outcomes of the claims. If the experiment has no pictures, the JSON has one for each measured number,
-    against the clock. At each sweep point, `skipped` lists the learners that were not run there, because
-    other points already determine their reading along a sweep axis. Non-finite numbers are null.
+    The JSON contains the experiment as given and with all defaults filled in, the data files, the runs, the
+    pictures and the outcomes of the claims. If the experiment has no pictures, the JSON has one picture for
+    each measured number, against the clock. At each sweep point, `skipped` lists the learners that were not
+    run there because the results at other points already determine what the pictures show. Numbers that are
+    not finite become null.
 
     Args:
-        document: experiment as given.
-        by_replica: add the values of every replica to the curves.
+        document: experiment as the user gave it.
+        by_replica: whether to add the values of every replica to the curves.
 
     Raises: BadInput for more than MOST_BY_REPLICA values of single replicas.
     """
@@ -84,7 +89,7 @@ def _report(
     views = [view(picture, results) for picture in _pictures(results)]
     if by_replica:
         _check_size(views)
-    traces = reversed(list(results.traces.values()))  # the dict keeps the last: the line at the first point
+    traces = reversed(list(results.traces.values()))  # the first sweep point comes last and wins
     sources = {line.kind: line for trace in traces for line in trace.lines}
     return {
         "schema": 2,
@@ -163,9 +168,9 @@ def _picture(
 
 
 def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
-    """Return the theory lines of the picture's measure that the picture does not show.
+    """Return, for JSON, the theory lines of the picture's measure that the picture does not show.
 
-    `why` gives the reason. It is null if `reasons` already explain why the line does not apply.
+    `why` is the reason for the absence. It is null if `reasons` already explain why the line does not apply.
     """
     kinds_drawn = {line.kind for line in shown.lines}
     return [
@@ -181,7 +186,7 @@ def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, An
 
 
 def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
-    """Return the training runs at a sweep point: one for every learner and rate."""
+    """Return, for JSON, the training runs at a sweep point: one for every learner and learning rate."""
     if trace is None:
         return []
     spectra_by_curve = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
@@ -193,7 +198,10 @@ def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
 
 
 def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
-    """Return the settings of a curve's training run, and whether it diverged. `path` names the backends."""
+    """Return, for JSON, the settings of a curve's training run, and whether it diverged.
+
+    The key `path` has the names of the backends.
+    """
     return {
         "name": curve.name,
         "learner": curve.learner,
@@ -240,7 +248,7 @@ def _curve(curve: CurveView) -> dict[str, Any]:
 
 
 def _by_replica(curve: CurveView) -> dict[str, Any]:
-    """Return the values of every replica, for the JSON of a curve."""
+    """Return the values of every replica of a curve, for JSON."""
     return {"by_replica": [_series(curve.over([replica])) for replica in range(curve.replicas)]}
 
 
@@ -280,7 +288,7 @@ def _heat(heat: HeatView) -> dict[str, Any]:
 def _of_mark(places: Sequence[float]) -> float | list[float] | None:
     """Return the x or y values of a mark for JSON: one number, or a list if there are several.
 
-    The result is None if the mark is a straight line that extends along this axis without end.
+    The result is None if the mark is a straight line parallel to this axis.
     """
     return (places[0] if len(places) == 1 else list(places)) if places else None
 
@@ -288,7 +296,8 @@ def _of_mark(places: Sequence[float]) -> float | list[float] | None:
 def _theorem(line: TheoryLine) -> dict[str, Any]:
     """Return the statement of a theory line as JSON.
 
-    `reasons` says why the line applies, or does not apply, to the problem and to each learner.
+    The key `reasons` holds the reasons why the line applies, or does not apply, to the problem and to each
+    learner.
     """
     return {
         "measure": line.statement.measure,
@@ -316,13 +325,14 @@ def number(value: float | None) -> float | int | None:
     """Return a number for JSON: an integer if it is whole, and null if it is not finite or missing."""
     if value is None or not math.isfinite(value):
         return None
-    # Above 2^53, floats are more than 1 apart: as an integer, the number would look exact but is not.
+    # Above 2^53, floats are more than 1 apart. As an integer, such a number would look exact although it is
+    # not.
     return int(value) if value == int(value) and abs(value) < 2**53 else value
 
 
 def numbers(values: Floats) -> list[Any]:
-    """Return the numbers of an array as nested lists for JSON, each converted as by `number`."""
-    # Vectorised twin of `number`: a report may have millions of values, and one Python call each is too slow.
+    """Return the numbers of an array as nested lists for JSON. Each number is converted as by `number`."""
+    # Vectorised version of `number`: one Python call for each of millions of values would be too slow.
     objects = values.astype(object)
     finite = np.isfinite(values)
     integers = finite & (np.trunc(values) == values) & (np.abs(values) < 2**53)
@@ -333,5 +343,5 @@ def numbers(values: Floats) -> list[Any]:
 
 
 def _series(values: Floats) -> msgspec.Raw:
-    """Return numbers as JSON text, which takes a fifth of the memory that a list of Python objects takes."""
+    """Return numbers as JSON text, which needs a fifth of the memory of a list of Python objects."""
     return msgspec.Raw(msgspec.json.encode(numbers(values)))

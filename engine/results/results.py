@@ -1,4 +1,4 @@
-"""Results of the runs of a sweep so far: one trace for every sweep point."""
+"""Results of a sweep so far: one trace for every sweep point that has been run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from engine.spec.sweep import Sweep, only
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Traces of a sweep, by the index of the sweep point.
+    """Results of a sweep so far. `traces` holds the results of each run, by the index of its sweep point.
 
     A trace is added when its run begins, and grows until the run ends. `finished` holds the indices of the
-    points whose traces are complete. A point at which no learner needs to be run has no trace.
+    sweep points whose runs have ended. Sweep points at which no learner needs to be run have no trace.
     """
 
     sweep: Sweep
@@ -27,17 +27,17 @@ class Results:
     skipped: dict[int, frozenset[str]] = field(default_factory=dict)
     """Learners that are not run at a sweep point, by the index of the point.
 
-    A learner is skipped if the runs at other points already determine its reading along a sweep axis.
+    A learner is skipped if its results at other sweep points already determine what the pictures show.
     """
 
     def snapshot(self) -> Results:
-        """Return a copy of the present results that does not grow."""
+        """Return a copy of the results so far, which does not change when the runs continue."""
         traces = {number: trace.snapshot() for number, trace in sorted(self.traces.items())}
         return Results(self.sweep, traces, set(self.finished), dict(self.skipped))
 
     @property
     def complete(self) -> bool:
-        """Whether every sweep point is finished or left out."""
+        """Whether no sweep point remains to be run."""
         return len(self.finished) + len(self.left_out) == len(self.sweep.points)
 
     @property
@@ -54,16 +54,17 @@ class Results:
     def share(self) -> float:
         """Finished share of all sweep points.
 
-        The running point counts by its finished share of records. Points that are left out count as finished.
+        The sweep point that is running counts by the finished share of its records. Sweep points that are
+        left out count as finished.
         """
         points, remaining = self.points_done
         return 1 - remaining / len(self.sweep.points) if points else 0.0
 
     @property
     def points_done(self) -> tuple[float, float]:
-        """Number of computed sweep points, and largest number of points that remain to be computed.
+        """Number of computed sweep points, and largest number of sweep points that remain to be computed.
 
-        The running point counts as computed by its finished share of records, and as remaining by the rest.
+        The sweep point that is running is split between both numbers, by the finished share of its records.
         """
         number = max(self.traces, default=None)
         if number is None:

@@ -1,4 +1,4 @@
-"""Snapshots of a learner during training: the weights of its net's edges, and its weights by target."""
+"""Snapshots of a learner during training: the weights of its net, and its linear weights for each target."""
 
 from __future__ import annotations
 
@@ -21,28 +21,31 @@ from engine.training.descent import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 MOST_ENTRIES = 1 << 22
-"""Largest number of entries of the data matrix for which a learner is trained a second time."""
+"""Largest number of entries of the data matrix for which a learner is trained again to take snapshots."""
 
-EVERY = 1 << 62  # limit on the number of units that no layer reaches
+EVERY = 1 << 62  # larger than the number of units of any layer
 
 UNITS = 16
-"""Largest number of units per layer whose edges are stored."""
+"""Largest number of units per layer for which the weights of edges are stored."""
 
 MOST_TARGETS, MOST_FEATURES = 64, 256
-"""Largest number of targets, and of features, whose weights are stored."""
+"""Largest number of targets, and largest number of features, for which weights are stored."""
 
 Floats = NDArray[np.float32]
 
 
 @dataclass
 class Snapshots:
-    """Edges and weights of a learner's first replica, at some records. The lists grow during training."""
+    """Weights of a learner's first replica at some records (evaluation points).
+
+    The lists grow during training.
+    """
 
     inputs: NDArray[np.int64]
-    """Indices of the features whose edges are stored."""
+    """Indices of the features for which the weights of edges are stored."""
 
     features: NDArray[np.int64]
-    """Indices of the features whose weights are stored."""
+    """Indices of the features for which linear weights are stored."""
 
     units: list[int] = field(default_factory=list)
     """Total number of units of every layer, starting with the inputs."""
@@ -51,13 +54,13 @@ class Snapshots:
     """Position of each record on the x-axis."""
 
     edges: list[list[Floats]] = field(default_factory=list)
-    """Edge weights [units, units of the layer below] of every layer above the inputs, at each record.
+    """Weights [units, units of the layer below] of the edges into each layer, at each record.
 
-    The list is empty if the learner is not a net.
+    The inputs have no such matrix. The list is empty if the learner is not a net.
     """
 
     weights: list[Floats] = field(default_factory=list)
-    """Weights [targets, features] at each record; empty if the learner has no weights of this form."""
+    """Linear weights [targets, features] at each record; empty if the learner has no such weights."""
 
     def at(self, x: float) -> int | None:
         """Return the index of the last record at or before `x`, or None if `x` is before the first record."""
@@ -66,12 +69,12 @@ class Snapshots:
 
 
 def why_not(experiment: Experiment) -> str | None:
-    """Return the reason why learners cannot be trained a second time for snapshots, or None if they can."""
+    """Return the reason why learners cannot be trained again to take snapshots, or None if they can."""
     n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
-        return f"{n} × {d} instances are too many to repeat the training for a picture"
+        return f"{n} × {d} instances are too many to train the learners again for a picture"
     if experiment.protocol.extent(n).models > 1:
-        return "every k has a separate model, and no model changes along the run"
+        return "every k has a separate model, which does not change during the run"
     return None
 
 
@@ -83,15 +86,16 @@ def take(
     publish: Callable[[Snapshots], object] = lambda growing: None,
     going: Callable[[float], object] = lambda done: None,
 ) -> None:
-    """Train a learner a second time, exactly as in the run, and store snapshots.
+    """Train a learner again, exactly as in the run, and store snapshots of its weights.
 
-    A snapshot is taken at the records at which expensive measures are computed, and at the last record.
+    Snapshots are taken at the last record, and at the records at which expensive measures are computed.
 
     Args:
         rate: rate of the curve if the learner tried several rates; otherwise None.
-        target: index of the feature that is the target; the edges of this feature are always stored.
-        publish: function that is called once with the snapshots; the snapshots grow afterwards.
-        going: function that is called repeatedly with the finished share. If it raises, the training ends.
+        target: index of the feature that is the target, or None; the edges of this feature are always stored.
+        publish: function that is called once with the snapshots, before the training adds to them.
+        going: function that is called repeatedly with the finished share of the training. If it raises an
+            exception, the training ends.
     """
     if rate is not None and learner.update is not None:
         learner = msgspec.structs.replace(learner, update=msgspec.structs.replace(learner.update, lr=rate))
@@ -119,9 +123,9 @@ def take(
 
 
 def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
-    """Return the indices below `count`, but at most the first `limit` indices.
+    """Return the first `limit` indices below `count`, or all of them if there are fewer.
 
-    If the index `among` is not one of them, it replaces the last.
+    If the index `among` is not one of these, it replaces the last.
     """
     numbers = np.arange(min(count, limit))
     if among is not None and among >= len(numbers):
@@ -132,12 +136,12 @@ def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64
 def _units(net: Parametrised, d: int) -> list[int]:
     """Return the number of units of every layer, starting with the inputs.
 
-    The number is extrapolated from the edges for one input and for two inputs, because the edges of all
-    inputs may need too much memory. Tensors on torch's meta device would need none, but their first use
+    The number is extrapolated from nets with one input and with two inputs, because the weights for all d
+    inputs may need too much memory. Tensors on torch's meta device would need no memory, but their first use
     imports sympy, which takes seconds.
     """
     first = {layer: tensor[:1] for layer, tensor in net.tensors.items()}
-    # The number of units is affine in the number of inputs, so that two evaluations determine it.
+    # The number of units is an affine function of the number of inputs, which two evaluations determine.
     of_one, of_two = (
         net.architecture.edges(first, torch.zeros(count, dtype=torch.int64), EVERY) for count in (1, 2)
     )
@@ -146,9 +150,10 @@ def _units(net: Parametrised, d: int) -> list[int]:
 
 
 def _keep(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> None:
-    """Add the edges and weights of a snapshot.
+    """Add the weights of a new snapshot to `snapshots`.
 
-    The caller adds its x position afterwards, because readers look a snapshot up by its x position.
+    The caller must add the x position afterwards. Other threads find a snapshot by its x position, so this
+    must come last.
     """
     if isinstance(hypothesis, Parametrised):
         first = {layer: tensor[:1] for layer, tensor in hypothesis.tensors.items()}

@@ -1,6 +1,7 @@
-"""Steps of a picture, which turn samples into a curve. They are the same for learners and theory lines.
+"""Steps of a picture, which compute its curves from samples.
 
-Samples are the values of a measure at one sweep point, for one learner or for a theory line.
+Samples are the values of a measure at one sweep point, for one learner or for one theory line. Learners and
+theory lines go through the same steps.
 """
 
 from __future__ import annotations
@@ -27,44 +28,45 @@ Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Samples of one curve or theory line at one sweep point."""
+    """Values of a measure for one curve or theory line, at one sweep point."""
 
     clocks: dict[str, Floats]
-    """Values of each clock at every record [S], by name. The first clock is the x-axis.
+    """Values of each clock at every record [S], by clock name. The first is the clock of the run.
 
-    Measures that the picture's x names count as clocks and come last.
+    If the picture's x uses measures, their values also count as clocks, and come last.
     """
 
     indices: dict[str, Floats]
-    """Coordinates of each index of the measure, in the order of the array's dimensions."""
+    """Coordinates of each index of the measure, by index name, in the order of the dimensions of `values`."""
 
     values: Floats
-    """Values [R, S, *index] of the measure; NaN where it was not measured."""
+    """Values [R, S, *index] of the measure for R replicas at S records; NaN where it was not measured."""
 
     end: dict[str, float] | None = None
-    """Value of each clock where the last replica diverged; None unless all replicas diverged."""
+    """Value of each clock at which the last replica diverged; None if some replica did not diverge."""
 
     own_clocks: dict[str, Floats] = {}  # noqa: RUF012 - nobody changes it
-    """Values [R, S] of the clocks that differ between replicas; `clocks` has the least value."""
+    """Values [R, S] of the clocks that differ between replicas; `clocks` has the least value over replicas.
+    """
 
     passed: NDArray[np.bool_] | None = None
-    """Whether each record has passed the `until` condition of the reading, [R or 1, S].
+    """Whether the picture's condition `until` is met at each record, or was met before it, [R or 1, S].
 
-    It is None if the reading has no such condition.
+    It is None if the picture has no such condition.
     """
 
     why_first_only: str = ""
-    """Reason why the needed values are stored for the first replica only; empty if stored for all replicas.
+    """Reason why some needed values are stored for the first replica only, or "" if they are stored for all.
 
-    Values of the measure and of the measure in the `until` condition are needed.
+    The picture needs the values of its measure, and of the measure in its condition `until`.
     """
 
     def coordinates(self, by_replica: bool = False) -> dict[str, Floats]:
-        """Return clocks and indices, reshaped to broadcast with values [S, *index] and [R, S, *index].
+        """Return the values of clocks and indices, reshaped so that they broadcast with `values`.
 
         Args:
-            by_replica: for clocks that differ between replicas, return the values of every replica instead of
-                the least value.
+            by_replica: for clocks that differ between replicas, whether to return the values of every replica
+                instead of the least value over replicas.
         """
         rank = 1 + len(self.indices)
         clocks = self.clocks | self.own_clocks if by_replica else self.clocks
@@ -74,11 +76,12 @@ class Samples(NamedTuple):
         return shaped
 
     def at(self, name: str, nearest_to: float) -> Samples:
-        """Return the samples at the record, or at the index, that is nearest to a value.
+        """Return the samples at the one record, or at the one index, that is nearest to a value.
 
         Args:
-            name: name of the clock or index. For other names, the samples are returned unchanged.
-            nearest_to: value of the clock, or coordinate of the index.
+            name: name of the clock or index. If the samples have no clock or index of this name, they are
+                returned unchanged.
+            nearest_to: value of this clock, or coordinate of this index.
         """
         if name in self.clocks:
             record = [int(np.abs(self.clocks[name] - nearest_to).argmin())]
@@ -96,9 +99,9 @@ class Samples(NamedTuple):
         return self
 
     def held(self) -> Floats:
-        """Return the values, held constant from the first record at which the `until` condition is met.
+        """Return the values, held constant from the first record at which the condition `until` is met.
 
-        The values of replicas that never meet the condition are NaN.
+        If a replica never meets the condition, its values are NaN.
         """
         if self.passed is None:
             return np.full_like(self.values, np.nan)
@@ -118,9 +121,9 @@ class Samples(NamedTuple):
         return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
-        """Return the samples with an additional NaN record where the last replica diverged.
+        """Return the samples with one more record, of value NaN, at which the last replica diverged.
 
-        If not all replicas diverged, the samples are returned unchanged.
+        If some replica did not diverge, the samples are returned unchanged.
         """
         if self.end is None:
             return self
@@ -135,9 +138,10 @@ class Samples(NamedTuple):
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
-    """Return the clocks of a curve, and the means over replicas of the measures among `names`.
+    """Return the clocks of a curve, and the measures among `names` as means over replicas.
 
-    Both have one value for every record of the curve. Measures that were not recorded are left out.
+    Clocks and measures have one value for every record of the curve. Measures that were not recorded are left
+    out.
     """
     means = {measure_name: curve.mean(measure.name) for measure_name, measure in measures_in(names).items()}
     return curve.clocks | {measure_name: mean for measure_name, mean in means.items() if mean is not None}
@@ -149,8 +153,9 @@ def of_curve(
     """Return the samples of a measure of a curve, or None if the curve has no values of the measure.
 
     Args:
-        names: names in the picture's x. Measures among them count as clocks of the samples.
-        until: condition that ends the records of the picture's reading.
+        names: names in the expression for the picture's x. Measures among them count as clocks of the
+            samples.
+        until: condition up to which the picture reads each replica, or None.
     """
     passed = None if until is None else _passed(curve, until)
     ended_by = "" if until is None or until.measure is None else curve.why_first_only(until.measure)
@@ -177,7 +182,10 @@ def of_curve(
 
 
 def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
-    """Return whether each record of a curve has passed `until`, [R, S] or [1, S] if replicas agree."""
+    """Return whether the condition `until` is met at each record of a curve, or was met before it.
+
+    The result is [R, S], or [1, S] if all replicas agree.
+    """
     values = None if until.measure is None else curve.values(until.measure)
     return until.passed(curve.clocks, {} if values is None else {str(until.measure): values}).T
 
@@ -185,16 +193,16 @@ def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
 def of_line(
     line: TheoryLine, trace: Trace, beyond: bool = False, clocks: Collection[str] = ()
 ) -> dict[str, Samples]:
-    """Return a theory line as samples, with a single replica if the line is the same for all replicas.
+    """Return the samples of a theory line, by the name of the curve that the line belongs to.
 
-    The keys are names of curves if every curve has a separate line. Otherwise, the only key is "". The result
-    is empty if the line has no values.
+    If all curves share the line, the only key is "". If all replicas share the line, the samples have a
+    single replica. The result is empty if the line has no values.
 
     Args:
-        beyond: whether to continue the line after the last record, as far as it is known.
-        clocks: names of the picture's clocks. If some of them are measured along curves and not planned, the
-            line has samples at the records of the curves. It then is the same for all curves only if the
-            clocks of all curves agree.
+        beyond: whether to include the values of the line that are known beyond the last record.
+        clocks: names of the picture's clocks. If some of these are measured during training and not planned,
+            the line has samples at the records of each curve. All curves then share the line only if their
+            clocks agree.
     """
     by_curve = line.by_curve(trace.curves)
     if not by_curve and not len(line.values):
@@ -214,10 +222,10 @@ def of_line(
 def _along_measured(
     samples_by_curve: dict[str, Samples], line: TheoryLine, trace: Trace, measured: set[str]
 ) -> dict[str, Samples]:
-    """Return the samples of a theory line along measured clocks, by curve name.
+    """Return the samples of a theory line at the measured clock values of each curve, by curve name.
 
-    The result has the curves that the line applies to and that have these clocks. The only key is "" if the
-    line and the clocks are the same for all these curves.
+    Curves that the line does not apply to, or that lack one of these clocks, are left out. If all remaining
+    curves have the same line and the same clock values, the only key is "".
     """
     by_curve: dict[str, Samples] = {}
     for curve in trace.curves:
@@ -228,7 +236,7 @@ def _along_measured(
         records = min(curve.length, samples.values.shape[1])
         clocks = {clock: times[:records] for clock, times in (samples.clocks | measured_clocks).items()}
         by_curve[curve.name] = samples._replace(clocks=clocks, values=samples.values[:, :records])
-    # Curves have different lengths: they agree if the clocks of each equal the first clocks of the longest.
+    # Curves may differ in length. They agree if the clock values of each begin those of the longest curve.
     longest = max(by_curve.values(), key=lambda candidate: candidate.values.shape[1], default=None)
     if "" not in samples_by_curve or longest is None:
         return by_curve
@@ -237,33 +245,37 @@ def _along_measured(
 
 
 def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
-    """Return whether the measured clocks of `shorter` equal the first records of those of `longest`."""
+    """Return whether `shorter` and `longest` have equal clock values at all records of `shorter`.
+
+    Args:
+        measured: names of the clocks that are compared.
+    """
     records = shorter.values.shape[1]
     return all(np.array_equal(shorter.clocks[clock], longest.clocks[clock][:records]) for clock in measured)
 
 
 class ReplicasMissing(BadInput):
-    """Error: a picture needs the values of every replica, but only those of the first replica were stored."""
+    """Error: a picture needs the values of all replicas, but only those of the first were stored."""
 
 
 class AtPoint(NamedTuple):
-    """x and values that one sweep point contributes to a curve, or to a row of a heat map."""
+    """The x positions and values that one sweep point adds to a curve, or to a row of a heat map."""
 
     point: Point
     x: Floats
     """Positions [N] on the x-axis; N = 1 if x depends only on sweep axes."""
 
     values: Floats
-    """Values [R, N]."""
+    """Values [R, N] of R replicas at N positions."""
 
     height: float = np.nan
-    """Position on the y-axis of a heat map; NaN for curves."""
+    """Position of the row on the y-axis of a heat map; NaN for curves."""
 
 
 class PictureSteps:
-    """Steps of a picture: `at`, `running`, `times`, `read`, and the computation of x, in this order.
+    """Steps that compute the curves of a picture: `at`, `running`, `times`, `read`, and x, in this order.
 
-    Each step may remove a dimension of the samples. After the last step, only x may vary along a curve.
+    Each step may remove a dimension of the samples. After the last step, one dimension remains, along x.
     """
 
     def __init__(self, picture: Picture, axes: tuple[Axis, ...]) -> None:
@@ -272,10 +284,11 @@ class PictureSteps:
         self._reading = picture.reading
 
     def parts(self, sampled: list[tuple[Point, Samples]]) -> list[AtPoint]:
-        """Apply all steps, and return x and values for every sweep point.
+        """Apply all steps, and return the resulting x positions and values for every sweep point.
 
-        A reading along a sweep axis combines the points along this axis into one. A heat map whose y is an
-        index of the measure gives several results for each point.
+        If the picture's reading goes along a sweep axis, all sweep points that differ only on this axis give
+        one result. If y is an index of the measure, a sweep point gives one result for every value of the
+        index.
 
         Raises: BadInput; ReplicasMissing for samples that have only the values of the first replica.
         """
@@ -290,13 +303,13 @@ class PictureSteps:
 
     @property
     def _along(self) -> list[str]:
-        """Names of the dimensions along which sweep points vary: the sweep axes, then the rates."""
+        """Dimensions in which sweep points may differ: names of the sweep axes, then RATE."""
         return [*(axis.name for axis in self._axes), RATE]
 
     def height(self, point: Point) -> float | None:
-        """Return the y of a heat map at a sweep point.
+        """Return the y position of a sweep point in a heat map.
 
-        The result is None if y is an index of the measure, or if the picture has no y.
+        The result is None if y does not depend on sweep axes alone, or if the picture is no heat map.
         """
         if self.picture.y is None or not self._of_rows <= self._of_axes | {"n", "d"}:
             return None
@@ -304,14 +317,14 @@ class PictureSteps:
 
     @property
     def _of_rows(self) -> set[str]:
-        """Names in the expression for y."""
+        """Names in the expression for the picture's y."""
         return set() if self.picture.y is None else names_in(self.picture.y)
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
-        """Yield the rows of a heat map at a sweep point.
+        """Yield the rows that a sweep point contributes to a heat map.
 
-        If y names an index of the measure, there is one row for every value of the index, and otherwise one
-        row in all. A curve is a single row.
+        If the expression for y contains an index of the measure, there is one row for every value of the
+        index. Otherwise, there is a single row. For curves, there is also a single row.
         """
         for index in self._of_rows & samples.indices.keys():
             for place in samples.indices[index].tolist():
@@ -332,15 +345,15 @@ class PictureSteps:
             return parts[0].x, parts[0].values
         self._check_nothing_left(parts)
         x = np.concatenate([part.x for part in parts])
-        # A stable sort keeps the order of sweep points with equal x, so that a picture is reproducible.
+        # A stable sort keeps the order of sweep points with equal x, so that pictures are reproducible.
         order = np.argsort(x, kind="stable")
         return x[order], np.concatenate([part.values for part in parts], 1)[:, order]
 
     def along_records(self, clocks: Collection[str]) -> bool:
-        """Return whether x follows the progress of training.
+        """Return whether curves follow the training, so that x grows during a run.
 
-        This is so if x names one of these clocks, no reading is taken along the records, and `at` sets none
-        of these clocks.
+        This is the case if the expression for x contains one of `clocks`, `at` fixes none of them, and the
+        reading does not reduce the records of a run to one number.
         """
         if self._reading is not None and self._reading.over == "record":
             return False
@@ -348,19 +361,22 @@ class PictureSteps:
 
     @property
     def clocks(self) -> set[str]:
-        """Names of the clocks that the picture needs. Measures that x names count as clocks."""
+        """Names of the clocks that the picture needs. Measures in the expression for x count as clocks."""
         picture = self.picture
         factor = names_in(picture.times) if picture.times is not None else set()
         return ((self._named | factor | picture.at.keys()) & CLOCKS.keys()) | self.measured
 
     @property
     def measured(self) -> set[str]:
-        """Names of the measures that x uses. A name that is also a sweep axis means the axis."""
+        """Names of the measures that the expression for x contains.
+
+        If a sweep axis has the name of a measure, the name means the sweep axis.
+        """
         return measures_in(self._named - self._of_axes).keys() | set()
 
     @property
     def until(self) -> Until | None:
-        """Condition that ends the records of the picture's reading, or None if there is no such condition."""
+        """Condition up to which the picture reads each replica, or None if there is no such condition."""
         return None if self._reading is None else self._reading.until
 
     @property
@@ -374,12 +390,12 @@ class PictureSteps:
 
     @property
     def along_rates(self) -> bool:
-        """Whether x names the rates that a learner tries. Each rate is then a separate sweep point."""
+        """Whether the picture's x is the learning rate. Each rate then counts as a sweep point."""
         return RATE in self._named - self._of_axes
 
     @property
     def over_rates(self) -> bool:
-        """Whether the picture's reading is taken along the rates that a learner tries."""
+        """Whether the picture's reading compares the learning rates that a learner tries."""
         return self._reading is not None and self._reading.over == RATE and RATE not in self._of_axes
 
     @property
@@ -393,31 +409,31 @@ class PictureSteps:
 
     @property
     def along_axes(self) -> bool:
-        """Whether several sweep points form one curve or heat map.
+        """Whether one curve or heat map combines several sweep points.
 
-        Each point then contributes one number, once its run is complete.
+        Each sweep point then contributes one number, once its run is complete.
         """
         along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
         over = {self._reading.over} if self._reading is not None else set()
         return bool(self._of_axes & (along | over)) or self.along_rates or self.over_rates
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
-        """Return x at a sweep point, for one value of each clock."""
+        """Return the x position of a sweep point at given values of its clocks."""
         x = self.places(point, {clock: np.array([time]) for clock, time in clocks.items()})
         return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
-        """Return x [S] at S records of a sweep point, with the given values of each clock [S].
+        """Return the x positions [S] of a sweep point at S records, given the values of its clocks [S].
 
-        The result has shape [1] if x depends only on sweep axes. Raises: BadInput.
+        If x depends only on sweep axes, the result has shape [1]. Raises: BadInput.
         """
         samples = Samples(dict(clocks), {}, np.empty((0, 1)))
         return np.asarray(self._number(self.picture.x, point, samples)).reshape(-1)
 
     def _at_point(self, point: Point, samples: Samples) -> AtPoint:
         picture, reading = self.picture, self._reading
-        # A curve along records just stops where it diverges. Other pictures take the last value, which must
-        # then be NaN and not the last value before the divergence.
+        # A curve that follows the training just stops where it diverges. Other pictures show the last value
+        # of a run. If the run diverges, this must be NaN and not the last value before the divergence.
         if not self.along_records(samples.clocks):
             samples = samples.to_the_end()
         for dimension, value in picture.at.items():
@@ -454,9 +470,9 @@ class PictureSteps:
     ) -> float | Floats:
         """Return the value of an expression at a sweep point.
 
-        It is an array that broadcasts with [S, *index] if the expression names clocks or indices of the
-        samples. With `by_replica`, it broadcasts with [R, S, *index] if the expression names clocks that
-        differ between replicas. Otherwise, it is a number.
+        If the expression contains clocks or indices of the samples, the result is an array that broadcasts
+        with [S, *index]. If it contains clocks that differ between replicas, and `by_replica` is True, the
+        array broadcasts with [R, S, *index]. Otherwise, the result is a number.
 
         Raises: BadInput.
         """
@@ -466,15 +482,17 @@ class PictureSteps:
         try:
             return evaluate_each(text, numbers)
         except BadExpression as error:
-            raise BadInput("pictures", f"{text!r}: {error}; it may name {listed(sorted(numbers))}") from error
+            raise BadInput(
+                "pictures", f"{text!r}: {error}; it may contain {listed(sorted(numbers))}"
+            ) from error
 
     def _of_words(self, point: Point) -> dict[str, float]:
-        """Return the position of a point, counted from 1, on each axis whose values are words."""
-        axes = zip(self._axes, point.place, strict=False)  # `place` may end with a rate, as one more axis
+        """Return the position of a sweep point on each sweep axis whose values are words, counted from 1."""
+        axes = zip(self._axes, point.place, strict=False)  # the index of a rate may follow
         return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
-        """Check that a single dimension remains, and that x depends on this dimension. Raises: BadInput."""
+        """Check that the values vary along one dimension only, and that x depends on it. Raises: BadInput."""
         (first, *rest) = dimensions
         along = {*samples.clocks} if first == "record" else {first}
         if not self._named & along:
@@ -484,7 +502,10 @@ class PictureSteps:
             raise BadInput("pictures", f"{undrawn} must be named in x, reduced by read, or fixed by at")
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
-        """Yield the readings along a sweep axis, one for each combination of values of the other axes."""
+        """Yield the results of a reading along a sweep axis.
+
+        There is one result for each combination of values of the other axes.
+        """
         number = self._along.index(reading.over)
         groups: dict[tuple[int, ...], list[AtPoint]] = defaultdict(list)
         for part in parts:
@@ -500,7 +521,7 @@ class PictureSteps:
             yield AtPoint(longest.point, longest.x, reductions.read(reading, stacked, places, 1))
 
     def _check_nothing_left(self, parts: list[AtPoint]) -> None:
-        """Check that only sweep axes that x names vary along a curve. Raises: BadInput."""
+        """Check that each axis that varies along a curve is in x or in the reading. Raises: BadInput."""
         read = {self._reading.over} if self._reading is not None else set()
         for number, axis in enumerate(self._axes):
             names = {
@@ -515,9 +536,10 @@ class PictureSteps:
 
 
 def coordinate(name: str, point: Point, number: int) -> float:
-    """Return the value of a sweep axis at a point.
+    """Return the value of a sweep axis at a sweep point.
 
-    On axes whose values are words or tables, it is the position of the value on the axis, counted from 1.
+    If the values of the axis are words or tables, return the position of the value on the axis, counted from
+    1.
 
     Args:
         name: name of the axis.
@@ -527,5 +549,8 @@ def coordinate(name: str, point: Point, number: int) -> float:
 
 
 def _extended(values: Floats, length: int) -> Floats:
-    """Return values [R, N], padded with NaN to `length` columns, for a run that ended before other runs."""
+    """Return values [R, N], padded with NaN to `length` columns.
+
+    A run that ends early has fewer columns than other runs.
+    """
     return np.pad(values, ((0, 0), (0, length - values.shape[1])), constant_values=np.nan)

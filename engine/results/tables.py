@@ -1,6 +1,6 @@
-"""Curves and theory lines as one long table, for CSV, Parquet, pandas and Arrow.
+"""Curves, theory lines and heat maps as one table, for CSV, Parquet, pandas and Arrow.
 
-The table has one row for every point of a curve, line or heat map.
+The table has one row for every point of a curve or theory line, and for every cell of a heat map.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ class TablePart(NamedTuple):
     """Rows of one curve, theory line or heat map in a table."""
 
     texts: tuple[str, ...]
-    """Text cells, which are the same in all rows."""
+    """Values of the text columns, which are the same in all of these rows."""
 
     numbers: tuple[Numbers, ...]
-    """Columns of numbers [S], with None for an empty column. The first column is never empty."""
+    """Number columns [S]; None for a column that is empty in these rows. The first is never empty."""
 
 
 class CurveTable(NamedTuple):
-    """Table whose text columns come before its number columns.
+    """Table of results, whose text columns come before its number columns.
 
-    `texts` and `numbers` are the column names. `labels` holds the labels of the axes and the captions.
+    `texts` and `numbers` are the names of the columns. `labels` holds the labels of the axes and the
+    captions.
     """
 
     texts: tuple[str, ...]
@@ -52,19 +53,19 @@ class CurveTable(NamedTuple):
 
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-"""Characters at the start of a cell by which spreadsheets recognise a formula."""
+"""Characters at the start of a cell from which spreadsheets conclude that the cell is a formula."""
 
 BLOCK = 4096
-"""Number of rows that are written at a time.
+"""Number of rows that are converted at a time.
 
-The conversion of a block holds the interpreter lock, and the screen waits for it.
+A conversion holds Python's interpreter lock, so that the screen cannot update until it ends.
 """
 
 
 def table_of(results: Results, outcomes: Sequence[Outcome]) -> CurveTable:
-    """Return the table of all pictures.
+    """Return the table with the results of all pictures of an experiment.
 
-    If the experiment has no pictures, the table holds the losses and 0/1 errors of the run.
+    If the experiment has no pictures, the table has the losses and the 0/1 errors of its run.
     """
     experiment = results.sweep.experiment
     if pictures := drawn(experiment):
@@ -75,11 +76,11 @@ def table_of(results: Results, outcomes: Sequence[Outcome]) -> CurveTable:
 
 
 def of_run_views(losses: View, errors: View, caption: str = "") -> CurveTable:
-    """Return the table of a run's curves and theory lines, from the views of its loss and of its 0/1 error.
+    """Return the table of a run, from the views of its loss and of its 0/1 error.
 
-    The cells of a row are `learner` or the direction of a theory line, the name of the curve or line, x, the
-    loss, its standard error, and the 0/1 error. The last two cells are empty for theory lines. They are also
-    empty if the curve has no such values.
+    A row has the word `learner` or the direction of a theory line, the name of the curve or theory line, x,
+    the loss, the standard error of the loss, and the 0/1 error. For theory lines, the last two cells are
+    empty. They are also empty for curves without such values.
     """
     error = {curve.name: curve.y for curve in errors.curves if len(curve.y)}
     curves = [
@@ -94,9 +95,9 @@ def of_run_views(losses: View, errors: View, caption: str = "") -> CurveTable:
 def of_views(views: Sequence[View], captions: Sequence[str]) -> CurveTable:
     """Return the table of all curves, theory lines and heat maps of the given views.
 
-    The cells of a row are the name of the picture, the series, the name of the curve or line, x, y, the
-    value, and its standard error. The series is `learner`, `reference` or the direction of a theory line. The
-    cell y is empty for curves and lines; only heat maps have a y.
+    A row has the name of the picture, the series, the name of the curve or theory line, x, y, the value, and
+    the standard error of the value. The series is `learner`, `reference` or the direction of a theory line.
+    Only heat maps have a y, so this cell is empty for curves and theory lines.
 
     Args:
         captions: one caption for each view.
@@ -130,7 +131,7 @@ def of_views(views: Sequence[View], captions: Sequence[str]) -> CurveTable:
 def as_csv(table: CurveTable) -> bytes:
     """Return the table as comma-separated values with a header, in UTF-8. Numbers keep all their digits.
 
-    A name that a spreadsheet would read as a formula gets an apostrophe in front.
+    An apostrophe is put before a name that a spreadsheet would take for a formula.
     """
     lines = [_cells((*table.texts, *table.numbers))]
     for texts, numbers in table.parts:
@@ -144,7 +145,7 @@ def as_csv(table: CurveTable) -> bytes:
 
 
 def _first_column(numbers: tuple[Numbers, ...]) -> Floats:
-    """Return the first of the number columns, which is never empty."""
+    """Return the first number column, which is never empty."""
     first = numbers[0]
     assert first is not None, "the first column is where a row is"
     return first
@@ -153,8 +154,9 @@ def _first_column(numbers: tuple[Numbers, ...]) -> Floats:
 def as_text(values: Floats) -> list[str]:
     """Return each number as text, with the fewest digits that determine it, like `repr`.
 
-    `values` has shape [S] with S > 0. The JSON encoder writes the same text as `repr` four times as fast. The
-    exceptions are very large and very small numbers, for which `repr` uses an exponent.
+    `values` has shape [S] with S > 0. The function uses the JSON encoder, which writes the same text as
+    `repr` in a quarter of the time. Only very large and very small numbers, for which `repr` writes an
+    exponent, are converted by `repr`.
     """
     texts = msgspec.json.encode(values.tolist()).decode()[1:-1].split(",")
     size = np.abs(values)
@@ -164,7 +166,7 @@ def as_text(values: Floats) -> list[str]:
 
 
 def _cells(cells: Sequence[str]) -> str:
-    """Return text cells as one line of CSV, with quotes around cells that need them."""
+    """Return text cells as part of a line of CSV, with quotes around the cells that need them."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(cells)
     return line.getvalue()
@@ -177,7 +179,7 @@ def _no_formula(name: str) -> str:
 def as_parquet(table: CurveTable) -> bytes:
     """Return the table as a Parquet file, with the labels of the axes and the captions in its metadata.
 
-    Raises: BadInput if the table cannot be made, ImportError if pyarrow cannot be loaded.
+    Raises: BadInput if pyarrow cannot make the table, ImportError if pyarrow cannot be loaded.
     """
     import pyarrow
     from pyarrow import parquet

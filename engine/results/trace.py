@@ -1,4 +1,4 @@
-"""Traces: the results of a run, which the engine writes while other threads read them without locks."""
+"""Traces: the results of a run. The engine writes a trace while other threads read it without locks."""
 
 from __future__ import annotations
 
@@ -60,29 +60,30 @@ class Curve:
         self.grid: dict[float, float] = {}
         self.verdict = verdict
         self.backends = [backend]
-        """Names of the backends that computed the curve, in order of use."""
+        """Names of the backends that computed the curve, in the order in which they were used."""
 
         self.is_restored = False
         """Whether the curve was read from a cache."""
 
         self.uncached_weight_bytes = 0
-        """Size in bytes of the weights if the cache stores the curve without weights; otherwise 0."""
+        """Size in bytes of the weights that the cache leaves out for this curve; 0 if it stores them."""
 
         self.replicas = replicas
         self.divergences = np.full(replicas, np.nan)
-        """Position on the x-axis at which each replica ended early [R]; NaN for replicas that did not."""
+        """x position at which each replica ended early [R]; NaN for replicas that did not end early."""
 
         self.inaccurate = np.zeros(replicas, bool)
         """Whether each replica [R] ended early because its numbers became inaccurate.
 
-        Replicas that end early for another reason diverge.
+        Replicas that ended early for another reason have diverged.
         """
 
         self.ended = False
         self.oracle_tuned = False
-        """Whether the curve is a placeholder that becomes a copy of the best rate's curve.
+        """Whether the curve is to become a copy of the curve with the learner's best rate.
 
-        It has no records until the curves of all rates are complete.
+        It has no records until the curves of all rates are complete, because only then the best rate is
+        known.
         """
         self.length = 0
         self.weights_length = 0
@@ -96,12 +97,12 @@ class Curve:
 
     @property
     def backend(self) -> str:
-        """Names of the curve's backends, joined to one text."""
+        """Names of the backends that computed the curve, joined to one text."""
         return " then ".join(self.backends)
 
     @property
     def complete(self) -> bool:
-        """Whether the curve has all its records."""
+        """Whether the curve has all the records that it will ever have."""
         return self.length == self.capacity
 
     @property
@@ -116,12 +117,12 @@ class Curve:
 
     @property
     def fate(self) -> str:
-        """Verb that says how replicas ended early, such as "diverged"."""
+        """Predicate for the replicas that ended early, such as "diverged"."""
         return fate(self.diverged, int(self.inaccurate.sum()))
 
     @property
     def sound(self) -> int:
-        """Number of records before any replica diverges; up to there, means cover all replicas."""
+        """Number of records before any replica diverges. At these records, means cover all replicas."""
         at = self.diverged_at
         return self.length if at is None else int(np.searchsorted(self.x, at))
 
@@ -134,7 +135,7 @@ class Curve:
     def clocks(self) -> dict[str, Floats]:
         """Values of each clock at every record [S], by clock name.
 
-        If replicas have different values, the result is their least value. Diverged replicas do not count.
+        If a clock differs between replicas, its value is the least over all replicas that have not diverged.
         """
         return {clock: self._least(times[: self.length]) for clock, times in self._clocks.items()}
 
@@ -151,7 +152,7 @@ class Curve:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the recorded measures that have no indices."""
+        """Names of the recorded measures whose values are single numbers."""
         return tuple(self._series)
 
     def mean(self, measure: str) -> Floats | None:
@@ -171,14 +172,17 @@ class Curve:
         return None if series is None or series.stderr is None else series.stderr[: self.length]
 
     def values(self, measure: str) -> Floats | None:
-        """Return the values [S, R] of a measure for the stored replicas, or None if it was never recorded."""
+        """Return the stored values [S, R] of a measure, or None if the measure was never recorded.
+
+        If the values of all replicas would need too much memory, only the first replica is stored.
+        """
         series = self._series.get(measure)
         return None if series is None else series.values[: self.length]
 
     def why_first_only(self, measure: str) -> str:
         """Return the reason why a measure was stored for the first replica only.
 
-        The text is empty if the measure was stored for all replicas.
+        If the measure was stored for all replicas, or not at all, the text is empty.
         """
         values = self.values(measure)
         if values is None or values.shape[1] == self.replicas:
@@ -186,7 +190,7 @@ class Curve:
         reason = f"{measure} was stored for the first of {self.replicas} replicas only"
         if self.is_restored and replicas_kept(self.length, self.replicas) > 1:
             return f"{reason}: the cached run did not need the other replicas; compute it again"
-        return f"{reason}: the run has too many evaluation points to store more; take fewer"
+        return f"{reason}: the run has too many evaluation points to store more; take fewer points"
 
     @property
     def weights_x(self) -> Floats:
@@ -195,7 +199,10 @@ class Curve:
 
     @property
     def weights(self) -> NDArray[np.floating[Any]] | None:
-        """Weight vectors [S, d] of the first replica and target at `weights_x`, or None if there are none."""
+        """Weight vectors [S, d] of the first replica for the first target, at the positions `weights_x`.
+
+        It is None if no weights are stored.
+        """
         return None if self._weights is None else self._weights[: self.weights_length]
 
     def array(self, measure: str) -> Arrays | None:
@@ -204,11 +211,11 @@ class Curve:
 
     @property
     def all_indices(self) -> Mapping[str, Mapping[str, Floats]]:
-        """Coordinates of the indices of all measures that have indices, by measure and by index name."""
+        """Coordinates of the indices of all array-valued measures, by measure name and by index name."""
         return self._indices
 
     def indices(self, measure: str) -> Mapping[str, Floats]:
-        """Return the coordinates of each index of a measure, in the order of the array's dimensions."""
+        """Return the coordinates of each index of a measure, in the order of the dimensions of its arrays."""
         return self._indices.get(measure, {})
 
     def append(
@@ -220,14 +227,14 @@ class Curve:
     ) -> None:
         """Append S records and make them visible to readers.
 
-        Every call has the same names of clocks and measures as the first call.
+        Every call must have the same names of clocks and measures as the first call.
 
         Args:
             clocks: values [S], or [S, R] if replicas differ, by clock name.
             measures: values [S, R], by measure name.
-            weights: weights [d] of the first replica, by record. Records are counted from 0 in this call.
-            arrays: arrays [R or 1, *index] of measures with indices, by measure name and record. Arrays of
-                NaN only are left out.
+            weights: weights [d] of the first replica, by record. The first record of this call is 0.
+            arrays: arrays [R or 1, *index] of measures with indices, by measure name and record. Arrays that
+                are all NaN are not stored.
         """
         start, x = self.length, next(iter(clocks.values()))
         if not start:  # new dicts, because another thread may be iterating over the old ones
@@ -248,15 +255,15 @@ class Curve:
                 old = self._arrays.get(name)
                 # A new dict, not an update in place: another thread may be iterating over the old one.
                 self._arrays = {**self._arrays, name: new if old is None else old.followed_by(new)}
-        # Last: readers take `length` first and trust every entry below it.
+        # This must be last: readers take `length` first, and then read all entries below it.
         self.length = start + len(x)
 
     def complete_early(self) -> None:
-        """Mark the curve as complete with the records that it has, even if more were planned."""
+        """Mark the curve as complete, although more records were planned than it has."""
         self.capacity = self.length
 
     def copy(self, winner: Curve, grid: Mapping[float, float]) -> None:
-        """Become a copy of the best rate's curve.
+        """Turn this curve into a copy of the curve with the learner's best rate.
 
         Args:
             winner: curve of the best rate.
@@ -276,14 +283,15 @@ class Curve:
     def snapshot(self) -> Curve:
         """Return a shallow copy of the curve with the present records.
 
-        The copy shares the arrays. Records that are written later lie beyond its `length`.
+        The copy shares the arrays with this curve. Records that are written later lie beyond the `length` of
+        the copy.
         """
-        snapshot = copy.copy(self)  # in one step, so that the writer cannot change attributes in between
+        snapshot = copy.copy(self)  # one step, so that the writer cannot interfere
         snapshot.divergences, snapshot.inaccurate = self.divergences.copy(), self.inaccurate.copy()
         return snapshot
 
     def as_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the content of the curve as arrays, in the format that `restore` reads."""
+        """Return the content of the curve as named arrays, from which `restore` can recreate it."""
         contents: dict[str, NDArray[Any]] = {
             "divergences": self.divergences,
             "backends": np.array(self.backends, str),
@@ -343,16 +351,16 @@ class Curve:
         self.ended, self.is_restored = ended, True
 
     def mean_along(self, measure: str) -> float:
-        """Return the mean of a measure over all records and replicas, by which rates are compared.
+        """Return the mean of a measure over all records and replicas, to compare the rates of a learner.
 
-        The result is infinite if a replica diverged or if there are no values.
+        The result is infinite if a replica diverged, or if the measure has no values.
         """
         mean = self.mean(measure)
         # If replicas diverged, the mean over the remaining replicas would make the rate look too good.
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
     def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
-        """Store weights at position `x`. `kept_records` limits the number of stored weight vectors."""
+        """Store weights at position `x`. `kept_records` decides which of the stored weight vectors remain."""
         if self._weights is None:
             slots = len(kept_records(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)
@@ -367,8 +375,8 @@ def settle(curves: Sequence[Curve], shown: Curve | None, compared_by: str) -> No
 
     Args:
         curves: curves of one learner, one for each rate.
-        shown: curve that becomes a copy of the best curve; None if the picture shows all curves.
-        compared_by: name of the measure.
+        shown: curve that is to become a copy of the best curve, or None.
+        compared_by: name of the measure whose means are compared.
     """
     means = {curve: curve.mean_along(compared_by) for curve in curves}
     best = min(curves, key=means.__getitem__)
@@ -378,32 +386,32 @@ def settle(curves: Sequence[Curve], shown: Curve | None, compared_by: str) -> No
 
 
 class Along(NamedTuple):
-    """Values of a theory line, with the clocks and indices at which they are given."""
+    """Values of a theory line, with the clock values and index coordinates at which they are known."""
 
     clocks: dict[str, Floats]
     """Values of each clock [S]; the first clock is the x-axis."""
 
     indices: dict[str, Floats]
-    """Coordinates of each index of the measure, in the order of the array's dimensions."""
+    """Coordinates of each index of the measure, by index name, in the order of the dimensions of `values`."""
 
     values: Floats
     """Values [R, S, *index], or [1, S, *index] for a line that is the same for all replicas."""
 
 
 class Statement(NamedTuple):
-    """What a theory line states. The statement is the same for all learners and replicas."""
+    """Statement of a theory line about a measure. It is the same for all learners and replicas."""
 
     kind: str
     direction: str
-    """Relation of the line to its measure, such as "lower"."""
+    """Relation of the line to the measure, such as "lower" for a lower bound."""
 
     in_expectation: bool
-    """Whether the line is about the expectation, from which single runs deviate."""
+    """Whether the line is about an expectation, from which single runs may deviate."""
 
     formula: str
     source: str
     measure: str
-    """Name of the measure."""
+    """Name of the measure that the line is about."""
 
     group: Group | None = None
     """Symmetry group under which a learner must be invariant for the line to apply to it.
@@ -418,13 +426,16 @@ class Statement(NamedTuple):
     """Name in charts and captions; if empty, the kind is shown."""
 
     limit: str = ""
-    """Limit that an asymptotic line assumes, in words."""
+    """Description of the limit in which an asymptotic line holds."""
 
     summary: str | None = "mean"
-    """Summary over replicas that the line describes; None for a line that describes every summary."""
+    """Summary over replicas that the line is about; None for a line about every summary."""
 
     running: str | None = None
-    """Statistic of all records so far that the line describes, such as "mean"; None for single records."""
+    """Statistic of all records so far that the line is about, such as "mean".
+
+    It is None if the line is about the value at each record.
+    """
 
     @property
     def called(self) -> str:
@@ -436,9 +447,9 @@ class Statement(NamedTuple):
 class TheoryLine:
     """Theory line of a run, and the learners that it applies to.
 
-    If the line is the same for all learners, `values` [S, *index] holds its mean over replicas. Otherwise,
-    `of_curves` holds one line for every curve that it applies to, by the name of the curve. `on_problem` and
-    `on_learners` say whether the theorem applies to the problem and to each learner, and why.
+    If all learners share the line, `values` [S, *index] holds the mean of the line over replicas. Otherwise,
+    `of_curves` holds a separate line for every curve that the theorem applies to, by curve name. `on_problem`
+    and `on_learners` say whether the theorem applies to the problem and to each learner, and why.
     """
 
     statement: Statement
@@ -449,19 +460,19 @@ class TheoryLine:
     per_learner: bool = False
     of_curves: dict[str, Along] = field(default_factory=dict)
     along_runs: Callable[[Curve], Along | None] | None = None
-    """Function that computes the line of a curve from the values measured so far.
+    """Function that computes the line from the values of a curve measured so far.
 
-    It is None for lines that do not depend on measured values.
+    It is None if the line does not depend on measured values.
     """
 
     by_replica: Floats | None = None
-    """Line of every replica [R, S, *index]; None if the line is the same for all replicas."""
+    """Values of the line for every replica [R, S, *index]; None if all replicas share the line."""
 
     indices: dict[str, Floats] = field(default_factory=dict)
-    """Coordinates of each index of the measure, for a line that is the same for all learners."""
+    """Coordinates of each index of the measure, by index name, if all learners share the line."""
 
     beyond: Along | None = None
-    """Values after the last record, if the line is known further than the training goes."""
+    """Values of the line beyond the last record of the training, if they are known."""
 
     @property
     def kind(self) -> str:
@@ -476,9 +487,9 @@ class TheoryLine:
         return [learner_name for learner_name, finding in self.on_learners.items() if finding.holds]
 
     def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
-        """Return the present line of each curve, by curve name.
+        """Return the line of each curve, as far as it is known, by curve name.
 
-        The result is empty if the line is the same for all curves.
+        If all curves share the line, the result is empty.
         """
         if self.along_runs is None:
             return self.of_curves
@@ -500,13 +511,13 @@ class Trace:
     x_label: str
     environment: dict[str, Any]
     compared_by: str
-    """Measure by which the rates of a learner are compared."""
+    """Name of the measure by which the rates of a learner are compared."""
     side_curves: list[Curve] = field(default_factory=list)
     """Curves of additional training runs that only theory lines use."""
     examples: tuple[Floats, Floats] | None = None
-    """Instances and labels of the first replica, if a picture shows them and both are single numbers."""
+    """Inputs and labels of the first replica's training examples, if a picture shows them."""
     measures: tuple[Measure, ...] = ()
-    """Measures that are recorded for at least one learner, without duplicates."""
+    """Measures that are recorded for at least one learner."""
 
     @property
     def ended(self) -> bool:
@@ -515,10 +526,10 @@ class Trace:
 
     @property
     def frontier(self) -> int:
-        """Index of the last record that all unfinished curves have; −1 if a curve has no record yet.
+        """Index of the last record that all unfinished curves have; −1 if one of these has no record yet.
 
-        If all curves have ended, it is the index of the last record of the longest curve. Oracle-tuned curves
-        do not count, because they have no records until all rates are complete.
+        If all curves have ended, it is the index of the last record of the longest curve. Curves that will
+        show only the best rate are left out, because they have no records until all rates are complete.
         """
         growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
         reached = [curve.length - 1 for curve in growing or self.curves]
@@ -526,9 +537,9 @@ class Trace:
 
     @property
     def reached(self) -> int:
-        """Index of the last record to show: `frontier`, computed from the curves that have records.
+        """Index of the last record to show: like `frontier`, but without the curves that have no records yet.
 
-        Curves without records are left out, so that a slow start of one learner does not hide the others.
+        So the slow start of one learner does not hide the curves of the others.
         """
         begun = [curve for curve in self.curves if curve.length]
         return replace(self, curves=begun).frontier if begun else -1
@@ -537,13 +548,16 @@ class Trace:
     def share(self) -> float:
         """Finished share of the planned records.
 
-        The missing records of a curve that ended early count as finished.
+        If a curve ended early, its missing records count as finished.
         """
         finished = sum(curve.capacity if curve.ended else curve.length for curve in self.curves)
         return finished / max(sum(curve.capacity for curve in self.curves), 1)
 
     def snapshot(self) -> Trace:
-        """Return a copy of the trace that does not grow. It is cheap, because both share the records."""
+        """Return a copy of the trace that does not grow.
+
+        The copy shares the records with this trace, so it is cheap.
+        """
         return replace(self, curves=[curve.snapshot() for curve in self.curves])
 
     @property
@@ -553,7 +567,7 @@ class Trace:
 
     @property
     def last(self) -> float:
-        """End of the x-axis."""
+        """Last planned position on the x-axis."""
         return float(self.x[-1])
 
     def at(self, record: int) -> str:
@@ -563,9 +577,9 @@ class Trace:
     def clocks_at(self, x: float, curve: Curve | None = None) -> dict[str, float]:
         """Return the value of each clock at the first planned record at or after x.
 
-        With `curve`, the result also has the clocks that only the curve measures. They are interpolated
-        linearly at x, and extrapolated linearly beyond the curve's last record. Extrapolated values are NaN
-        if the curve has fewer than two records.
+        If `curve` is given, the result also has the clocks that are not planned but measured along this
+        curve. They are interpolated linearly at x, and extrapolated linearly beyond the last record of the
+        curve. If the curve has fewer than two records, extrapolated values are NaN.
         """
         record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
         planned = {clock: float(times[record]) for clock, times in self.planned.items()}
@@ -575,14 +589,14 @@ class Trace:
 
     @property
     def theorems(self) -> list[TheoryLine]:
-        """First theory line of every kind.
+        """The first theory line of every kind.
 
-        Lines of the same kind, such as the two edges of a band, have the same statement.
+        Lines of the same kind, such as the two edges of a band, belong to the same theorem.
         """
         return list({line.kind: line for line in reversed(self.lines)}.values())[::-1]
 
     def lines_of(self, measure: str) -> list[TheoryLine]:
-        """Return the theory lines of a measure, including lines that do not apply to the problem."""
+        """Return all theory lines about a measure, including lines that do not apply to the problem."""
         return [line for line in self.lines if line.statement.measure == measure]
 
     def is_bound(self, curve: Curve) -> bool:
@@ -593,7 +607,7 @@ class Trace:
         )
 
     def curve(self, name: str) -> Curve:
-        """Return the curve called `name`, or the best curve so far of the learner `name`.
+        """Return the curve called `name`, or the best curve so far of the learner called `name`.
 
         Raises: KeyError.
         """
@@ -607,9 +621,9 @@ class Trace:
 
 
 def _at(x: float, places: Floats, heights: Floats) -> float:
-    """Return the value at x, interpolated linearly, or extrapolated linearly beyond the last place.
+    """Return `heights` interpolated linearly at x, or extrapolated linearly beyond the last of `places`.
 
-    The result is NaN if extrapolation has fewer than two places.
+    The result is NaN if extrapolation has fewer than two points.
     """
     if len(places) and x <= places[-1]:
         return float(np.interp(x, places, heights))

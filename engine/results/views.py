@@ -1,4 +1,4 @@
-"""Views of results: the curves, theory lines and heat maps of a picture, after all steps of the picture."""
+"""Computes the view of a picture from the results of a sweep: curves, theory lines and heat maps."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from engine.spec.sweep import Point, Sweep, marks_of
 Floats = NDArray[np.float64]
 
 LIMITS = ("asymptotic", "shape", "reference")
-"""Directions of theory lines that do not constrain the mean over finitely many replicas."""
+"""Values of `direction` for theory lines that do not constrain the mean over finitely many replicas."""
 
 
 def view(picture: Picture, results: Results) -> View:
-    """Return the view of a picture: its curves, theory lines and heat maps, from the results so far.
+    """Return the curves, theory lines and heat maps of a picture, computed from the results so far.
 
     Raises: BadInput for a picture that these results cannot show.
     """
@@ -84,7 +84,7 @@ def view(picture: Picture, results: Results) -> View:
             shown.curves.append(reduction.view(number, best))
     for (named, curve, apart), pieces in collected.lines.items():
         x, values = steps.curve([(point, samples) for point, samples, _ in pieces])
-        order = np.argsort(x, kind="stable")  # x decreases if it is a measure such as the loss
+        order = np.argsort(x, kind="stable")  # x decreases during a run if it is a loss
         x, values = x[order], values[:, order]
         if picture.relative is not None:
             divisor = Replicas(steps, collected.divisor_of(picture, (curve, apart)))
@@ -124,7 +124,10 @@ def view(picture: Picture, results: Results) -> View:
 
 
 def _best_curves(collected: Gathered) -> set[Curve]:
-    """Return the best curves of all learners, taken from the first run of every curve of the picture."""
+    """Return the curve that represents each learner in each run: the one with the learner's best rate so far.
+
+    Only the first run of every curve of the picture is used.
+    """
     traces = {id(stretches[0].trace): stretches[0].trace for stretches in collected.curves.values()}
     return {
         trace.curve(learner)
@@ -149,9 +152,9 @@ def _axes(picture: Picture, results: Results) -> ViewAxes:
 
 
 def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | None:
-    """Return the examples that a picture shows beside its curves, from the first of its runs.
+    """Return the training examples that a picture shows beside its curves, from the first of its runs.
 
-    The result is None if the picture shows none.
+    The result is None if the picture shows no examples.
     """
     if picture.points is None:
         return None
@@ -160,9 +163,9 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the sweep points of a picture at which the axes that split curves have the values `apart`.
+    """Return the sweep points of a picture at given values of the sweep axes that distinguish curves.
 
-    The keys are the indices of the points.
+    `apart` holds the index of each of these values. The keys of the result are the indices of the points.
     """
     sweep = results.sweep
     return {
@@ -175,12 +178,13 @@ def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Po
 def _if_known(
     picture: Picture, steps: PictureSteps, x: Floats, y: Floats, without: Sequence[Point]
 ) -> Floats:
-    """Return y, with NaN instead of infinity ("never") at places where results are still missing.
+    """Return y, with NaN instead of infinity at each x for which results are still missing.
 
-    This concerns readings along a sweep axis. A missing point on this axis may still reach the threshold.
+    Infinity means that a measure never reaches a threshold along a sweep axis. This is not known yet if sweep
+    points on this axis have not been run: one of them may reach the threshold.
 
     Args:
-        without: sweep points without results.
+        without: sweep points that have no results yet.
     """
     reading = picture.reading
     if reading is None or reading.over == "record" or not steps.x_of_axes:
@@ -190,20 +194,21 @@ def _if_known(
 
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
-    """Return the reason why a theory line does not apply after each replica is divided by its own divisor.
+    """Return the reason why a theory line does not hold for values that are divided by `divisor`.
 
-    The text is empty if the line still applies.
+    A bound on a mean over replicas does not hold if each replica is divided by another number. The text is
+    empty if the line holds.
     """
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:
         return ""
-    return "this line bounds the mean over replicas, but each replica is first divided by its own number"
+    return "this line bounds the mean over replicas, but each replica is first divided by a different number"
 
 
 def _of_line(how: str, samples: Floats) -> Floats:
     """Return the summary [N] over the replicas of a theory line [R, N].
 
-    A line [1, N], which all replicas share, is its own summary.
+    If all replicas share the line [1, N], the summary is this line.
     """
     return samples[0] if len(samples) == 1 else reductions.summary(how, samples)
 
@@ -214,10 +219,10 @@ def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
 
 
 def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
-    """Return values [R, N] of a curve or theory line, divided by those of the divisor.
+    """Return the values [R, N] of a curve or theory line at x [N], divided by another curve or theory line.
 
-    Each replica is divided by the same replica of the divisor, which is interpolated linearly at x. The
-    result is NaN if the divisor has no samples.
+    Each replica is divided by the same replica of the divisor, interpolated linearly at x. If the divisor has
+    no samples, the result is NaN.
     """
     if not divisor.samples:
         return np.full_like(y, np.nan)
@@ -227,10 +232,10 @@ def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | 
 
 
 def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
-    """Return all positions on the x-axis, of present and of planned values.
+    """Return all positions on the x-axis at which there is, or will be, a value.
 
-    Along records, they are the positions of the run that goes furthest. Otherwise, they are the positions of
-    the present values and, if x depends only on sweep axes, of all sweep points.
+    If curves follow the training, they are the planned positions of the run that goes furthest. Otherwise,
+    they are the positions of the values so far and, if x depends only on sweep axes, of all sweep points.
     """
     points = [point for point in results.sweep.points if point.is_in(shown.picture)]
     if along_records(shown):
@@ -245,14 +250,15 @@ def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
 
 
 def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
-    """Return the x position of a run at a value of its clock.
+    """Return the x position that corresponds to a clock value of the run at a sweep point.
 
-    If x depends on clocks that are measured along curves, it is the position of the curve that has gone
-    furthest. The result is None if the sweep point has no run, or if x also needs an index or a rate.
+    If x depends on clocks that are measured separately for each curve, return the largest of their positions.
+    The result is None if the sweep point has not been run, or if x also depends on an index of the measure or
+    on a rate.
 
     Args:
         number: index of the sweep point.
-        clock: value of the clock.
+        clock: value of the clock of the run.
     """
     if number not in results.traces:
         return None
@@ -279,7 +285,7 @@ def _is_logarithmic(text: str, sweep: Sweep) -> bool:
 def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) -> HeatView:
     """Return the heat map of a learner.
 
-    Every sweep point is a row or a cell of the map, or a single sweep point has the whole map.
+    Either every sweep point gives a row or a cell of the map, or one sweep point gives the whole map.
     """
     (learner, apart), stretches = key, collected.curves[key]
     drawn = partial(_contours, results, steps.picture, stretches)
@@ -301,10 +307,11 @@ def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) 
 
 
 def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
-    """Return x, y and values of a heat map over a clock and an index, exactly as they were recorded.
+    """Return the x, y and values of a heat map directly from the recorded values, if this is possible.
 
-    The result is None if the map needs further steps, or has several sweep points or replicas. This shortcut
-    saves time: an index may have a thousand values, and the app computes a view for every frame.
+    It is possible if x is a clock, y is an index of the measure, no step of the picture changes the values,
+    and there is one sweep point and one replica. Otherwise, the result is None. This shortcut saves time: an
+    index may have a thousand values, and the app computes a view for every frame.
     """
     picture, (first, *rest) = steps.picture, stretches
     samples = first.samples
@@ -312,7 +319,7 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
         return None
     if steps.change_values or picture.at or samples.own_clocks:
         return None
-    if picture.summary in ("geometric", *SPREADS):  # these summaries change a single value
+    if picture.summary in ("geometric", *SPREADS):  # change even a single value
         return None
     if picture.x not in samples.clocks or list(samples.indices) != [picture.y]:
         return None
@@ -322,7 +329,10 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
 def _contours(
     results: Results, picture: Picture, stretches: list[Stretch], x: Floats, y: Floats
 ) -> tuple[ContourView, ...]:
-    """Return the contours of a picture whose theory lines have values on the heat map with these x and y."""
+    """Return the contours of a picture on a heat map with given x and y.
+
+    Contours whose theory lines have no values on the heat map are left out.
+    """
     drawn = (_contour(contour, x, y, results, picture, stretches) for contour in picture.contours)
     return tuple(contour_view for contour_view in drawn if contour_view is not None)
 
@@ -330,7 +340,7 @@ def _contours(
 def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Floats], Floats]) -> Floats:
     """Return the values [M, N] of a heat map, summarised over replicas.
 
-    Places to which no part belongs are NaN.
+    Cells that belong to none of `parts` are NaN.
 
     Args:
         x: positions of the columns [N].
@@ -348,7 +358,10 @@ def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Float
 def _contour(
     contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, stretches: list[Stretch]
 ) -> ContourView | None:
-    """Return the values of a contour's theory line on a heat map, or None if it has no values there."""
+    """Return a contour with the values of its theory line on a heat map.
+
+    The result is None if the theory line has no values on the heat map.
+    """
     plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
     steps = PictureSteps(plain, results.sweep.axes)
     sampled: list[tuple[Point, Samples]] = []
@@ -367,7 +380,7 @@ def _contour(
 
 
 def _error(how: str, values: Floats) -> Floats:
-    """Return the standard error [N] of a summary of values [R, N].
+    """Return the standard error [N] of the summary `how` over the replicas of values [R, N].
 
     The summary must have a standard error; see `reductions.has_error`.
     """
@@ -379,7 +392,10 @@ def _error(how: str, values: Floats) -> Floats:
 
 
 class _Reduction:
-    """Computation of the view of one curve from its samples, over all replicas or over subsets."""
+    """Computes the view of one curve from its samples.
+
+    The values are computed over all replicas, and for standard errors also over subsets.
+    """
 
     def __init__(
         self, picture: Picture, results: Results, steps: PictureSteps, collected: Gathered, key: Key
@@ -456,7 +472,7 @@ class _Reduction:
         )
 
     def _ends(self, x: Floats) -> Ends:
-        """Return the progress of the curve's runs, and how many replicas diverged at each x."""
+        """Return the progress of the curve's runs, and the number of diverged replicas at each x."""
         along, first, divergences = self._along_records, self._stretches[0], NOTHING
         if along:
             divergences = self._divergences
@@ -472,18 +488,19 @@ class _Reduction:
 
     @property
     def _along_records(self) -> bool:
-        """Whether the curve is drawn along the progress of a single run."""
+        """Whether the curve follows the training of a single run."""
         return len(self._stretches) == 1 and self._steps.along_records(self._stretches[0].samples.clocks)
 
     @property
     def _is_resampled(self) -> bool:
-        """Whether replicas have different x positions, so that they are interpolated at common positions."""
+        """Whether replicas have different x positions, so that their values must be interpolated."""
         return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
-        """Return x, the mean over replicas, and its standard error, exactly as they were recorded.
+        """Return x, the mean over replicas, and its standard error directly from the recorded values.
 
-        The result is None if the picture needs further steps.
+        The result is None if this is impossible, because the picture changes the values or has another
+        summary.
         """
         picture, (first, *rest) = self._picture, self._stretches
         if rest or self._steps.change_values or picture.summary != "mean":
@@ -498,24 +515,24 @@ class _Reduction:
         return x, values[0], first.curve.stderr_of(picture.measure.name)
 
     def _over(self, replicas: Sequence[int]) -> Floats:
-        """Return the y values of the curve, over a subset of the replicas."""
+        """Return the y values of the curve, computed from a subset of the replicas."""
         return self._estimate(replicas)[1]
 
     @property
     def _divergences(self) -> Floats:
-        """Sorted positions at which replicas of the curve's only run diverged."""
+        """Sorted clock values at which replicas diverged in the curve's single run."""
         divergences = self._stretches[0].curve.divergences[: self._replicas]
         return np.sort(divergences[~np.isnan(divergences)])
 
     @property
     def _fate(self) -> str:
-        """Verb that says how replicas of the curve's runs ended early."""
+        """Predicate for the replicas of the curve's runs that ended early, such as "diverged"."""
         curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and y [N] of the curve, over all replicas or over a subset."""
+        """Return x [N] and y [N] of the curve, computed from all replicas or from a subset."""
         x, y = self._samples.values(replicas)
         if self._picture.relative is not None:
             y = _divided(x, y, self._divisor, replicas)
@@ -531,7 +548,10 @@ class _Reduction:
     def _diverged_at(self, only: Stretch) -> float | None:
         """Return the x position at which the first replica diverged.
 
-        The result is None if none diverged, or if the position is unknown.
+        The result is None if no replica diverged, or if the position is unknown.
+
+        Args:
+            only: the only part of the curve.
         """
         if not len(self._divergences):
             return None
@@ -562,7 +582,7 @@ class _Reduction:
 
     @property
     def _wanted(self) -> dict[int, Point]:
-        """Sweep points at which the curve's learner runs, by index. Skipped points are left out."""
+        """Sweep points at which the curve's learner is run, by index. Skipped points are left out."""
         _, apart = self._key
         learner = self._stretches[0].curve.learner
         return {
@@ -574,7 +594,10 @@ class _Reduction:
 
 
 def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return short names for charts: of the sweep axes, and of the measures that x names."""
+    """Return the names that charts show for sweep axes and for measures in the expression for x.
+
+    The keys are the names of the sweep axes and measures.
+    """
     loss = f"{sweep.experiment.protocol.loss} "
     labels = _labels(picture, sweep).items()
     brief = {
@@ -584,7 +607,7 @@ def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
 
 
 def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return the labels of the measures that x names, by measure name."""
+    """Return the labels of the measures in the expression for x, by measure name."""
     loss = sweep.experiment.protocol.loss
     return {
         measure_name: measure.label_with(loss)
@@ -609,17 +632,17 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
         label = how.in_words(label, over)
     if how is not None and how.until is not None:
         label = f"{label} once {how.until.in_words(loss)}"
-    if picture.times is not None and (picture.relative is None or how is not None):  # else it cancels
+    if picture.times is not None and (picture.relative is None or how is not None):  # else, it cancels
         label = f"{label} × {written(picture.times, words)}"
     label = label if picture.relative is None else f"{label}, relative to {_divisor(picture)}"
     return label if picture.share is None else picture.share.in_words(label)
 
 
 def _divisor(picture: Picture) -> str:
-    """Return the divisor of a picture as text.
+    """Return a text for the divisor of a picture: a learner or a theory line.
 
-    It is the name of a learner, or the formula or title of a theory line, whichever is shorter. The text is
-    empty if the picture has no divisor.
+    For a learner, it is the name. For a theory line, it is the formula or the title, whichever is shorter.
+    The text is empty if the picture has no divisor.
     """
     line: Any = catalogue.members("theory").get(picture.relative or "")
     if line is None:

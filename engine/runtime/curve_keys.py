@@ -34,7 +34,7 @@ MOST_BYTES_BY_REPLICA = 4 << 20
 
 
 def key_of(setup: Setup, learner: Learner) -> bytes:
-    """Return everything that the curves of a learner depend on, as JSON."""
+    """Return, as JSON, everything that the curves of a learner depend on."""
     words = {
         "code": code(),
         "parts": outside.digest(),
@@ -70,7 +70,11 @@ def names_of(planned: LearnerPlan) -> frozenset[str]:
 
 
 def reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:
-    """Return the arrays of a curve, without replicas' values and weights that nothing reads."""
+    """Return the arrays of a curve.
+
+    Values of all replicas are returned only for the measures in `by_replica`, and weights only if
+    `with_weights` is set.
+    """
     arrays = curve.as_arrays()
     for measure in set(curve.measures) - set(by_replica):
         arrays[f"values/{measure}"] = arrays[f"values/{measure}"][:, :1]

@@ -16,7 +16,10 @@ from engine.spec.experiment import Experiment
 T = TypeVar("T", Data, Examples)
 
 MOST = 256 << 20
-"""Maximum total bytes of data kept for later runs; every run draws larger data anew."""
+"""Maximum total bytes of data kept for later runs.
+
+Larger data are not kept, so every run draws them again.
+"""
 
 
 class DrawnData:
@@ -33,8 +36,8 @@ class DrawnData:
         """Return the data of a run as tensors.
 
         Args:
-            as_matrix: whether a learner may need the instances as a matrix, even if they could be an
-                operator.
+            as_matrix: whether a learner may need the instances as a matrix, even if an operator could
+                represent them.
 
         Raises: BadInput for a file that cannot be used; Stopped.
         """
@@ -45,7 +48,10 @@ class DrawnData:
         return self._of(experiment, examples, "numpy", as_matrix)
 
     def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool) -> T:
-        """Return stored or newly drawn data; `where` distinguishes devices and arrays."""
+        """Return stored or newly drawn data.
+
+        Data are stored separately for each device and for numpy, named by `where`.
+        """
         key = self._key(experiment, where)
         if key in self._held:
             # Move the entry to the end of the dict, so that the first entry is the least recently used.

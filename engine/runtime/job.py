@@ -20,7 +20,7 @@ class Job(BackgroundWork[Results]):
     """A running sweep. After a stop, the curves so far stay.
 
     Args:
-        notify: receives the events of the run, in its thread.
+        notify: receives the events of the run, in the thread of the run.
         threads: maximum number of torch's threads, by default without a limit.
         devices: devices to which points, or groups of replicas, are spread.
     """

@@ -43,7 +43,7 @@ create index by_run on points(run);
 """
 
 DETAILS = "document", "resolved", "code", "claims"
-"""Fields of a run that no list shows, and that take most of its bytes."""
+"""Fields of a run that no list shows, and that take most of the run's bytes."""
 
 
 class RunIndex:
@@ -53,13 +53,16 @@ class RunIndex:
         self._folder = folder
         self._connection: sqlite3.Connection | None = None
         self._resting_until = 0.0
-        """Time until which the index is not used after a failure: on a full disk, attempts read all files."""
+        """Time until which the index is not used after a failure.
+
+        On a full disk, each attempt to use it would read all files.
+        """
 
         self._lock = threading.RLock()
         """Held during an access, because threads share the connection."""
 
     def __del__(self) -> None:
-        self._close()  # a connection refers to itself, and would stay open until a collection of garbage
+        self._close()  # a connection refers to itself, and would stay open until the next garbage collection
 
     @property
     def is_resting(self) -> bool:
@@ -100,7 +103,7 @@ class RunIndex:
             return without
 
     def scan(self, path: Path) -> None:
-        """Enter the current content of a file."""
+        """Enter the current content of a file into the index."""
         self.ask(lambda index: _scan(index, path), None)
 
     def expect_change(self, file_name: str) -> None:
@@ -112,7 +115,7 @@ class RunIndex:
         self.ask(lambda index: _forget(index, file_name), None)
 
     def catch_up(self) -> None:
-        """Read new files, read changed files of runs without an end, and forget files that are gone.
+        """Read new files and changed files of unfinished runs, and forget files that are gone.
 
         The file of an ended run changes only in `Store.mark`, which calls `expect_change` first.
         """
@@ -129,7 +132,7 @@ class RunIndex:
         self.ask(compare, None)
 
     def _scan_grown(self, index: sqlite3.Connection) -> None:
-        """Read changed files of runs without an end, because their writer may have been killed."""
+        """Read changed files of unfinished runs, because their writer may have been killed."""
         query = "select file, size, changed from runs where ended = 0"
         for file_name, size, changed in index.execute(query).fetchall():
             path = self._folder / file_name
@@ -144,7 +147,8 @@ class RunIndex:
         path = self._folder / "index.sqlite"
         index = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         index.execute("pragma journal_mode = wal")
-        index.execute("pragma synchronous = off")  # the files survive a power failure
+        # after a power failure, the index can be rebuilt from the files
+        index.execute("pragma synchronous = off")
         with _transaction(index):
             (version,) = index.execute("pragma user_version").fetchone()
             if version != VERSION:
@@ -210,7 +214,7 @@ def _scan(index: sqlite3.Connection, path: Path) -> None:
         _forget(index, path.name)
         return
     except (OSError, BadInput, msgspec.MsgspecError, ValueError, KeyError):
-        return  # a file of a newer version stays as it is, for the newer version
+        return  # a file that a newer version wrote stays as it is
     row = index.execute("select used from runs where file = ?", (path.name,)).fetchone()
     used = row[0] if row else run.ended or run.began
     _forget(index, path.name)

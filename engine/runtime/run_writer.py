@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 SECONDS = 0.3
-"""Least seconds between two frames on the growth of curves, and most seconds that a record waits for one."""
+"""Minimum seconds between two frames with new records, and maximum seconds that a record waits for one."""
 
 
 class RunWriter:
@@ -58,7 +58,7 @@ class RunWriter:
         """Make a writer for one run.
 
         Args:
-            document: the experiment as a preset document; by default the document of the sweep, resolved.
+            document: the experiment as a preset document; by default, made from the experiment of the sweep.
             reuse: whether to reuse curves of earlier runs.
             detached: whether the run has no terminal.
             run: name of the run, by default a new one.
@@ -81,7 +81,7 @@ class RunWriter:
         self._digest = ""
         self._fault: str | None = None
         self._restored: list[tuple[LearnerPlan, Sequence[Curve], bytes, bool]] = []
-        """Restored or taken-over curves that are appended when their trace begins."""
+        """Curves from earlier runs or other processes, which are appended when their trace begins."""
 
         self._is_whole = True
         """Whether the file has everything that the run has computed so far."""
@@ -144,7 +144,7 @@ class RunWriter:
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
         """Fill the empty curves of a learner, one per rate, from earlier runs. Return whether these exist.
 
-        Broken curves count as missing. So do curves without a measure or values of replicas that the
+        Curves count as missing if they are damaged, or lack a measure or values of replicas that the
         experiment reads.
         """
         if not self._reuse:
@@ -248,7 +248,10 @@ class RunWriter:
             self._timer = None
 
     def append_sample(self, sample: MachineSample) -> None:
-        """Append a sample of the machine's use. Samples are removed when the run ends, like growth."""
+        """Append a sample of the machine's use.
+
+        When the run ends, samples are removed, like the records of growing curves.
+        """
         self._has_growth = True
         self._try("mach", msgspec.to_builtins(sample))
 
@@ -275,7 +278,10 @@ class RunWriter:
             self._try("skip", {"point": number, "learners": sorted(skipped[number])})
 
     def point_done(self, trace: Trace) -> None:
-        """Append that the current point is complete, with the theory lines computed from measured values."""
+        """Append a frame which says that the current sweep point is complete.
+
+        It contains the theory lines that are computed from measured values.
+        """
         lines = {
             number: {name: _of_along(along, trace) for name, along in line.by_curve(trace.curves).items()}
             for number, line in enumerate(trace.lines)
@@ -311,7 +317,7 @@ class RunWriter:
             self._journal, self.run = None, id_of(Path(earlier))
             return
         if not self._is_whole and state == "finished":
-            state = "stopped"  # the file has only a part of the run
+            state = "stopped"  # the file lacks a part of the run
         self._try("end ", {"state": state, "time": time.time()})
         with suppress(OSError):
             self._journal.sync()
@@ -323,12 +329,19 @@ class RunWriter:
         self._make_room()
 
     def stop_at_once(self) -> None:
-        """Append that the run was stopped. Another thread calls this just before the process ends."""
+        """Append a frame which says that the run was stopped.
+
+        Another thread calls this method just before the process ends.
+        """
         if self._journal is not None:
             self._try("end ", {"state": "stopped", "time": time.time()})
 
     def _by_replica(self, planned: LearnerPlan, curves: Sequence[Curve]) -> frozenset[str]:
-        """Return the measures to store per replica: in small runs all, in others those that are read."""
+        """Return the measures whose values are stored for every replica.
+
+        In small runs, these are all measures. In other runs, these are the measures whose values are read for
+        single replicas.
+        """
         assert self._sweep is not None, "a run begins before its learners"
         records = sum(curve.capacity for curve in curves)
         size = 8 * records * planned.experiment.run.replicas * len(planned.measures)
@@ -418,7 +431,10 @@ def _clock_names(arrays: Mapping[str, Any]) -> list[str]:
 
 
 def _without_growth(path: Path) -> None:
-    """Rewrite a file without growth and samples; it also has the complete curves."""
+    """Rewrite a file without records of growing curves and without samples.
+
+    The file also has the complete curves.
+    """
     content, place = bytearray(journal.MAGIC), 0
     with suppress(OSError, BadInput):
         for frame in journal.frames(path):

@@ -49,7 +49,8 @@ PLACE = "local:cuda"
 LEAST_REPLICAS = 2
 """Minimum number of replicas in a group.
 
-With a single replica, an array of one column may hold all replicas, or only the first.
+With one replica per group, an array of one column would be ambiguous: it may hold all replicas, or only the
+first.
 """
 
 POLL_SECONDS = 0.2
@@ -63,7 +64,7 @@ def serve(connection: Connection) -> None:
     """Compute the experiments that a connection receives, until the connection is closed."""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches the whole group; the sweep ends this process
+    )  # Ctrl-C reaches all processes of the terminal, but only the sweep ends this process
     drawn_data = DrawnData()
     while True:
         try:
@@ -72,7 +73,7 @@ def serve(connection: Connection) -> None:
             return
         try:
             collector = Collector()
-            # During a run, the connection receives nothing but its end.
+            # During a run, nothing arrives on the connection except its end.
             run(
                 msgspec.json.decode(words, type=Experiment),
                 lambda: 0 if connection.poll() else MOST,
@@ -168,7 +169,7 @@ class Spread:
         """Computed curves, by the key of a learner in a group of replicas."""
 
         self._groups_of: dict[bytes, list[tuple[bytes, int]]] = {}
-        """Keys and numbers of replicas of a learner's groups, by the key of the learner in the whole run."""
+        """Key and number of replicas of each group of a learner, by the learner's key in the whole run."""
 
     @property
     def count(self) -> int:
@@ -370,7 +371,9 @@ def _indexed(
 
 
 def cuda_devices() -> list[Begin]:
-    """Return one function per CUDA device that this process sees, which serves a connection on the device.
+    """Return one function per CUDA device that this process sees.
+
+    Each function serves a connection on its device.
 
     Raises: BadInput if there is no device.
     """

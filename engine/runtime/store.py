@@ -27,8 +27,9 @@ MOST_FOUND = 8
 """Number of files tried for curves with the same key."""
 
 OLD, VERY_OLD = 60.0, 86400.0
-"""Seconds after which a file without a beginning counts as left by its writer, and a run that was set aside
-counts as left by its app."""
+"""Seconds after which a file without a first frame counts as abandoned by its writer, and a run that was set
+aside counts as abandoned by its app.
+"""
 
 
 class Place(NamedTuple):
@@ -42,11 +43,12 @@ class Store:
     """Store of runs in a folder. Processes may share the folder; one process writes each run.
 
     The key of a learner's curves consists of everything that determines them. These are the learner, problem,
-    protocol and run settings, with all expressions resolved. They also are the code of the engine and of the
-    user's own parts, and the content of data files. The key does not contain titles, pictures, claims,
-    measures, roles and other learners. It contains names only if random draws depend on them, so that renamed
-    learners find their curves again. Pictures and claims determine the measures for which a file has the
-    values of every replica. A set-up that needs other values is computed again.
+    protocol and run settings, with all expressions resolved. The key also includes the code of the engine,
+    the code of the user's own parts, and the content of data files. The key does not contain titles,
+    pictures, claims, measures, roles and other learners. It contains names only if random draws depend on
+    them, so that renamed learners find their curves again. Pictures and claims determine the measures for
+    which a file has the values of every replica. If a set-up needs other values of replicas, its curves are
+    computed again.
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
@@ -103,7 +105,7 @@ class Store:
         return run_of(self.folder, *rows[0]) if rows else None
 
     def finished_as(self, digest: str, but: str) -> str | None:
-        """Return the name of the newest file, except `but`, of a finished run with this digest."""
+        """Return the file name of the newest finished run with this digest, except the file `but`."""
         query = "select file, size, row from runs where resolved = ? and file != ? order by began desc"
         for row in self._index.rows(query, digest, but):
             run = run_of(self.folder, *row)
@@ -142,7 +144,7 @@ class Store:
 
     def bring_back(self, run: StoredRun) -> None:
         """Restore a run that was set aside. Raises: BadInput."""
-        with files.faults(run.path, "cannot be brought back"):
+        with files.faults(run.path, "cannot be restored"):
             _aside(run).rename(run.path)
         self.observe(Path(run.path))
 
@@ -196,7 +198,8 @@ class Store:
         """Update the index after a change of a file.
 
         Args:
-            keys: digests of the keys, and positions, of appended curves. With None, the whole file is read.
+            keys: digest of the key and position in the file, for every appended curve. With None, the whole
+                file is read.
         """
         if keys is None:
             self._index.scan(path)

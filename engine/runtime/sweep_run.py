@@ -83,8 +83,8 @@ def run_sweep(
     """Run every point of a sweep. `gate`, `notify` and `turn` are as in `run`; `Finished` is sent once.
 
     Curves in the store are not computed again, and the curves of every learner that ends are stored. So a
-    sweep that is started again continues where it ended. Points with equal data share the data. Along a
-    sweep axis with `until`, learners whose reading is known are skipped.
+    sweep that is started again continues where it ended. Points with equal data share the data. Along a sweep
+    axis with `until`, a learner is skipped once the numbers that pictures read off are known.
 
     Args:
         writer: writes the run into a store.

@@ -22,11 +22,11 @@ from engine.training.descent import Descent, TrainingInputs, rates_of
 NOTHING = np.empty(0)
 
 MOST_BEYOND = 1 << 16
-"""Largest number of x values between the last record and the last row at which lines are computed."""
+"""Largest number of x values between the last record and the last row at which theory lines are computed."""
 
 
 Others = Mapping[ForLine, Mapping[str, Curve]]
-"""Curves of the side runs that a curve's theory line needs, by the line's name for each side run."""
+"""Curves of the side runs that a curve's theory line needs, by the name that the line gives each side run."""
 
 
 def theory_lines(
@@ -36,7 +36,7 @@ def theory_lines(
     other_runs: Others = MappingProxyType({}),
     labels: Callable[[], Rows] | None = None,
 ) -> list[TheoryLine]:
-    """Return every theory line of a plan with its findings.
+    """Return every theory line of a plan, with the findings on whether it applies.
 
     A line that applies to the problem has values. A line that is computed from measured values gets its
     values while the runs advance. Data are drawn only if a line needs them. The `labels` [R, m, n] may be

@@ -1,6 +1,6 @@
-"""Solvers: learners that fit all examples seen so far, without a rate.
+"""Solvers: learners without a learning rate, which fit all examples seen so far.
 
-The solution on the rows seen may also be the limit of another learner.
+A solution is also computed as the limit to which another learner should converge on the rows it has seen.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from engine.problems.instances import Instances
 Floats = NDArray[np.float64]
 
 QUICK = 1 << 12
-"""Largest number of matrix entries that are solved in the current thread.
+"""Largest number of entries of X for which a problem is solved in the current thread.
 
-A larger problem gets a thread of its own, which is abandoned if the run stops.
+A larger problem is solved in a separate thread, which is abandoned if the run is stopped.
 """
 
 
 class SolverStructure(NamedTuple):
-    """Properties of a solver's solutions, as declared by the solver for theorems, backends and charts."""
+    """Properties of a solver's solutions, which theorems, backends and charts use."""
 
     learner_kind: LearnerKind = "other"
-    """Kind of the learner."""
+    """Kind of learner that the solver belongs to."""
 
     labels: Values = "any"
     """Label values that the solver requires."""
 
     linear_in_instance: bool = True
-    """Whether predictions are xᵀw for all values of the solver's fields. The hypothesis then returns w."""
+    """Whether predictions are xᵀw, whatever the solver's fields are. The hypothesis then returns w."""
 
     linear_in_labels: bool = False
     """Whether predictions are linear in the labels seen: ŷ = A y, where A [n, k] depends on instances only.
@@ -50,27 +50,27 @@ class SolverStructure(NamedTuple):
     """
 
     projects: bool = False
-    """Whether w starts at 0, and an instance orthogonal to earlier ones projects w onto the plane xᵀw = y."""
+    """Whether w starts at 0, and an instance x orthogonal to earlier ones projects w onto {w : xᵀw = y}."""
 
     by_products: bool = False
-    """Whether the solver uses only inner products and single rows. Instances may then be an operator."""
+    """Whether the solver reads only inner products and single rows of the instances, not the whole matrix."""
 
     of_kernel: bool = False
-    """Whether the fit is a function in the Hilbert space of a kernel, and so has a norm there."""
+    """Whether the solution is a function in the Hilbert space of a kernel, and so has a norm there."""
 
     of_margins: bool = False
     """Whether the solver constrains the margins of the examples instead of fitting their labels."""
 
     names_norm: bool = False
-    """Whether solutions minimise `norm`, which may also be another function of the weights."""
+    """Whether solutions minimise the function `norm` of the weights, which need not be a norm."""
 
     from_start: bool = False
     """Whether the solution nearest to a start w₀ is w₀ plus the solution for the labels y − Xw₀."""
 
     prior_noise: float | None = None
-    """Noise variance λ of a Gaussian process whose posterior mean the solver predicts.
+    """Noise variance λ, if predictions are the posterior mean of a Gaussian process. None for other solvers.
 
-    The covariance of the process is `values`. None for other solvers.
+    The method `values` is the covariance of the process.
     """
 
     has_posterior: bool = False
@@ -81,7 +81,7 @@ class SolverStructure(NamedTuple):
 
 
 class Solver(Part, frozen=True):
-    """Learner without a rate that fits all examples seen so far."""
+    """Learner without a learning rate, which fits all examples seen so far."""
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "norm", "invariance"))
 
@@ -90,7 +90,7 @@ class Solver(Part, frozen=True):
         return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the norm or potential that solutions minimise, [B] in float64, for weights [B, d]."""
+        """Return the norm or potential of weights [B, d] that solutions minimise, [B] in float64."""
         raise NotImplementedError
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
@@ -111,20 +111,19 @@ class Solver(Part, frozen=True):
 
         Args:
             data: the data with all replicas and targets.
-            streams: random streams for a solver that draws numbers. None stands for the streams of seeds 0,
-                1, …
+            streams: random streams for a solver that draws numbers. If None, the seeds are 0, 1, and so on.
         """
         raise NotImplementedError
 
     def operations(self, sizes: Sizes) -> float:
-        """Return roughly how many multiplications a run with a refit for every example needs, or 0 if few."""
+        """Return about how many multiplications a run needs if it refits after every example, or 0 if few."""
         return 0.0
 
     def size(self, n: int, d: int) -> int:
-        """Return how many float64 numbers the solver stores per replica of n instances [n, d].
+        """Return how many float64 numbers the solver stores for each replica with n instances of d features.
 
-        The d weights of each target are not counted. The default is enough for a kernel and a linear program
-        on all features.
+        The d weights of each target are not counted. The default value is enough for solvers that store a
+        kernel matrix, or solve a linear program on all features.
         """
         return 8 * n * d + 3 * n * n + 50 * d * d
 
@@ -139,7 +138,7 @@ class Solver(Part, frozen=True):
 
 
 def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield examples in float64, one by one: an instance x [R, d, 1] and its labels y [R, m, 1].
+    """Yield the examples one by one in float64, each as an instance x [R, d, 1] and its labels y [R, m, 1].
 
     Args: instances [R, n, d]; their labels [R·m, n].
     Raises: Stopped, if the run was stopped.
@@ -151,10 +150,10 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
 
 
 class SolvedWeights:
-    """Linear predictions by weights that are computed when they are first needed."""
+    """Base class of linear hypotheses whose weights are computed only when they are needed."""
 
     _w: torch.Tensor | None
-    """Weights [B, d], or None if examples were added after the last solution."""
+    """Weights [B, d], or None if examples were added after the weights were last computed."""
 
     def solving(self) -> Iterator[None]:
         """Solve for the weights if examples were added.
@@ -176,11 +175,11 @@ class SolvedWeights:
 
 
 class Refit(SolvedWeights):
-    """Hypothesis that stores the examples, and solves for all weights anew when they are next needed.
+    """Hypothesis that stores all examples, and recomputes its weights from them whenever they are needed.
 
     `solve` maps instances X [k, d] and labels y [k] to the weights [d] of one replica and target. It is only
-    called with k > 0. If `memoised`, the weights for all rows of the data are stored with the data, so that
-    other runs of a sweep can use them. This requires a `solve` without hyperparameters.
+    called with k > 0. With `memoised`, weights that fit all rows of the data are stored with the data, so
+    that other runs of a sweep can use them. `solve` must then have no hyperparameters.
     """
 
     def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], memoised: bool = False) -> None:
@@ -218,7 +217,7 @@ class Refit(SolvedWeights):
         memo[key] = self._w
 
     def _memo(self) -> dict[Any, torch.Tensor]:
-        """Return the memo of the data if the examples are all rows of the data in order, or an empty dict."""
+        """Return the cache of the data if the examples are all its rows in order. Otherwise an empty dict."""
         drawn, (rows,), (labels,) = self._data, self._rows, self._labels
         if drawn is None or labels.shape != drawn.labels.shape or not torch.equal(labels, drawn.labels):
             return {}
@@ -233,9 +232,9 @@ class Refit(SolvedWeights):
 
 
 class Limit:
-    """Weights of a solver on the rows that a learner has seen, for every member of the batch.
+    """Function that computes the weights of a solver on the rows that a learner has seen.
 
-    They are computed only once.
+    The weights are stored until the rows seen change.
     """
 
     def __init__(self, solver: Solver, data: Data) -> None:
@@ -246,7 +245,7 @@ class Limit:
     def __call__(self, counts: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
         """Return the solved weights [B, d] for the rows that a learner has seen.
 
-        They are NaN before the first example.
+        The weights are NaN for all learners until every learner has seen an example.
 
         Args:
             counts: how often each row was seen, [B or 1, n].
@@ -273,9 +272,9 @@ class Limit:
 
 
 def _numbers(seen: torch.Tensor) -> torch.Tensor:
-    """Return the numbers of the rows seen, [R, k]. If a replica has seen fewer rows, its first row repeats.
+    """Return the indices [R, k] of the rows seen. If a replica has seen fewer than k, its first row repeats.
 
-    A repeated example changes no solution that fits, and no margin.
+    A repeated example does not change an interpolating solution or a margin.
     """
     by_replica = [row.nonzero()[:, 0] for row in seen]
     count = max(len(numbers) for numbers in by_replica)

@@ -13,7 +13,7 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-10
-"""Tolerance of the linear program for labels of size 1. HiGHS accepts no smaller tolerance."""
+"""Tolerance of the linear program, for labels of about size 1. It is the smallest that HiGHS accepts."""
 
 
 class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
@@ -42,7 +42,7 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
 
 
 def shortest(X: Floats, y: Floats) -> Floats:
-    """Return the w of least ‖w‖₁ with Xw = y for X [k, d] and y [k], or with Xw = XX⁺y if none fits.
+    """Return the w of least ‖w‖₁ with Xw = y, for X [k, d] and y [k]. If no w fits y, fit XX⁺y instead.
 
     Raises: ArithmeticError if HiGHS cannot solve the program.
     """
@@ -63,7 +63,7 @@ def shortest(X: Floats, y: Floats) -> Floats:
 
 
 def _scale(numbers: Floats) -> float:
-    """Return a power of two near the largest of the numbers, to divide them by.
+    """Return a power of two near the largest of the numbers, by which the caller divides them.
 
     HiGHS has an absolute tolerance, so the largest number should be about 1.
     """

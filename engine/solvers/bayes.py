@@ -17,12 +17,12 @@ from engine.solvers import Solver, SolverStructure, one_by_one
 
 
 class Bayes(Solver, frozen=True, tag="bayes"):
-    """Bayes' rule: w_i is the posterior probability that the label is the sign of x_i, flipped with rate ε.
+    """Bayes' rule: w_i is the posterior probability that labels are the signs of x_i, flipped with rate ε.
 
-    Every feature has the prior 1/d. An example has the likelihood 1 − ε if the signs agree, and ε otherwise,
-    so w_i ∝ (1 − ε)^(agreements) ε^(disagreements). For x = ±1, the prediction xᵀw is the posterior mean of
-    the label before its flip. The work per example is O(d), in float64. Source:
-    theory/conventions#update-rules.
+    Every feature has the prior 1/d. Under feature i, an example has the likelihood 1 − ε if its label agrees
+    with the sign of x_i, and ε otherwise. So w_i ∝ (1 − ε)^(agreements) ε^(disagreements). For x = ±1, the
+    prediction xᵀw is the posterior mean of the label before its flip. The work per example is O(d), in
+    float64. Source: theory/conventions#update-rules.
     """
 
     flip: Annotated[
@@ -48,10 +48,10 @@ class Bayes(Solver, frozen=True, tag="bayes"):
 
 
 class FeaturePosterior:
-    """Posterior over features given the examples seen, for every replica and target."""
+    """Posterior distribution over features, given the examples seen, for every replica and target."""
 
     def __init__(self, agreements: torch.Tensor, flip: float) -> None:
-        """Start from the number of agreements of every feature, [R, m, d]."""
+        """Start from these counts of examples whose label agrees with a feature, [R, m, d]."""
         self._agreements, self._dtype, self._flip = agreements.double(), agreements.dtype, flip
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:

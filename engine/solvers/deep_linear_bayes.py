@@ -17,12 +17,12 @@ from engine.solvers.lls import LeastSquaresFit
 
 
 class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
-    """Posterior of a deep linear net θ = W^(L+1) … W¹ with Gaussian weights, given examples without noise.
+    """Posterior of a deep linear net θ = W^(L+1) … W¹ with Gaussian weights, given noiseless examples.
 
-    Weights have variance σ²/fan-in, and L = 0 is a Gaussian prior N(0, σ²/d) of θ. Given the examples, θ is
-    the solution w of least norm plus a vector orthogonal to all instances, with a uniform direction. The
-    posterior mean is therefore w, and predictions are xᵀw. The measures posterior-spread and log-evidence
-    describe the orthogonal part. Source: Hanin, Zlokapa 2023;
+    Weights have the variance σ²/fan-in. For L = 0, θ has the Gaussian prior N(0, (σ²/d) I). Given the
+    examples, θ is the solution w of least norm plus a random vector. This vector is orthogonal to all
+    instances, and its direction is uniform. The posterior mean is therefore w, and predictions are xᵀw. The
+    measures posterior-spread and log-evidence describe this posterior. Source: Hanin, Zlokapa 2023;
     theory/regions-and-random-matrices#bayesian-interpolation.
     """
 
@@ -53,7 +53,7 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
 
 
 class DeepLinearFit(LeastSquaresFit):
-    """Posterior given the examples seen, for every replica and target."""
+    """Posterior distribution, given the examples seen, for every replica and target."""
 
     def __init__(self, data: Data, prior: DeepPrior) -> None:
         super().__init__(data)

@@ -23,15 +23,15 @@ Bits = NDArray[np.bool_]
 class Elimination(Solver, frozen=True, tag="elimination"):
     """A product of entries that fits the stored examples, by Gaussian elimination over F₂.
 
-    Examples are stored in a memory M, which starts at 0. Step t of SGD with rate 1 on the loss
-    −(Σ_j M_tj x_j + M_t0 y) makes row t of M the mean of (x, y) over the examples of the step. With `batch`
-    1, this row is a copy of one example. With a larger batch, it is a mean. With `of = "population"`, it is
-    the mean over all inputs, which is 0 for a product of fair signs. The signs of the rows are then equations
-    over F₂ for the set S with y = ∏_{i ∈ S} sgn(x_i). The sign of 0 is chosen at random. Equations are added
-    in order, and equations that contradict earlier ones are left out. If an instance is not a product of
-    solved instances, its label is not determined. Free unknowns are then set to 0, or, with `abstain`, the
-    prediction is 0. Memory and decoder are written by hand, not learned. Source: AS20;
-    theory/parities-and-noise#parities, theory/parities-and-noise#one-example-or-a-mean.
+    Examples are stored in a memory M, which starts at 0. Step t of SGD with rate 1 on the loss −(Σ_j M_tj x_j
+    + M_t0 y) makes row t of M the mean of (x, y) over the examples of the step. With `batch` 1, this row is a
+    copy of one example. With `of = "population"`, it is the mean over all inputs, which is 0 for a product of
+    fair signs. The signs of a row then give an equation over F₂ for the set S with y = ∏_{i ∈ S} sgn(x_i).
+    The sign of 0 is chosen at random. Equations are added in order, and those that contradict earlier ones
+    are left out. If an instance is not a product of stored instances, the equations do not determine its
+    label. By default, free unknowns are then set to 0. With `abstain`, the prediction is 0 instead. Memory
+    and decoder are written by hand, not learned. Source: AS20; theory/parities-and-noise#parities,
+    theory/parities-and-noise#one-example-or-a-mean.
     """
 
     batch: Annotated[
@@ -66,7 +66,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
 
 
 class Equations:
-    """Linear equations over F₂ for the set of bits, from the examples seen, for every replica and target."""
+    """Linear equations over F₂ for the set S, given by the examples seen, for every replica and target."""
 
     def __init__(self, dataset: Data, batch: int, population: bool, abstain: bool) -> None:
         self._batch, self._population, self._abstain = batch, population, abstain
@@ -76,7 +76,7 @@ class Equations:
         self._waiting = np.zeros((members, 0, self._d + 1))
         negative = (dataset.instances.rows < 0).cpu().numpy()
         seeds = [zlib.crc32(np.packbits(rows).tobytes()) for rows in negative for _ in range(self._members)]
-        self._coins = [np.random.default_rng(seed) for seed in seeds]  # the same for all targets of a replica
+        self._coins = [np.random.default_rng(seed) for seed in seeds]  # shared by all targets of a replica
         self._solved = [ReducedEquations(self._d) for _ in range(members)]
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
@@ -114,7 +114,7 @@ class Equations:
 
 
 class ReducedEquations:
-    """Equations over F₂ in d unknowns in reduced form: every pivot occurs in a single equation."""
+    """Linear equations over F₂ in d unknowns, in reduced form: every pivot occurs in a single equation."""
 
     def __init__(self, d: int) -> None:
         self._rows, self._pivots = np.zeros((0, d + 1), bool), np.zeros(0, np.int64)
@@ -122,13 +122,13 @@ class ReducedEquations:
         """Solution in which all unknowns without a pivot are 0."""
 
     def settles(self, left_sides: Bits) -> Bits:
-        """Return whether the equations determine the right side, for each left side [n, d], as a mask [n]."""
+        """Return a mask [n]: whether the equations determine the right side of each left side [n, d]."""
         follows = left_sides[:, self._pivots].astype(float) @ self._rows[:, :-1] % 2
         settled: Bits = (follows == left_sides).all(1)
         return settled
 
     def see(self, equation: Bits) -> None:
-        """Add an equation, given by its coefficients and its right side, [d + 1]."""
+        """Add an equation, given as a vector [d + 1] of its coefficients and its right side."""
         reduced = equation ^ np.logical_xor.reduce(self._rows[equation[self._pivots]], axis=0)
         if not reduced[:-1].any():
             return

@@ -12,11 +12,11 @@ from engine.solvers import Solver, SolverStructure, one_by_one
 
 
 class Hebb(Solver, frozen=True, tag="hebb"):
-    """Hebb's rule: w = (1/k) Σ_j y_j x_j, the mean of the k instances so far times their labels.
+    """Hebb's rule: w = (1/k) Σ_j y_j x_j, the mean of label times instance over the k examples so far.
 
-    The sum without 1/k has the same direction, and so the same 0/1 error. The mean tends to w* if instances
-    have the second moment I and labels are xᵀw*. The work per example is O(d), in float64. Source: Hebb 1949;
-    theory/symmetry#half-spaces.
+    The sum without 1/k has the same direction, and so the same 0/1 error. w tends to w* if labels are xᵀw*,
+    and the second moment E xxᵀ of the instances is I. The work per example is O(d), in float64. Source: Hebb
+    1949; theory/symmetry#half-spaces.
     """
 
     def structure(self) -> SolverStructure:
@@ -34,10 +34,10 @@ class Hebb(Solver, frozen=True, tag="hebb"):
 
 
 class Mean:
-    """Mean of y x over the examples seen, for every replica and target."""
+    """Mean of label times instance over the examples seen, for every replica and target."""
 
     def __init__(self, start: torch.Tensor) -> None:
-        """Start from the mean 0, [R, m, d]."""
+        """Start from w = 0, given as a tensor of zeros [R, m, d]."""
         self._count, self._sum, self._dtype = 0, start.double(), start.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:

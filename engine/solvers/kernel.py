@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     OfTwo = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 DEPENDENT = 1e-11
-"""Share of the diagonal entry up to which a pivot counts as 0. The example then adds no rank."""
+"""Largest ratio of a pivot to K(x, x) at which the pivot counts as 0, so that the example adds no rank."""
 
 ALIGNED = 1e-13
-"""Distance of a cosine from ±1 below which unit vectors count as equal or opposite.
+"""Largest distance of a cosine from ±1 at which unit vectors count as equal or opposite.
 
-arccos has a square-root singularity at ±1, so that rounding of 1e-16 would become 1e-8.
+arccos has a square-root singularity at ±1, so a rounding error of 1e-16 in the cosine would become 1e-8.
 """
 
 AHEAD, CHUNK = 128, 128
-"""Number of coming examples whose coordinates are computed together, and rows per chunk of `GrowingRows`."""
+"""Number of examples whose coordinates are computed in advance, and of rows in a chunk of `GrowingRows`."""
 
 LEAST = 64
-"""Number of examples for which memory is allocated at first."""
+"""Number of examples for which memory is allocated at the start."""
 
 MOST_DEGREE = 1023
-"""Largest degree; with a higher one, even (1 + 1)^degree overflows float64."""
+"""Largest degree p for which (1 + 1)^p does not overflow float64."""
 
 MOST_BITS = 500
 """Largest d of the xor-product kernel. Its values reach 2^d, and their squares must not overflow float64."""
@@ -48,18 +48,19 @@ MOST_BITS = 500
 class Kernel(Solver, frozen=True, tag="kernel"):
     """Kernel ridge regression: ŷ(x) = Σ_j a_j K(x_j, x) with a = (K + λI)⁻¹y over the examples so far.
 
-    With λ = `lam` = 0, the fit is minimum-norm interpolation, a = K⁺y. Examples that depend on earlier ones
-    (up to rounding) are then fitted by least squares.
+    If λ = `lam` = 0, the fit is minimum-norm interpolation, a = K⁺y. Examples that are linearly dependent on
+    earlier ones, up to rounding, are then fitted by least squares.
 
-    The kernel linear is xᵀx̃. The kernel polynomial is (c + xᵀx̃)^p with c = `offset` and p = `degree`. The
-    kernel rbf is exp(−‖x − x̃‖²/(2 s²)) with s = `width`. The kernel xor-product is Π_i (1 + x_i x̃_i), the
-    inner product of all 2^d products of bits. The kernel ntk is that of an infinitely wide two-layer ReLU net
-    with both layers trained, ‖x‖‖x̃‖ (u κ₀(u) + κ₁(u)) for the cosine u. Here κ₀ = (π − arccos u)/π and κ₁ =
-    (√(1 − u²) + u(π − arccos u))/π.
+    The linear kernel is xᵀx̃. The polynomial kernel is (c + xᵀx̃)^p with c = `offset` and p = `degree`. The
+    rbf kernel is exp(−‖x − x̃‖²/(2 s²)) with s = `width`. The xor-product kernel is Π_i (1 + x_i x̃_i), which
+    is the inner product of the vectors of all 2^d products of entries. The ntk kernel is the tangent kernel
+    of an infinitely wide two-layer ReLU net with both layers trained. It is ‖x‖‖x̃‖ (u κ₀(u) + κ₁(u)), where
+    u is the cosine of the angle between x and x̃. Here κ₀ = (π − arccos u)/π and κ₁ = (√(1 − u²) + u(π −
+    arccos u))/π.
 
     The Cholesky factor of K + λI grows by one row per example, in float64. The coordinates of all n rows grow
-    with it, by n numbers per example. The k-th example costs O(k² + n k + n d). Weights are known for the
-    linear kernel only. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et al. 2018 for ntk;
+    with the factor, by n numbers per example. The k-th example costs O(k² + n k + n d). Only the linear
+    kernel has weights. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et al. 2018 for ntk;
     WKA21 §2 for xor-product; theory/conventions#matrices, theory/conventions#update-rules.
     """
 
@@ -142,36 +143,36 @@ def _ntk(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
 
 
 class KernelStep(NamedTuple):
-    """Part of an update by an instance that does not depend on the labels."""
+    """Precomputed part of an update by an instance: the quantities that do not depend on labels."""
 
     x: torch.Tensor
     """Instance, [R, 1, d]."""
 
     z: torch.Tensor
-    """Coordinates z of the instance in the earlier examples, [R, k, 1]."""
+    """Coordinates z of the instance, one per earlier example, [R, k, 1]."""
 
     new: torch.Tensor
     """Whether the instance is linearly independent of the earlier examples, [R, 1, 1]."""
 
     root: torch.Tensor
-    """Root of the instance's pivot, or 1 if the instance is not new, [R, 1, 1]."""
+    """Square root of the instance's pivot, or 1 if `new` is false, [R, 1, 1]."""
 
 
 class KernelFit:
     """Kernel solution for the examples seen, for every replica and target.
 
     L is the Cholesky factor of K + λI, and z(x) = L⁻¹(K(x_j, x))_j. Predictions are cᵀz(x) with c = L⁻¹y. The
-    pivot of an example is K(x, x) + λ − ‖z(x)‖². The root of the pivot is the next diagonal entry of L, and
-    z(x) is the rest of this row. If λ = 0 and the pivot is 0, the example gets a unit row instead. c then
-    changes to the least-squares solution with the gain P z/(1 + zᵀP z). P = (Σ_j z_j z_jᵀ)⁻¹ is computed at
-    the first such example. New entries of z do not depend on labels. If the examples are the rows of the data
-    in order, they are therefore computed for several examples together.
+    pivot of an example is K(x, x) + λ − ‖z(x)‖². The square root of the pivot is the next diagonal entry of
+    L, and z(x) is the rest of the same row of L. If λ = 0 and the pivot is 0, the example gets a unit row
+    instead. c then changes to the least-squares solution with the gain P z/(1 + zᵀP z). P = (Σ_j z_j z_jᵀ)⁻¹
+    is computed at the first such example. z does not depend on labels. If the examples are the rows of the
+    data in order, the next entries of z are therefore computed for several examples together.
     """
 
     def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
         """Store the kernel, a function of rows [R, n, d] and [R, k, d].
 
-        With `weighs`, the kernel is xᵀx̃, and weights exist.
+        `weighs` says that the kernel is xᵀx̃, so that weights exist.
         """
         self._values, self._lam, self._weighs = kernel, lam, weighs
         self._given = data.instances.rows
@@ -181,7 +182,7 @@ class KernelFit:
         self._seen = self._rows.new_zeros(replicas, 0, d)
         self._factor = self._rows.new_zeros(replicas, 0, 0)  # L
         self._real = self._rows.new_zeros(replicas, 0, 1)  # 0 where an example has a unit row, else 1
-        self._z = GrowingRows(self._rows.new_empty(replicas, 0, n))  # of all rows, including steps to come
+        self._z = GrowingRows(self._rows.new_empty(replicas, 0, n))  # of all rows, also for steps to come
         self._to_come: deque[KernelStep] = deque()
         self._c = self._rows.new_zeros(replicas, len(data.labels) // replicas, 0)
         self._predictions = self._rows.new_zeros(replicas, len(data.labels) // replicas, n)  # of all rows
@@ -195,7 +196,7 @@ class KernelFit:
             self._add(self._to_come.popleft(), y)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the step of an instance [R, 1, d].
+        """Compute the `KernelStep` of an instance [R, 1, d].
 
         If the instance is the next row of the data, also compute the steps of later rows.
         """
@@ -217,10 +218,10 @@ class KernelFit:
             self._to_come.append(KernelStep(instances[:, at], coordinates, new[:, at], factor[:, at, at]))
 
     def _factored(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the block [R, b, b] of L for b instances, and whether each instance is new [R, b, 1].
+        """Return the next diagonal block [R, b, b] of L for b instances, and which are new, [R, b, 1].
 
-        The block follows from the kernels [R, b, b] and coordinates z of the instances. Instances that are
-        not new get unit rows.
+        It is computed from the kernels [R, b, b] between these instances and their coordinates z. Instances
+        that are linearly dependent on earlier ones are not new, and get unit rows.
         """
         least = (DEPENDENT if self._lam == 0 else 0.0) * kernels.diagonal(dim1=1, dim2=2)
         remaining = kernels - z.mT @ z
@@ -261,7 +262,7 @@ class KernelFit:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _made_inverse(self) -> torch.Tensor:
-        """Return P for the examples so far, in a tensor with the size of L. No row of L is a unit row yet."""
+        """Return P for the examples so far, padded to the size of L. Call it before L has any unit row."""
         seen = slice(self._k)
         eye = torch.eye(self._k, dtype=self._factor.dtype, device=self._factor.device)
         inverse = torch.linalg.solve_triangular(self._factor[:, seen, seen], eye, upper=False)
@@ -320,7 +321,7 @@ class KernelFit:
 
 
 def bytes_of_fit(sizes: Sizes, squares: int) -> int:
-    """Return the memory in bytes of a fit. L and P need most of it, and `squares` is their number."""
+    """Return the memory in bytes of a fit. Most of it holds `squares` matrices [k, k], such as L and P."""
     k, n, d = sizes.examples, sizes.n, sizes.d
     ahead = 3 * min(k, AHEAD) * n
     numbers = n * d + k * n + ahead + 2 * k * d + 2 * squares * k * k
@@ -328,9 +329,9 @@ def bytes_of_fit(sizes: Sizes, squares: int) -> int:
 
 
 def operations_of_fit(sizes: Sizes) -> float:
-    """Return the number of multiplications of a fit: n (k + d) for the k-th example, and n per target.
+    """Return the number of multiplications of a fit: n (k + d) for the k-th example, plus n for each target.
 
-    The k-th example needs its kernels with n rows. Its row of the Cholesky factor combines k rows of length
+    The k-th example needs its kernels with n rows, which cost n d. Its coordinates combine k rows of length
     n.
     """
     k, n = float(sizes.examples), float(sizes.n)
@@ -341,13 +342,13 @@ class GrowingRows:
     """Stack of rows [R, k, n], stored in chunks that are never copied."""
 
     def __init__(self, nothing: torch.Tensor) -> None:
-        """Start without rows. `nothing` [R, 0, n] determines R, n and the dtype."""
+        """Start with an empty stack. The empty tensor `nothing` [R, 0, n] determines R, n and the dtype."""
         self._nothing, self._chunks, self._count = nothing, list[torch.Tensor](), 0
 
     def append(self, rows: torch.Tensor) -> None:
         """Add rows [R, b, n].
 
-        The caller must not change them later, because a complete chunk is not copied.
+        The caller must not change these rows later, because a complete chunk is stored without a copy.
         """
         replicas, n = self._nothing.shape[0], self._nothing.shape[2]
         if rows.shape[1] == CHUNK and self._count == CHUNK * len(self._chunks):
@@ -364,12 +365,12 @@ class GrowingRows:
             rows = rows[:, fitting.shape[1] :]
 
     def narrow(self, count: int) -> None:
-        """Keep only the first `count` rows."""
+        """Remove all rows but the first `count`."""
         self._count = count
         del self._chunks[-(-count // CHUNK) :]
 
     def row(self, number: int) -> torch.Tensor:
-        """Return a row, [R, 1, n]."""
+        """Return the row with this index, [R, 1, n]."""
         place = number % CHUNK
         return self._chunks[number // CHUNK][:, place : place + 1]
 
@@ -380,13 +381,13 @@ class GrowingRows:
         )
 
     def subtracted(self, minuend: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
-        """Subtract combinations of the rows, with coefficients [R, k, b], from `minuend` in place."""
+        """Subtract linear combinations of the rows, with coefficients [R, k, b], from `minuend` in place."""
         for rows, part in self._parts():
             minuend.baddbmm_(coefficients[:, rows].mT, part, alpha=-1)
         return minuend
 
     def combined(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Return combinations [R, b, n] of the first k rows with coefficients [R, b, k]."""
+        """Return linear combinations [R, b, n] of the first k rows, with coefficients [R, b, k]."""
         combinations = self._nothing.new_zeros(*coefficients.shape[:2], self._nothing.shape[2])
         for rows, part in self._parts():
             of_chunk = coefficients[:, :, rows]
@@ -394,14 +395,14 @@ class GrowingRows:
         return combinations
 
     def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
-        """Yield the numbers of the rows of every chunk, as a slice, and the rows."""
+        """Yield, for every chunk, the slice of the stack that it holds, and its rows."""
         for number, chunk in enumerate(self._chunks):
             rows = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
             yield rows, chunk[:, : rows.stop - rows.start]
 
 
 def roomy(tensor: torch.Tensor, count: int, dimensions: tuple[int, ...]) -> torch.Tensor:
-    """Return the tensor with room for more than `count` along these dimensions, padded with zeros."""
+    """Return the tensor, padded with zeros if its size along these dimensions is not above `count`."""
     if count < tensor.shape[dimensions[0]]:
         return tensor
     shape = list(tensor.shape)

@@ -15,27 +15,28 @@ from engine.solvers import Floats, Refit, Solver, SolverStructure
 from engine.solvers.l2_logistic import C, Strength, check_range, chosen, logistic, slopes, strengths
 
 TOLERANCE = 1e-3
-"""Largest violation of the optimality conditions.
+"""Largest violation of the optimality conditions that a solution may have.
 
-It is relative to the slope of the penalty, or to that of the loss at w = 0 if that is larger.
+It is relative to the slope of the penalty or, if larger, to the slope of the loss at w = 0.
 """
 
 ITERATIONS = 300
 """Maximum number of liblinear's iterations.
 
-About a hundred suffice, but rounding can keep it from stopping.
+About 100 iterations suffice. Without a maximum, rounding can keep liblinear from stopping.
 """
 
 
 class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     """L1-regularised logistic regression: w minimises C Σ_j ln(1 + e^(−y_j x_jᵀw)) + ‖w‖₁.
 
-    Labels are ±1, and the model has no bias. Every minimiser under a constraint ‖w‖₁ ≤ B is also the
-    minimiser for some penalty 1/C. If `C` is not set, the strengths 10^i and 3·10^i from `least` to `most`
-    are tried. Each is fitted to the first 70 % of the examples. The strength with the fewest mistakes on the
-    remaining 30 % is then fitted to all examples. Ties go to the smallest strength. scikit-learn's liblinear
-    solves the problem anew for every k. Raises ArithmeticError if the remaining slopes are above 1e-3 of
-    those at w = 0. Source: Ng 2004; theory/symmetry#half-spaces.
+    Labels are ±1, and the model has no bias. Every minimiser of the loss under a constraint ‖w‖₁ ≤ B is also
+    a minimiser with a penalty, for some C. If `C` is not set, the values 10^i and 3·10^i from `least` to
+    `most` are tried for C. For each, w is fitted to the first 70 % of the examples. The C with the fewest
+    mistakes on the remaining 30 % is then used to fit all examples. In a tie, the smallest C is used.
+    scikit-learn's liblinear solves the problem anew for every k. The solver raises ArithmeticError if the
+    optimality conditions are violated by more than 1e-3 of the penalty's slope or, if larger, of the loss's
+    slope at w = 0. Source: Ng 2004; theory/symmetry#half-spaces.
     """
 
     C: C = None
@@ -61,7 +62,7 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     def solve(self, X: Floats, y: Floats) -> Floats:
         """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.
 
-        Raises: ArithmeticError if liblinear does not find them.
+        Raises: ArithmeticError if liblinear does not find the weights.
         """
         return chosen(X * y[:, None], self.C, strengths(self.least, self.most, (1, 3)), fitted)
 

@@ -17,13 +17,13 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 SHARE = 0.7
-"""Share of the examples that are fitted to choose the strength. The remaining examples are for validation."""
+"""Share of the examples that are fitted to choose C. All other examples are used for validation."""
 
 TOLERANCE = 1e-4
-"""Largest remaining slope, relative to the slope at w = 0."""
+"""Largest slope of the objective that a solution may have, relative to the slope at w = 0."""
 
 ON_BOUNDARY = 2.0**-26
-"""Largest cosine with w at which an instance counts as orthogonal to w. Rounding would decide its side."""
+"""Largest cosine with w at which an instance counts as orthogonal to w, because rounding decides its sign."""
 
 Strength = Annotated[float, Meta(ge=1e-6, le=1e6)]
 C = Annotated[
@@ -36,10 +36,10 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     """L2-regularised logistic regression: w minimises C Σ_j ln(1 + e^(−y_j x_jᵀw)) + ½‖w‖₂².
 
     Labels are ±1, and the model has no bias. If `C` is not set, the powers of ten from `least` to `most` are
-    tried as strengths. Each is fitted to the first 70 % of the examples. The strength with the fewest
-    mistakes on the remaining 30 % is then fitted to all examples. Ties go to the smallest strength.
-    scikit-learn's Newton method solves the problem in the span of the examples, anew for every k. Raises
-    ArithmeticError if more than 1e-4 of the slope at w = 0 is left. Source: Ng 2004;
+    tried for C. For each, w is fitted to the first 70 % of the examples. The C with the fewest mistakes on
+    the remaining 30 % is then used to fit all examples. In a tie, the smallest C is used. scikit-learn's
+    Newton method solves the problem in the span of the examples, anew for every k. The solver raises
+    ArithmeticError if the slope at the solution is above 1e-4 of the slope at w = 0. Source: Ng 2004;
     theory/symmetry#half-spaces.
     """
 
@@ -67,7 +67,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     def solve(self, X: Floats, y: Floats) -> Floats:
         """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.
 
-        Raises: ArithmeticError if scikit-learn does not find them.
+        Raises: ArithmeticError if scikit-learn does not find the weights.
         """
         Z = X * y[:, None]
         if len(Z) >= Z.shape[1]:
@@ -84,9 +84,9 @@ def check_range(least: float, largest: float) -> None:
 
 
 def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[float]:
-    """Return the numbers a·10^i from `least` to `largest`, for the leading digits a.
+    """Return all numbers a·10^i from `least` to `largest` whose leading digit a is one of `leading`.
 
-    If there are none, return `least` alone.
+    If there is no such number, return only `least`.
     """
     powers = (float(f"{digit}e{exponent}") for exponent in range(-6, 7) for digit in leading)
     return [strength for strength in powers if least <= strength <= largest] or [least]
@@ -95,11 +95,11 @@ def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[fl
 def chosen(
     Z: Floats, C: float | None, strengths: list[float], fit: Callable[[Floats, float], Floats]
 ) -> Floats:
-    """Return the fit to the rows z_j = y_j x_j [k, d], with C or, if it is None, with the best strength.
+    """Return the weights that fit the rows z_j = y_j x_j [k, d], with C or, if C is None, the best strength.
 
     The best strength is the one whose fit to the first 70 % of the rows makes the fewest mistakes on the
-    remaining rows. A row on the boundary counts one half. Ties go to the smallest strength, which is the
-    strongest penalty.
+    remaining rows. A row on the decision boundary counts as half a mistake. In a tie, the smallest strength
+    is the best, which means the strongest penalty.
     """
     if C is None:
         count = round(SHARE * len(Z))
@@ -116,7 +116,7 @@ def chosen(
 def _mistakes(Z: Floats, w: Floats) -> float:
     """Return twice the number of mistakes on rows z_j = y_j x_j.
 
-    A row counts 2 if z_jᵀw < 0, and 1 if z_jᵀw is 0 up to rounding.
+    A row counts as 2 if z_jᵀw < 0, and as 1 if z_jᵀw is 0 up to rounding.
     """
     margins = Z @ w
     boundary = ON_BOUNDARY * np.linalg.norm(Z, axis=1) * np.linalg.norm(w)
@@ -143,8 +143,8 @@ def slopes(Z: Floats, w: Floats) -> Floats:
 def logistic(Z: Floats, **settings: object) -> Floats:
     """Return the weights of scikit-learn's logistic regression for rows z_j = y_j x_j, without a bias.
 
-    All rows have the label +1, but scikit-learn requires two labels. A row of zeros with the other label does
-    not change w.
+    All rows z_j have the label +1, but scikit-learn requires two labels. A row of zeros with the label −1 is
+    therefore added, which does not change w.
     """
     from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
     from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]

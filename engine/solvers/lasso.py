@@ -21,10 +21,10 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, SolvedWeights, Solver, SolverStructure
 
 DEPENDENT = 1e-10
-"""Share of a feature's squared length outside the active span below which the feature counts as dependent."""
+"""A feature counts as dependent if a smaller share of its squared length is outside the active span."""
 
 ROUNDING = 1e-12
-"""Share of the largest slope at w = 0 by which rounding may raise a slope above the penalty."""
+"""Tolerance for slopes above the penalty, as a share of the largest slope at w = 0. It covers rounding."""
 
 Numbers = NDArray[np.intp]
 """Indices of features."""
@@ -33,14 +33,14 @@ Numbers = NDArray[np.intp]
 class Lasso(Solver, frozen=True, tag="lasso"):
     """The Lasso: w minimises (1/k) Σ_j (x_jᵀw − y_j)² + λ‖w‖₁ over the k examples so far.
 
-    λ = `lam` is relative to the mean of the square loss, without ½. scikit-learn's `alpha` is relative to
-    half of this mean, and so equals λ/2. An active-set method solves the problem in float64, without an
-    intercept. The active features are those with weights ≠ 0. Given their signs, w solves linear equations.
-    Weights that would change their sign leave the set, and the feature with the steepest slope enters, until
-    no slope is above the penalty. The method begins with the active features of the previous solution,
-    because one example seldom changes them. If several w are minimisers, the result depends on these
-    features. As λ → 0, the solution becomes that of `basis-pursuit`. Source: Tibshirani 1996; Lee et al. 2006
-    for signs and active sets; theory/conventions#update-rules.
+    λ = `lam` is added to the mean square loss without a factor ½. scikit-learn's `alpha` is added to half of
+    the mean square loss, and so equals λ/2. An active-set method solves the problem in float64, without an
+    intercept. The active features are those with weights ≠ 0. Given the signs of these weights, w solves
+    linear equations. A feature leaves the active set if its weight would change sign. Then the feature with
+    the steepest slope enters, until no slope is above the penalty. The method begins with the active features
+    of the previous solution, because one example seldom changes them. If there are several minimisers w, the
+    result depends on these first active features. As λ → 0, the solution becomes that of `basis-pursuit`.
+    Source: Tibshirani 1996; Lee et al. 2006 for signs and active sets; theory/conventions#update-rules.
     """
 
     lam: Annotated[float, Meta(gt=0, title="penalty λ", description="weight of ‖w‖₁")] = 0.1
@@ -52,9 +52,9 @@ class Lasso(Solver, frozen=True, tag="lasso"):
         return LassoFit(data, self.lam)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes of instances, rows of XᵀX and the systems of active features.
+        """Return the memory in bytes of the instances, the rows of XᵀX and the equations for active features.
 
-        Instances and rows of XᵀX are allocated twofold.
+        Instances and rows of XᵀX count twice, because memory for them is allocated in advance.
         """
         examples, d, active = sizes.examples, sizes.d, min(sizes.examples, sizes.d)
         numbers = 2 * examples * d + 2 * active * d + 2 * active * active
@@ -65,17 +65,17 @@ class Lasso(Solver, frozen=True, tag="lasso"):
 
 
 class Gram:
-    """Rows of XᵀX for the features used so far. Instances can be added at any time."""
+    """Rows of XᵀX for the features that were active so far. More instances can be added at any time."""
 
     def __init__(self, d: int) -> None:
         self._d, self._count = d, 0
         self._instances = np.empty((0, d))
         self._features = np.empty(0, int)  # features whose rows of XᵀX are stored
-        self._place = np.full(d, -1)  # position of each feature's row, −1 if there is none
+        self._place = np.full(d, -1)  # position of each feature's row, or −1
         self._rows = np.empty((0, d))
 
     def add(self, instances: Floats) -> None:
-        """Add instances [c, d]."""
+        """Add c instances, [c, d]."""
         count = self._count + len(instances)
         if count > len(self._instances):
             larger = np.empty((max(count, 2 * self._count), self._d))
@@ -87,19 +87,19 @@ class Gram:
         torch.from_numpy(self._rows).addmm_(columns.T, torch.from_numpy(instances))  # without a temporary
 
     def among(self, features: Numbers) -> Floats:
-        """Return the block [a, a] of XᵀX for these features."""
+        """Return the block of XᵀX for a features, [a, a]."""
         places = self._places(features)
         return self._rows[np.ix_(places, features)]
 
     def combined(self, features: Numbers, w: Floats) -> Floats:
-        """Return XᵀX w [d] for weights w [a] of these features."""
+        """Return XᵀX w [d], where w has the weights [a] at these features and 0 elsewhere."""
         places = self._places(features)
         return w @ self._rows[places]
 
     def _places(self, features: Numbers) -> Numbers:
-        """Return the positions of the rows of these features, and compute missing rows.
+        """Return where the rows of these features are stored, after computing rows that are missing.
 
-        If there would be more rows than instances, rows of other features are dropped.
+        If there would be more rows than instances, rows of all other features are dropped.
         """
         new = features[self._place[features] < 0]
         if len(new):
@@ -115,7 +115,7 @@ class Gram:
 
 
 class Minimiser:
-    """Minimiser of ½ wᵀXᵀXw − bᵀw + p‖w‖₁ by an active set of features with signs."""
+    """Minimiser of ½ wᵀXᵀXw − bᵀw + p‖w‖₁, found by an active-set method."""
 
     def __init__(self) -> None:
         self._active = np.empty(0, int)
@@ -128,9 +128,9 @@ class Minimiser:
         return w
 
     def minimise(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Continue from the last w to the minimum. Raises: Stopped."""
+        """Find the minimum, starting from the last w. Raises: Stopped."""
         bound = penalty + ROUNDING * np.abs(b).max()
-        rejected: list[int] = []  # features that rounding removes as soon as they enter
+        rejected: list[int] = []  # features that left at once, due to rounding
         self._settle(gram, b, penalty)
         while True:
             go_on()
@@ -165,11 +165,11 @@ class Minimiser:
             )
 
     def _change(self, products: Floats, b: Floats) -> tuple[Floats, bool]:
-        """Return a change of the weights of the active features, and whether it ends at the minimum.
+        """Return a change of the active features' weights, and whether it leads to the minimum over them.
 
-        The change leads to the solution of the linear equations. If a feature depends on earlier ones, the
-        change instead keeps all predictions, and lowers ‖w‖₁ until a weight is 0. It then does not end at the
-        minimum.
+        Normally, the change leads to the solution of the linear equations. If a feature is linearly dependent
+        on the features before it, the change leaves all predictions unchanged and lowers ‖w‖₁ until a weight
+        is 0. Then it does not lead to the minimum.
         """
         from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
 
@@ -187,7 +187,7 @@ class Minimiser:
 class LassoFit(SolvedWeights):
     """The Lasso's solution for every replica and target.
 
-    It is computed from the previous solution when it is next needed.
+    When it is needed, the solution is computed by starting from the previous one.
     """
 
     def __init__(self, data: Data, lam: float) -> None:

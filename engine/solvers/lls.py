@@ -12,16 +12,16 @@ from engine.problems.instances import Instances
 from engine.solvers import Solver, SolverStructure, one_by_one
 
 DEPENDENT = 1e-9
-"""Share of an instance's length outside the span of earlier ones, below which the instance adds no rank."""
+"""An instance adds no rank if less than this share of its length is outside the span of earlier instances."""
 
 
 class LLS(Solver, frozen=True, tag="lls"):
     """Minimum-norm least squares: w = X⁺y over the examples so far, with O(d²) work per example.
 
-    Greville's recursion updates, in float64, the projector P onto the span of the instances and M = (XᵀX)⁺.
-    The part of a new instance x outside the span is c = x − P x. If c ≠ 0, then w ← w + c (y − xᵀw)/‖c‖².
-    Otherwise w ← w + M x (y − xᵀw)/(1 + xᵀM x). M is computed when the first dependent instance needs it.
-    Source: Greville 1960; theory/conventions#update-rules.
+    Greville's recursion updates two matrices in float64: the projector P onto the span of the instances, and
+    M = (XᵀX)⁺. The part of a new instance x outside the span is c = x − P x. If c ≠ 0, then w ← w + c (y −
+    xᵀw)/‖c‖². Otherwise w ← w + M x (y − xᵀw)/(1 + xᵀM x). M is computed when an instance first lies in the
+    span of earlier instances. Source: Greville 1960; theory/conventions#update-rules.
     """
 
     def structure(self) -> SolverStructure:
@@ -97,10 +97,10 @@ class LeastSquaresFit:
     def _follow(
         self, inverse: torch.Tensor, x: torch.Tensor, along: torch.Tensor, new: torch.Tensor
     ) -> torch.Tensor:
-        """Update (XᵀX)⁺ by an instance, and return the direction [R, d, 1] in which it moves w."""
+        """Update (XᵀX)⁺ by an instance x, and return the direction [R, d, 1] in which w changes."""
         image = inverse @ x
         stretch = 1 + (x * image).sum(1, keepdim=True)
-        # In both cases the change is a bᵀ + b aᵀ.
+        # Whether x adds rank or not, the change of M is a bᵀ + b aᵀ.
         a = torch.where(new, along, image)
         b = torch.where(new, stretch / 2 * along - image, image / (-2 * stretch))
         inverse.baddbmm_(torch.cat((a, b), 2), torch.cat((b, a), 2).mT)

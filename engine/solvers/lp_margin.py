@@ -1,4 +1,4 @@
-"""The largest margin in ‖·‖₁ and in similar norms, computed by linear programs."""
+"""Solver for the largest margin in ‖·‖₁, ‖·‖_∞ or a Fourier norm, by linear programming."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 
 """Smallest tolerances that HiGHS accepts."""
 
 GAP = 1e-9
-"""Largest relative gap between Σ|c_f| of the solution and its lower bound, the optimum of the program."""
+"""Largest relative gap between Σ|c_f| of a solution and its lower bound, the optimum of a linear program."""
 
 ACCEPTED = 1e-4
 """Largest relative gap that is accepted after all ROUNDS. With many minimisers, the gap closes slowly."""
 
 SMALL = 0.1
-"""Share of the mean allowed gap per coefficient, below which a coefficient gets no further cut."""
+"""A coefficient gets no more cuts if its gap is below this share of the mean gap allowed per coefficient."""
 
 ROUNDS = 20
-"""Maximum number of linear programs to close the gap. Usually, 10 suffice."""
+"""Maximum number of linear programs that are solved to close the gap. Usually, 10 suffice."""
 
 INFEASIBLE = 2
-"""Status of scipy for a program that has no solution."""
+"""Status that scipy returns for a linear program without a solution."""
 
 
 class LPMargin(Solver, frozen=True, tag="lp-margin"):
-    """The w of least ‖w‖ with y_j x_jᵀw ≥ 1 on the examples so far, by linear programs.
+    """The w of least ‖w‖ with y_j x_jᵀw ≥ 1 on the examples so far, computed by linear programming.
 
-    Its direction has the largest margin min_j y_j x_jᵀw/‖w‖, which is 1/‖w‖. Labels are ±1, and the model has
-    no bias. ‖w‖ is ‖w‖₁ = Σ|w_i|, ‖w‖_∞ = max|w_i|, or Σ_f |c_f| over the coefficients c of the unitary
-    discrete Fourier transform. The first two norms need one linear program. For the third norm, every |c_f|
-    is the largest of Re(e^(−ia) c_f) over angles a. Programs with more and more angles are solved until their
-    optimum, a lower bound, agrees with Σ|c_f| up to 1e-9. Raises ArithmeticError if the last relative gap is
-    above 1e-4. HiGHS solves the programs, anew for every k. Once no w separates the examples, w is NaN, and
-    the learner counts as diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b;
-    theory/implicit-bias#optimisation-geometry.
+    Of all directions, w has the largest margin min_j y_j x_jᵀw/‖w‖, which is 1/‖w‖. Labels are ±1, and the
+    model has no bias. The norm ‖w‖ is one of three: ‖w‖₁ = Σ|w_i|, ‖w‖_∞ = max|w_i|, or Σ_f |c_f|, where c is
+    the unitary discrete Fourier transform of w. The first two norms need one linear program. For the third
+    norm, every |c_f| is the largest of Re(e^(−ia) c_f) over angles a. Programs with more and more angles are
+    solved until their optimum, a lower bound, agrees with Σ|c_f| up to 1e-9. The solver raises
+    ArithmeticError if the last relative gap is above 1e-4. HiGHS solves the programs, anew for every k. If no
+    w separates the examples, w is NaN, and the learner counts as diverged. Source: Mangasarian 1999; Kelley
+    1960; GLSS18b; theory/implicit-bias#optimisation-geometry.
     """
 
     q: Annotated[
@@ -67,7 +67,7 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
         return Refit(data, partial(shortest, norm=self.q))
 
     def size(self, n: int, d: int) -> int:
-        return 2 * n * d + 48 * d * d  # (3 ROUNDS + 4) cuts of d/2 rows and 3d/2 columns at most
+        return 2 * n * d + 48 * d * d  # at most 3 ROUNDS + 4 cuts, of d/2 rows and 3d/2 columns each
 
     def invariance(self) -> Verdict:
         return Verdict(False, "the norm is measured along axes of its own, which singles them out")
@@ -76,7 +76,7 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
 def shortest(X: Floats, y: Floats, norm: str) -> Floats:
     """Return the w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1, or NaN if none exists.
 
-    Raises: ArithmeticError if HiGHS cannot solve a program, or the gap stays open.
+    Raises: ArithmeticError if HiGHS cannot solve a program, or if the last gap is above ACCEPTED.
     """
     unit = np.abs(X).max() or 1.0
     Z = X * y[:, None] / unit
@@ -86,14 +86,14 @@ def shortest(X: Floats, y: Floats, norm: str) -> Floats:
 
 
 def _least_sum(Z: Floats) -> Floats | None:
-    """Return w = w₊ − w₋ of least Σ(w₊ + w₋) with Zw ≥ 1, or None if there is none."""
+    """Return the w = w₊ − w₋ of least Σ(w₊ + w₋) with Zw ≥ 1, or None if no such w exists."""
     d = Z.shape[1]
     solution = _program(np.ones(2 * d), np.hstack((-Z, Z)), np.full(len(Z), -1.0), (0, None))
     return None if solution is None else solution[:d] - solution[d:]
 
 
 def _least_maximum(Z: Floats) -> Floats | None:
-    """Return the w of least t with |w_i| ≤ t and Zw ≥ 1, or None if there is none."""
+    """Return the w of least t with |w_i| ≤ t and Zw ≥ 1, or None if no such w exists."""
     n, d = Z.shape
     identity, above = np.eye(d), np.full((d, 1), -1.0)
     bounded = np.block([[identity, above], [-identity, above], [-Z, np.zeros((n, 1))]])
@@ -102,16 +102,16 @@ def _least_maximum(Z: Floats) -> Floats | None:
 
 
 def _least_spectrum(Z: Floats) -> Floats | None:
-    """Return the w of least Σ t_f with Re(e^(−ia) c_f) ≤ t_f and Zw ≥ 1, or None if there is none.
+    """Return the w of least Σ t_f with Re(e^(−ia) c_f) ≤ t_f and Zw ≥ 1, or None if no such w exists.
 
-    Angles a are added until the gap is closed. If |c_f| is above t_f, c_f lies about halfway between two
-    angles. Its angle is added with two more angles, halfway to the nearest angles. A program thus divides an
-    interval by 4 and not by 2.
+    Angles a are added until the gap is closed. If |c_f| is above t_f, the angle of c_f lies about halfway
+    between two earlier angles. Three angles are added: the angle of c_f, and two more, halfway to its
+    neighbours. Each program thus divides an interval of angles by 4, and not by 2.
     """
     n, d = Z.shape
     transform = np.fft.rfft(np.eye(d), axis=0) / np.sqrt(d)  # [h, d]
     count = len(transform)
-    times = np.full(count, 2.0)  # each also stands for its conjugate
+    times = np.full(count, 2.0)  # each coefficient also stands for its conjugate
     times[0] = 1.0
     if d % 2 == 0:
         times[-1] = 1.0
@@ -141,20 +141,20 @@ def _least_spectrum(Z: Floats) -> Floats | None:
 
 
 def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Floats:
-    """Return Re(e^(−ia) c_f) − t_f as rows [pairs, d + h] that multiply (w, t), for pairs of f and a."""
+    """Return the cuts Re(e^(−ia) c_f) − t_f for pairs (f, a), as coefficients [pairs, d + h] of (w, t)."""
     turned = np.exp(-1j * angles)[:, None] * transform[which]
     return np.hstack((turned.real, -np.eye(len(transform))[which]))
 
 
 def _nearest(angles: Floats, to: float) -> float:
-    """Return the distance of the nearest of `angles` to an angle."""
+    """Return the distance from the angle `to` to the nearest one in `angles`."""
     return float(np.abs((angles - to + np.pi) % (2 * np.pi) - np.pi).min())
 
 
 def _program(
     cost: Floats, rows: Floats, sides: Floats, bounds: tuple[float | None, float | None] = (None, None)
 ) -> Floats | None:
-    """Return the solution of least cost with rows · w ≤ sides, or None if there is none.
+    """Return the w of least cost · w with rows · w ≤ sides, or None if no w satisfies these constraints.
 
     Raises: ArithmeticError if HiGHS fails.
     """

@@ -13,17 +13,17 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-8
-"""Largest relative amount by which a margin may be below 1, and ‖w‖ above its lower bound from the dual."""
+"""Largest relative error: how far a margin may be below 1, and ‖w‖ above its lower bound from the dual."""
 
 NONE = 1e-9
-"""Margin below which examples of length at most 1 count as not separable."""
+"""Smallest margin, for examples of length at most 1, with which they count as separable."""
 
 
 class MaxMargin(Solver, frozen=True, tag="max-margin"):
     """The hard-margin support vector machine: the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 on the examples so far.
 
-    The direction of w has the largest margin min_j y_j x_jᵀw/‖w‖₂, which is 1/‖w‖₂. Labels are ±1, and the
-    model has no bias. Lawson and Hanson's non-negative least squares computes w anew for every k. Once no w
+    Of all directions, w has the largest margin min_j y_j x_jᵀw/‖w‖₂, which is 1/‖w‖₂. Labels are ±1, and the
+    model has no bias. Lawson and Hanson's non-negative least squares computes w anew for every k. If no w
     separates the examples, w is NaN, and the learner counts as diverged. Source: Vapnik 1982; Lawson, Hanson
     1974 ch. 23; theory/symmetry#half-spaces.
     """
@@ -51,16 +51,16 @@ def widest(X: Floats, y: Floats) -> Floats:
     """Return the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1, or NaN if none exists.
 
     Let z_j = y_j x_j be the rows of Z, and let a ≥ 0 minimise ‖Zᵀa‖² + (Σ_j a_j − 1)². Then a is 0 except for
-    support vectors, whose margins are 1. The root of the minimum is 0 if and only if no w exists. Every a ≥ 0
-    gives the lower bound ‖w‖ ≥ Σ_j a_j/‖Zᵀa‖.
+    support vectors, whose margins are 1. The minimum is 0 if and only if no such w exists. Every a ≥ 0 gives
+    the lower bound ‖w‖ ≥ Σ_j a_j/‖Zᵀa‖.
 
-    Raises: ArithmeticError if a margin is below 1, or ‖w‖ above this bound, by more than a share of 1e-8.
+    Raises: ArithmeticError if a margin is below 1, or ‖w‖ above this bound, by more than 1e-8 (relative).
     """
     from scipy.optimize import nnls  # type: ignore[import-untyped]
 
     unit = np.linalg.norm(X, axis=1).max()
     Z = X * y[:, None] / (unit or 1.0)
-    turned = np.linalg.qr(Z.T, mode="r")  # [min(k, d), k], with the same inner products
+    turned = np.linalg.qr(Z.T, mode="r")  # [min(k, d), k]; keeps inner products
     stacked = np.vstack((turned, np.ones(len(Z))))
     a, residual = nnls(stacked, np.append(np.zeros(len(turned)), 1.0), maxiter=100 + 30 * len(Z))
     if residual <= NONE:

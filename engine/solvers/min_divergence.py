@@ -1,4 +1,4 @@
-"""Solver for the interpolation with the least Bregman divergence to the start of mirror descent."""
+"""Solver for the interpolating w that is nearest to the start of mirror descent, in Bregman divergence."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-9
-"""Largest error for labels of size 1, in coordinates where the instances are orthonormal."""
+"""Largest error, for labels of size 1, in coordinates in which the instances are orthonormal."""
 
 DEPENDENT = 1e-12
-"""Singular values below this share of the largest count as 0."""
+"""Singular values below this share of the largest singular value count as 0."""
 
 
 class MinDivergence(Solver, frozen=True, tag="min-divergence"):
     """The w of least Bregman divergence D_Ψ(w, w₀) among all w with Xw = y on the examples so far.
 
     Mirror descent with the potential Ψ tends to this w from w₀ for any step size, because ∇Ψ(w) − ∇Ψ(w₀)
-    stays in the span of the instances. For the entropy Ψ = Σ w_i ln w_i − w_i, every weight starts at w₀ =
+    stays in the span of the instances. With the entropy Ψ = Σ w_i ln w_i − w_i, every weight starts at w₀ =
     `w0` (default 1/d). The solution is then w = w₀ exp(Xᵀν), the limit of `egu`, and only w ≥ 0 are possible.
-    For Ψ = ½‖w‖_q² with 1/p + 1/q = 1, the start is w₀ = 0. The solution is then the w of least ‖w‖_q, the
-    limit of `p-norm`; the default is p = 2 ln d. scipy's trust-region Newton method solves the dual, anew for
-    every k. If no possible w fits the labels, a least-squares fit by possible w replaces the labels. Raises
-    ArithmeticError if a label is missed by more than a share of 1e-9. Source: GLSS18a;
-    theory/implicit-bias#optimisation-geometry.
+    With Ψ = ½‖w‖_q², the start is w₀ = 0. The solution is then the w of least ‖w‖_q, the limit of `p-norm`
+    with 1/p + 1/q = 1. The default is p = 2 ln d. scipy's trust-region Newton method solves the dual problem,
+    anew for every k. If no possible w fits the labels, they are replaced by the predictions of a
+    least-squares fit over possible w. The solver raises ArithmeticError if the relative error of a label is
+    above 1e-9. Source: GLSS18a; theory/implicit-bias#optimisation-geometry.
     """
 
     potential: Annotated[
@@ -79,7 +79,7 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
 
 
 class Entropy:
-    """Dual Ψ*(θ) = w₀ Σ e^θ_i of the entropy, with its gradient w and its Hessian."""
+    """Dual Ψ*(θ) = w₀ Σ e^θ_i of the entropy, with the gradient w and the Hessian of Ψ*."""
 
     def __init__(self, start: float) -> None:
         self._start = start
@@ -100,7 +100,7 @@ class Entropy:
 
 
 class Power:
-    """Dual Ψ*(θ) = ½‖θ‖_p² of Ψ = ½‖w‖_q², with its gradient w and its Hessian."""
+    """Dual Ψ*(θ) = ½‖θ‖_p² of Ψ = ½‖w‖_q², with the gradient w and the Hessian of Ψ*."""
 
     def __init__(self, p: float) -> None:
         self._p = p
@@ -126,9 +126,9 @@ class Power:
 
 
 def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
-    """Return w = ∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k], or with Xw nearest to y if none fits.
+    """Return w = ∇Ψ*(Xᵀν) with Xw = y, for X [k, d] and y [k]. If no w fits y, Xw is nearest to y.
 
-    ν minimises Ψ*(Aᵀν) − ν·b, for orthonormal rows A and labels b with the same solutions.
+    The method minimises Ψ*(Aᵀν) − ν·b. A has orthonormal rows, and Aw = b has the same solutions as Xw = y.
 
     Raises: ArithmeticError if the search ends at a w that does not fit.
     """
@@ -147,7 +147,7 @@ def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
         other = A @ across
         return np.asarray((A * diagonal) @ A.T - np.outer(other, other))
 
-    # p-norms are flat at 0, so the search starts at the solution of least squares.
+    # The gradient of a p-norm vanishes at 0, so the search starts at the least-squares solution.
     start = b.copy() if isinstance(dual, Power) else np.zeros(rank)
     solved = minimize(
         lambda nu: dual.value(nu @ A) - nu @ b,
@@ -163,7 +163,7 @@ def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
     def missed(nu: Floats) -> float:
         return float(np.abs(A @ dual.weights(nu @ A) - b).max(initial=0.0))
 
-    for _ in range(3):  # the search stops when values lose digits, but gradients are still exact
+    for _ in range(3):  # values lose digits before gradients do
         further = nu - np.linalg.lstsq(hessian(nu), A @ dual.weights(nu @ A) - b)[0]
         if missed(further) < missed(nu):
             nu = further

@@ -1,4 +1,4 @@
-"""Solver for the interpolation of least maximum norm."""
+"""Solver for the interpolating w of least maximum norm."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
 
     HiGHS solves the problem anew for every k, as a linear program in w and t with −t ≤ w_i ≤ t. If several w
     have the least norm, HiGHS chooses one of them. If no w fits the labels, the solution fits the predictions
-    of least squares instead. Rules with equal steps along all axes, such as sign descent and Adam, end near
-    this solution. Source: theory/symmetry#modern-optimizers.
+    of least squares instead. Update rules with equal steps along all axes, such as sign descent and Adam,
+    converge to a point near this solution. Source: theory/symmetry#modern-optimizers.
     """
 
     def structure(self) -> SolverStructure:
@@ -33,14 +33,14 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
         return Refit(data, flattest, memoised=True)
 
     def size(self, n: int, d: int) -> int:
-        return 2 * n * d + 4 * d * d  # constraints, w and −w up to the maximum
+        return 2 * n * d + 4 * d * d  # constraints: instances, and ±w_i ≤ t
 
     def invariance(self) -> Verdict:
         return Verdict(False, "‖w‖∞ is measured along the coordinate axes, which singles them out")
 
 
 def flattest(X: Floats, y: Floats) -> Floats:
-    """Return the w of least ‖w‖∞ with Xw = y for X [k, d] and y [k], or with Xw = XX⁺y if none fits.
+    """Return the w of least ‖w‖∞ with Xw = y, for X [k, d] and y [k]. If no w fits y, fit XX⁺y instead.
 
     Raises: ArithmeticError if HiGHS cannot solve the program.
     """

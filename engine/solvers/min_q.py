@@ -1,4 +1,4 @@
-"""Solver for the minimiser of Q_α, at which gradient flow on a diagonal net ends."""
+"""Solver for the minimiser of the penalty Q_α, which is the limit of gradient flow on a diagonal net."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-10
-"""Largest error for labels of size 1, in coordinates where the instances are orthonormal."""
+"""Largest error, for labels of size 1, in coordinates in which the instances are orthonormal."""
 
 GAP = 1e-9
 """Largest duality gap of a solution, relative to the dual objective."""
 
 DEPENDENT = 1e-12
-"""Singular values below this share of the largest count as 0."""
+"""Singular values below this share of the largest singular value count as 0."""
 
 STEPS = 200
-"""Maximum number of Newton steps at one scale. Usually, 0 to 11 suffice."""
+"""Maximum number of Newton steps at each scale c. Usually, 0 to 11 suffice."""
 
 EASY = 100.0
-"""Scale c = α^D at which the search begins, for solutions of size 1. There Q is quadratic up to 1e-5."""
+"""Scale c = α^D at which the search begins, for solutions of size 1. There, Q is quadratic up to 1e-5."""
 
 NEAREST = 0.05
-"""Smallest share of the distance from z_i to ±1 that remains after a step (D ≥ 3)."""
+"""For D ≥ 3, a step may not reduce the distance from z_i to ±1 to less than this share."""
 
 FARTHEST = 4.0
-"""Largest change of any z_i in a step (D = 2)."""
+"""For D = 2, largest change of any z_i in a step."""
 
 
 Point = tuple[Floats, Floats, Floats, Floats]
@@ -46,18 +46,18 @@ Point = tuple[Floats, Floats, Floats, Floats]
 class MinQ(Solver, frozen=True, tag="min-q"):
     """The minimiser of Q_α, which is the limit of gradient flow on a diagonal net, w = u^D − v^D.
 
-    If the flow on square loss fits the examples from the start u = v = α θ, it ends at the w of least Q_α(w)
-    among all w with Xw = y. Here Q_α(w) = Σ_i α_i² q(w_i/α_i^D) with α_i = α θ_i. For D = 2, q(b) = 2 − √(4 +
-    b²) + b asinh(b/2) and q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1 − z)^(−p) − (1 + z)^(−p) and
-    p = D/(D − 2).
+    Suppose that gradient flow on square loss starts at u = v = α θ and fits the examples. It then converges
+    to the w of least Q_α(w) among all w with Xw = y. Here Q_α(w) = Σ_i α_i² q(w_i/α_i^D) with α_i = α θ_i.
+    For D = 2, q(b) = 2 − √(4 + b²) + b asinh(b/2) and q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1
+    − z)^(−p) − (1 + z)^(−p) and p = D/(D − 2).
 
-    As α → ∞, the solution becomes the w of least Σ_i w_i²/θ_i^(2D−2), which for θ = 1 is the solution of
-    `lls`. As α → 0, it becomes the w of least Σ_i |w_i|/θ_i^(D−2), which for θ = 1 or D = 2 is a solution of
-    `basis-pursuit`. Newton's method solves the dual, from a large α down to this α, anew for every k. It ends
-    when Xw = y up to 1e-10 and the duality gap is below 1e-9 of the objective. Otherwise, the solver raises
-    ArithmeticError. If no w fits the labels, the solution fits the predictions of least squares instead. α
-    has the unit of the weights of the net. Source: WGL20 Thm 1; theory/implicit-bias#kernel-and-rich;
-    theory/implicit-bias#shaped-start.
+    As α → ∞, the solution becomes the w of least Σ_i w_i²/θ_i^(2D−2). For θ = 1, this is the solution of
+    `lls`. As α → 0, the solution becomes the w of least Σ_i |w_i|/θ_i^(D−2). For θ = 1 or D = 2, this is a
+    solution of `basis-pursuit`. Newton's method solves the dual problem for a decreasing sequence of values
+    down to α, anew for every k. The solver raises ArithmeticError unless Xw = y up to 1e-10, and the duality
+    gap is below 1e-9 of the objective. If no w fits the labels, the solution fits the predictions of least
+    squares instead. α has the unit of the weights of the net. Source: WGL20 Thm 1;
+    theory/implicit-bias#kernel-and-rich; theory/implicit-bias#shaped-start.
     """
 
     alpha: Annotated[
@@ -108,8 +108,8 @@ class MinQ(Solver, frozen=True, tag="min-q"):
 class Path:
     """Minimisers of Q_α for fixed examples, as a function of α.
 
-    The search for one α passes through solutions at larger scales, which the search for the next α reuses.
-    These solutions do not depend on the order in which values of α are requested.
+    The search for the minimiser at one α first finds minimisers at larger α. They are stored for later
+    searches. The stored values of α do not depend on the order in which minimisers are requested.
     """
 
     def __init__(self, X: Floats, y: Floats, depth: int, shape: Floats) -> None:
@@ -118,19 +118,20 @@ class Path:
         self._easy = EASY / float(shape.min()) ** depth
         left_vectors, sizes, right_vectors = np.linalg.svd(X, full_matrices=False)
         rank = int((sizes > DEPENDENT * sizes[:1]).sum())
-        self._rows = right_vectors[:rank]  # orthonormal; rows · w = labels is equivalent to Xw = XX⁺y
+        self._rows = right_vectors[:rank]  # orthonormal; rows · w = labels means Xw = XX⁺y
         self._labels = left_vectors[:, :rank].T @ y / sizes[:rank]
         self._shortest: Floats = self._labels @ self._rows
         self._unit = float(abs(self._shortest).max(initial=0.0))
         self._is_only = self._unit == 0 or rank == X.shape[1]
         self._passed: list[tuple[float, Point]] = []
-        """Scales with their solutions.
+        """Scales c, each with the solution of the dual problem at this scale.
 
-        The first scale is an easy one, and each next scale is smaller by the same factor.
+        The first scale is large, because the problem is easy there. Each next scale is smaller by the same
+        factor.
         """
 
     def is_of(self, X: Floats, y: Floats) -> bool:
-        """Return whether this path belongs to these examples."""
+        """Return whether the stored minimisers are those for these examples."""
         instances, labels = self._examples
         return np.array_equal(instances, X) and np.array_equal(labels, y)
 
@@ -154,7 +155,7 @@ class Path:
         return w
 
     def _pass_to(self, scale: float, search: Dual) -> None:
-        """Solve at further scales above `scale`, and store the solutions."""
+        """Solve the dual problem at smaller and smaller scales above `scale`, and store the solutions."""
         ratio = _ratio(self._depth)
         if not self._passed:
             search.solve()
@@ -168,17 +169,17 @@ class Path:
 
 
 def _ratio(depth: int) -> float:
-    """Return the ratio of each scale to the previous one."""
+    """Return the ratio of each stored scale to the scale before it."""
     return float(10**-0.5 if depth == 2 else 10 ** (-0.1 * depth))
 
 
 class Dual:
     """Newton's method on G(ν) = ν·b − c Σ_i θ_i² H(z_i), z_i = θ_i^(D−2) (Aᵀν)_i, A [r, d] orthonormal.
 
-    The gradient of G is b − Aw for w_i = c θ_i^D h(z_i), where H′ = h. Its maximum is the least Q over all w
-    with Aw = b. For D ≥ 3, every z_i lies in (−1, 1). Near ±1, the distances 1 − z and 1 + z matter, and z
-    alone is not exact enough to compute them. Both distances are therefore stored too, and changed by the
-    same steps.
+    The gradient of G is b − Aw for w_i = c θ_i^D h(z_i), where H′ = h. The maximum of G is the least Q over
+    all w with Aw = b. For D ≥ 3, every z_i lies in (−1, 1). Near ±1, the distances 1 − z and 1 + z cannot be
+    computed exactly enough from z. They are therefore stored too, and every step changes z and both
+    distances.
     """
 
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int, shape: Floats) -> None:
@@ -195,7 +196,7 @@ class Dual:
         self._evaluate()
 
     def move(self, scale: float) -> None:
-        """Continue at another scale c, from a point near its solution."""
+        """Change to another scale c, and to a point near the solution at this scale."""
         if not self._power:
             old, new = (c**-1.0 if c >= 1 else max(1.0, -np.log(c)) for c in (self.scale, scale))
             self._nu, self._z = self._nu * (new / old), self._z * (new / old)
@@ -203,7 +204,7 @@ class Dual:
         self._evaluate()
 
     def go_to(self, scale: float, point: Point) -> None:
-        """Go to a scale and a point there."""
+        """Continue from this point at this scale."""
         self.scale = scale
         self._nu, self._z, self._below, self._above = point
         self._evaluate()
@@ -214,14 +215,14 @@ class Dual:
         return self._nu, self._z, self._below, self._above
 
     def solve(self) -> None:
-        """Make Newton steps until the labels are fitted, or until rounding ends the progress."""
+        """Make Newton steps until the labels are fitted, or until rounding prevents further progress."""
         for _ in range(STEPS):
             go_on()
             if self._missed <= RESIDUAL / 100 or not self._step():
                 return
 
     def check(self) -> None:
-        """Check that the labels are fitted and the duality gap is closed. Raises: ArithmeticError."""
+        """Check that the labels are fitted and the duality gap is at most GAP. Raises: ArithmeticError."""
         if self._missed > RESIDUAL or abs(self._nu @ self._residual) > GAP * abs(self._nu @ self._labels):
             raise ArithmeticError(
                 f"min-q on {self._rows.shape[0]} independent examples of {self._rows.shape[1]} features "
@@ -238,12 +239,12 @@ class Dual:
         return float(abs(self._residual).max() / abs(self._labels).max())
 
     def _step(self) -> bool:
-        """Step to a larger G, or to a smaller residual if rounding hides G.
+        """Make a step that increases G or, if rounding hides changes of G, reduces the residual.
 
-        Return whether there is such a step.
+        Return whether such a step was found.
         """
         half = self._rows * np.sqrt(self._slopes * self._factors)
-        direction, gain = self._direction(half @ half.T)  # symmetric: half the cost of a general product
+        direction, gain = self._direction(half @ half.T)  # XXᵀ costs half of a general product
         change = self._factors * (direction @ self._rows)
         size = self._longest(change)
         before, objective, missed = self.point, self._objective, self._missed
@@ -259,7 +260,7 @@ class Dual:
         return False
 
     def _direction(self, hessian: Floats) -> tuple[Floats, float]:
-        """Return the Newton step, and twice the gain of G that it predicts."""
+        """Return the Newton step, and twice the increase of G that Newton's quadratic model predicts."""
         from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
 
         ridge, more = 0.0, np.finfo(float).eps * float(hessian.trace())
@@ -267,13 +268,13 @@ class Dual:
             try:
                 factor = cho_factor(hessian + ridge * np.eye(len(hessian)))
                 break
-            except LinAlgError:  # directions in which w is 0 up to rounding
+            except LinAlgError:  # some directions have no curvature, up to rounding
                 ridge = max(10 * ridge, more)
         direction: Floats = cho_solve(factor, self._residual)
         return direction, float(direction @ self._residual)
 
     def _longest(self, change: Floats) -> float:
-        """Return the largest step, at most 1, within the range of the quadratic model."""
+        """Return the largest share of a step, at most 1, for which the quadratic model is reliable."""
         if not self._power:
             return min(1.0, FARTHEST / max(float(abs(change).max()), 1e-300))
         shares = np.maximum(change / self._below, -change / self._above)
@@ -286,7 +287,7 @@ class Dual:
         self._evaluate()
 
     def _evaluate(self) -> None:
-        """Compute w, its slopes in z, the residual and G at this point."""
+        """Compute w, its derivatives with respect to z, the residual and G at the current point."""
         c, p, z = self.scale * self._sizes, self._power, self._z
         if not p:
             self._w, self._slopes = 2 * c * np.sinh(z), 2 * c * np.cosh(z)

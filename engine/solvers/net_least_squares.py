@@ -18,23 +18,23 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-15
-"""Relative change of loss, parameters and gradient at which a search ends."""
+"""Relative change of loss, parameters and gradient below which a search ends."""
 
 FITTED = 1e-24
-"""Share of the squared labels below which a loss counts as 0. No further start is then tried."""
+"""A loss below this share of the sum of squared labels counts as 0. No further start is then tried."""
 
 EVALUATIONS = 1000
 """Maximum number of evaluations of the loss in a search."""
 
 
 class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
-    """f(x) = Σ_j v_j ln(1 + e^(w_j·x)) with k hidden units and least Σ (f(x) − y)², the best of several fits.
+    """f(x) = Σ_j v_j ln(1 + e^(w_j·x)) with k hidden units, fitted by least squares from several starts.
 
-    Each fit is by Levenberg and Marquardt's method in a trust region, with the exact Jacobian. It begins at a
-    random start with entries N(0, s²), which is the same for all replicas. The best fit may miss the global
-    minimum. With fewer parameters than labels, p = k (d + 1) < n, only a set of labels of measure 0 can be
-    fitted. Raises ArithmeticError if a search meets non-finite numbers. Source:
-    theory/parities-and-noise#fitting-anything.
+    Each fit minimises Σ (f(x) − y)² by the Levenberg–Marquardt method in a trust region, with the exact
+    Jacobian. It begins at random weights N(0, s²), which are the same for all replicas. The best fit is kept.
+    It need not be the global minimum. If there are fewer parameters than labels, p = k (d + 1) < n, only a
+    set of labels of measure 0 can be fitted exactly. The solver raises ArithmeticError if non-finite numbers
+    occur. Source: theory/parities-and-noise#fitting-anything.
     """
 
     units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4

@@ -1,4 +1,4 @@
-"""Solver for the fitting matrix of least nuclear norm."""
+"""Solver for the matrix of least nuclear norm that fits the examples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 GAP = 1e-6
-"""Largest relative gap between ‖W‖_* and its dual bound."""
+"""Largest relative gap between ‖W‖_* and its lower bound from the dual problem."""
 
 ACCEPTED = 1e-3
 """Largest relative gap that is accepted after all ITERATIONS. With many minimisers, the gap closes slowly."""
@@ -31,13 +31,13 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
     """The W of least nuclear norm ‖W‖_* = Σ_i s_i(W) with x_tᵀWz_t = y_t on the examples so far.
 
     W has `factors` rows and columns. Instances are matrices x zᵀ of the same shape, stored row by row. The
-    solver is the Douglas–Rachford method, which alternates two steps. One moves to the nearest W that fits
-    the labels, and the other shrinks the singular values. The solver begins anew for every k, from the W of
-    least Frobenius norm that fits. Of several minimisers, the solution is the limit of this alternation,
-    which rotates with the instances. The dual gives a lower bound on ‖W‖_* throughout. If no W fits the
-    labels, the solution fits the predictions of least squares instead. Raises ArithmeticError if the final
-    gap is above a thousandth. Source: Fazel 2002; Candès, Recht 2009; Douglas, Rachford 1956;
-    theory/hadamard#factors.
+    solver is the Douglas–Rachford method, which alternates two steps. One step moves to the nearest W that
+    fits the labels, and the other shrinks the singular values. The solver begins anew for every k, from the W
+    of least Frobenius norm that fits. If there are several minimisers, the solution is the one to which this
+    method converges. If instances are rotated, the solution is rotated with them. The dual problem gives a
+    lower bound on ‖W‖_* in every step. If no W fits the labels, the solution fits the predictions of least
+    squares instead. The solver raises ArithmeticError if the final relative gap is above 1e-3. Source: Fazel
+    2002; Candès, Recht 2009; Douglas, Rachford 1956; theory/hadamard#factors.
     """
 
     factors: Pair = None
@@ -67,9 +67,9 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
 
 
 def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
-    """Return the w = vec W of least ‖W‖_* with Xw = y for X [k, d] and y [k], or Xw = XX⁺y if none fits.
+    """Return the w = vec W of least ‖W‖_* with Xw = y, for X [k, d] and y [k]. If no w fits y, fit XX⁺y.
 
-    Raises: ArithmeticError if ‖W‖_* is above the bound of its dual by more than a share of ACCEPTED.
+    Raises: ArithmeticError if the relative gap between ‖W‖_* and its dual bound is above ACCEPTED.
     """
     shortest: Floats = np.asarray(np.linalg.lstsq(X, y)[0], np.float64)
     if not shortest.any():
@@ -78,7 +78,7 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
     step = float(np.linalg.norm(shortest.reshape(shape), 2))
 
     def fitted(w: Floats) -> Floats:
-        """Return the w nearest to the given one that fits the labels."""
+        """Return the nearest vector to w that fits the labels."""
         nearest: Floats = w - basis.T @ (basis @ w) + shortest
         return nearest
 
@@ -106,14 +106,17 @@ def _row_space(X: Floats) -> Floats:
 
 
 def _shrunk(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
-    """Return w after the singular values of its matrix are soft-thresholded by the number `by`."""
+    """Return w after soft-thresholding the singular values of its matrix W by `by`."""
     left_vectors, singular_values, right_vectors = np.linalg.svd(w.reshape(shape), full_matrices=False)
     shrunk: Floats = ((left_vectors * np.maximum(singular_values - by, 0)) @ right_vectors).ravel()
     return shrunk
 
 
 def _gap(w: Floats, dual: Floats, basis: Floats, shape: tuple[int, int]) -> float:
-    """Return the relative gap between ‖W‖_* and ⟨Λ, W⟩, for Λ in the span of the instances with ‖Λ‖₂ ≤ 1."""
+    """Return the relative gap between ‖W‖_* and its lower bound ⟨Λ, W⟩.
+
+    Λ is the dual variable, projected onto the span of the instances and scaled to ‖Λ‖₂ ≤ 1.
+    """
     along = basis.T @ (basis @ dual)
     along /= max(float(np.linalg.norm(along.reshape(shape), 2)), 1.0)
     norm = float(np.linalg.norm(w.reshape(shape), "nuc"))

@@ -1,4 +1,4 @@
-"""Solver that multiplies labels: along a path for two factors, by elimination for more."""
+"""Solver for labels that are products of signs, by paths of examples or by Gaussian elimination."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, Solver, SolverStructure
 
 VIEWS = 3
-"""Number of random projections of every factor, which distinguish its directions up to a common scale."""
+"""Number of random projections of every factor. Together, they distinguish directions of the factor."""
 
 MOST_ROWS = 8
-"""Largest number of instances that are read as a matrix. For more instances, only products are computed."""
+"""Largest number of instances that are converted to a matrix. More instances stay an operator."""
 
 SAME = {4: 1e-3, 8: 1e-6}
-"""Distance below which two projectors belong to the same direction, by the bytes of a number.
+"""Distance below which two projectors count as the same direction, by the number of bytes of the dtype.
 
-Rounding errors are smaller.
+Rounding errors are smaller than this distance.
 """
 
 
 class PathRule(Solver, frozen=True, tag="path-rule"):
-    """The labels of products x¹ ⊗ … ⊗ xʳ that the seen labels determine, and 0 for all other products.
+    """Predicts the labels of products x¹ ⊗ … ⊗ xʳ that follow from the labels seen, and 0 for all others.
 
     The rule assumes that every label ±1 is a product of unknown signs, one for each factor. With two factors,
-    a label is known if a path of examples leads from x¹ to x². Neighbours on this path share the first factor
-    and the second factor alternately. The label is then the product of the labels along the path. With r
-    factors, a label is known if the indicator vector of its tuple is a sum, over F₂, of indicator vectors of
-    seen tuples (Gaussian elimination). Two factors are the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations
-    of single factors do not change predictions. For two factors, the prediction is sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²),
-    where M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 = 0. Source: theory/hadamard#factors.
+    a label is known if a path of examples leads from x¹ to x². Successive examples on this path share the
+    first factor and the second factor in turn. The label is then the product of the labels along the path.
+    With r factors, Gaussian elimination decides whether a label is known: the indicator vector of its tuple
+    of factors must be a sum, over F₂, of those of seen tuples. Two factors are the same or opposite if |x·x̃|
+    = ‖x‖‖x̃‖, so rotations of single factors do not change predictions. For two factors, the prediction is
+    sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²), where M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 = 0. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None
@@ -78,7 +78,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
 
 
 class Paths:
-    """Products of signs that the examples seen determine, for every replica and target."""
+    """Signs of products that the examples seen determine, for every replica and target."""
 
     def __init__(self, data: Data, factors: tuple[int, ...]) -> None:
         self._given, self._weights = data.instances, _views(factors)
@@ -98,7 +98,7 @@ class Paths:
     def _seen(self, instances: Instances) -> tuple[Floats, Floats]:
         """Return VIEWS random projections of every factor [R, n, VIEWS, r], and one of each row [R, n].
 
-        The projections of a factor have an unknown scale.
+        The projections of a factor have an unknown common scale.
         """
         weights = torch.from_numpy(self._weights).to(instances.device, instances.dtype)
         if instances.n <= MOST_ROWS:
@@ -110,9 +110,9 @@ class Paths:
         return of_factors.reshape(*of_factors.shape[:2], VIEWS, -1), of_row
 
     def _read(self, instances: Instances) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the numbers of the directions of all factors [R, r, n], and whether the sign is −1 [R, n].
+        """Return the indices [R, r, n] of the factors' directions, and whether the sign is −1, [R, n].
 
-        A direction that does not occur in the data has the number −1.
+        A direction that does not occur in the data has the index −1.
         """
         if instances is self._given:
             return self._numbers, self._flipped
@@ -153,7 +153,7 @@ class Paths:
 def _views(factors: tuple[int, ...]) -> Floats:
     """Return weights [1, VIEWS r + 1, D]: VIEWS random projections of each factor, and one of all factors.
 
-    The projections of one factor project all other factors on fixed directions.
+    A projection of one factor multiplies it by a random vector, and all other factors by fixed vectors.
     """
     draws = np.random.default_rng(0)
     sides = [draws.standard_normal((VIEWS + 1, size)) for size in factors]
@@ -171,14 +171,14 @@ def _views(factors: tuple[int, ...]) -> Floats:
 
 
 def _projector(views: Floats) -> Floats:
-    """Return the projectors [n, VIEWS²] on views [n, VIEWS]. They do not depend on length and sign."""
+    """Return the projectors [n, VIEWS²] onto vectors [n, VIEWS], which do not depend on length and sign."""
     lengths = np.linalg.norm(views, axis=1, keepdims=True)
     units = views / np.where(lengths > 0, lengths, 1.0)
     return (units[:, :, None] * units[:, None]).reshape(len(views), -1)
 
 
 def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
-    """Return the number of the direction of every view, [n], and one projector for each direction."""
+    """Return the index of every vector's direction, [n], and one projector for each direction."""
     projectors = _projector(views)
     numbers = np.zeros(len(projectors), np.int64)
     for column in projectors.T:
@@ -191,7 +191,7 @@ def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Float
 
 
 def _nearest(projectors: Floats, directions: Floats, same: float) -> NDArray[np.int64]:
-    """Return the number of the direction of every projector [n, P], or −1 for a new direction."""
+    """Return the index of the direction of every projector [n, P], or −1 for a new direction."""
     gaps = np.abs(projectors[:, None] - directions).max(2)
     nearest = gaps.argmin(1)
     return np.where(gaps[np.arange(len(nearest)), nearest] < same, nearest, -1)

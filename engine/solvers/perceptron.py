@@ -1,4 +1,4 @@
-"""The perceptron as a solver, in passes until a pass makes no mistake."""
+"""The perceptron as a solver, which repeats passes over the examples until a pass makes no mistake."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from engine.solvers import Floats, Refit, Solver, SolverStructure
 class Perceptron(Solver, frozen=True, tag="perceptron"):
     """The perceptron from w = 0: w ← w + y_j x_j if y_j x_jᵀw ≤ 0, in passes until a pass makes no mistake.
 
-    Every pass takes the examples in order. There are at most `passes` passes, anew for every k. Labels are
-    ±1, and the model has no bias. A margin up to √ε times the largest ‖x‖² counts as 0, and so as a mistake,
-    where ε is the machine epsilon. Otherwise rounding would decide the mistakes on orthogonal examples.
-    Separable examples with ‖x‖ ≤ R and margin γ cause at most (R/γ)² mistakes. A pass costs O(d + k) per
-    mistake, by inner products of the examples. Source: Rosenblatt 1958; Novikoff 1962;
-    theory/symmetry#half-spaces.
+    Every pass takes the examples in order. For every k, training begins anew, and makes at most `passes`
+    passes. Labels are ±1, and the model has no bias. If y_j x_jᵀw is at most √ε times the largest ‖x‖², it
+    counts as 0, and so as a mistake. Here ε is the machine epsilon. Otherwise, rounding would decide the
+    mistakes on orthogonal examples. Separable examples with ‖x‖ ≤ R and margin γ cause at most (R/γ)²
+    mistakes. A mistake costs O(d + k), because inner products of the examples are stored. Source: Rosenblatt
+    1958; Novikoff 1962; theory/symmetry#half-spaces.
     """
 
     passes: Annotated[

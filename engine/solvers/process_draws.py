@@ -19,20 +19,20 @@ from engine.solvers import Floats, Solver, SolverStructure
 from engine.solvers.kernel import Kernel
 
 NEGLIGIBLE = 1e-10
-"""Eigenvalues of K below this share of the largest count as 0: their roots would magnify rounding errors."""
+"""Eigenvalues of K below this share of the largest count as 0. Their roots would magnify rounding errors."""
 
 TOGETHER = 1 << 20
-"""Largest number of random numbers that are drawn together."""
+"""Largest number of random numbers that are drawn in one call."""
 
 
 class ProcessDraws(Solver, frozen=True, tag="process-draws"):
-    """The mean of S draws of f ~ GP(0, K), each conditioned on the examples: f + k(K + λI)⁻¹(y − f(X) − ε).
+    """The mean of S draws f ~ GP(0, K), each conditioned on the examples: f + k(K + λI)⁻¹(y − f(X) − ε).
 
-    K is the rbf kernel of the `width` s, and ε ~ N(0, λI). Each conditioned draw is one from the posterior of
-    a Gaussian process, given labels with noise of variance λ. The mean of many draws tends to kernel ridge
-    regression with the penalty λ, with an error of √(posterior variance/S). All rows of one prediction belong
-    to the same draws. Draws are computed with the eigenvectors of K on the examples and the predicted rows,
-    in float64. Source: Rasmussen, Williams 2006; theory/kernels-and-entropy#kernels.
+    K is the rbf kernel of the `width` s, and ε ~ N(0, λI). Each conditioned draw is a draw from the posterior
+    of a Gaussian process, given labels with noise of variance λ. The mean of many draws tends to kernel ridge
+    regression with the penalty λ, with an error of √(posterior variance/S). Rows that are predicted together
+    use the same draws. Draws are computed in float64, from the eigenvectors of K on the examples and on the
+    rows to predict. Source: Rasmussen, Williams 2006; theory/kernels-and-entropy#kernels.
     """
 
     draws: Annotated[
@@ -45,7 +45,7 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
         return SolverStructure(learner_kind="exact", linear_in_instance=False)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Begin with draws from `streams`, or from the streams of seeds 0, 1, … if it is None."""
+        """Return the hypothesis before the first example. Without `streams`, seeds are 0, 1, and so on."""
         return ConditionedDraws(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -61,7 +61,7 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
 
 
 class ConditionedDraws:
-    """Examples so far, with the mean of draws that fit them up to their noise."""
+    """Examples seen so far, and predictions by the mean of draws conditioned on them."""
 
     def __init__(self, dataset: Data, solver: ProcessDraws, streams: Streams) -> None:
         self._solver, self._streams = solver, streams
@@ -86,7 +86,7 @@ class ConditionedDraws:
         sizes = torch.where(sizes > NEGLIGIBLE * sizes[:, -1:], sizes, 0.0)
         root = (vectors * sizes.sqrt()[:, None]) @ vectors.mT
         normal = self._mean_normal(rows.shape[1] + k).to(rows)
-        drawn = (root @ normal[:, k:, None])[..., 0]  # f, the mean of all draws, [R, k + n]
+        drawn = (root @ normal[:, k:, None])[..., 0]  # mean of f over the draws, [R, k + n]
         noise = math.sqrt(self._solver.lam) * normal[:, :k]
         missed = self._labels - (drawn[:, :k] + noise)[:, None]  # [R, m, k]
         unit = torch.eye(k).to(rows)
@@ -98,9 +98,10 @@ class ConditionedDraws:
         """Return None, because predictions are not linear in x."""
 
     def _mean_normal(self, count: int) -> torch.Tensor:
-        """Return numbers [R, count], each of them the mean of S independent N(0, 1) numbers.
+        """Return numbers [R, count], each of which is the mean of S independent N(0, 1) numbers.
 
-        Conditioning is affine, so the conditioned mean of the draws equals the mean of conditioned draws.
+        Means suffice, because conditioning is affine: conditioning the mean gives the mean of conditioned
+        draws.
         """
         stream = self._streams("process")
         total: Floats = np.zeros((stream.replicas, count))

@@ -19,13 +19,13 @@ from engine.solvers.kernel import KernelFit, bytes_of_fit, operations_of_fit
 
 
 class RandomFeatures(Solver, frozen=True, tag="random-features"):
-    """Ridge regression on D random features φ(x) = √(2/D) cos(ωᵀx + b): least Σ(y − θᵀφ)² + λ‖θ‖².
+    """Ridge regression on D random features φ(x) = √(2/D) cos(ωᵀx + b): θ minimises Σ(y − θᵀφ)² + λ‖θ‖².
 
-    ω ~ N(0, I/s²) and b uniform on [0, 2π) are drawn once per replica. φ(x)ᵀφ(x̃) has the mean
-    exp(−‖x − x̃‖²/(2s²)) and deviates from it by about 1/√D. As D grows, the fit therefore tends to kernel
-    ridge regression with the rbf kernel. The problem is solved in its dual form by the kernel φᵀφ̃, in
-    float64. λ must be above 0, because D features fit no more than D examples. Source: Rahimi, Recht 2007;
-    theory/kernels-and-entropy#kernels.
+    ω ~ N(0, I/s²) and b uniform on [0, 2π) are drawn once per replica. φ(x)ᵀφ(x̃) has the mean exp(−‖x −
+    x̃‖²/(2s²)) and deviates from it by about 1/√D. As D grows, the fit therefore tends to kernel ridge
+    regression with the rbf kernel. The problem is solved in float64 in its dual form, as kernel ridge
+    regression with the kernel φᵀφ̃. λ must be above 0, because D features cannot fit more than D examples
+    exactly. Source: Rahimi, Recht 2007; theory/kernels-and-entropy#kernels.
     """
 
     features: Annotated[Count, Meta(title="features D", description="number of random cosines")] = 1000
@@ -38,7 +38,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Begin with features drawn from `streams`, or from the streams of seeds 0, 1, … if it is None."""
+        """Return the hypothesis before the first example. Without `streams`, seeds are 0, 1, and so on."""
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -53,7 +53,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
 
 
 class Features(KernelFit):
-    """Kernel fit with the kernel of random features, which differ between replicas."""
+    """Kernel fit with the kernel of random features. Each replica has its own random features."""
 
     def __init__(self, dataset: Data, solver: RandomFeatures, streams: Streams) -> None:
         super().__init__(dataset, self.values, solver.lam)
@@ -64,19 +64,19 @@ class Features(KernelFit):
         self._phases = torch.from_numpy(2 * math.pi * phases).to(dataset.labels.device)  # b [R, 1, D]
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
-        """Return φᵀφ̃ for every row of [R, n, d] and every row of [R, k, d], as [R, n, k]."""
+        """Return the kernel φᵀφ̃ [R, n, k] between `rows` [R, n, d] and `other_rows` [R, k, d]."""
         return self._of(rows) @ (self._of_all if other_rows is self._rows else self._of(other_rows)).mT
 
     @cached_property
     def _of_all(self) -> torch.Tensor:
-        """φ of all rows of the data."""
+        """Features φ of all rows of the data."""
         return self._of(self._rows)
 
     def _of(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return φ of every row, [R, n, D]."""
+        """Return the features φ of every row, [R, n, D]."""
         angles = rows @ self._frequencies.mT + self._phases
         return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the frequencies by those for instances U x. Call it before the first example."""
+        """Rotate the frequencies to those for instances U x. Call this before the first example."""
         self._frequencies = self._frequencies @ rotation.double().T

@@ -18,11 +18,11 @@ from engine.solvers import Solver, SolverStructure, one_by_one
 class Ridge(Solver, frozen=True, tag="ridge"):
     """Ridge regression: w minimises Σ_j (x_jᵀw − y_j)² + λ‖w‖² over the examples so far.
 
-    λ = `lam` is relative to the sum over examples, not to their mean. Recursive least squares in float64,
-    with O(d²) work per example, updates a square root S of P = (XᵀX + λI)⁻¹ = S Sᵀ, from S = I/√λ. With
-    φ = Sᵀx and s = 1 + ‖φ‖², the updates are w ← w + S φ (y − xᵀw)/s and S ← S − S φ φᵀ/(s + √s). As λ → 0,
-    the solution becomes that of `lls`. Source: Hoerl, Kennard 1970; Potter 1963 for the square root;
-    theory/conventions#update-rules.
+    λ = `lam` is added to the sum of losses, not to their mean. Recursive least squares solves the problem in
+    float64, with O(d²) work per example. It updates a square root S of P = (XᵀX + λI)⁻¹ = S Sᵀ, which starts
+    at I/√λ. With φ = Sᵀx and s = 1 + ‖φ‖², the updates are w ← w + S φ (y − xᵀw)/s and S ← S − S φ φᵀ/(s +
+    √s). As λ → 0, the solution becomes that of `lls`. Source: Hoerl, Kennard 1970; Potter 1963 for the square
+    root; theory/conventions#update-rules.
     """
 
     lam: Annotated[float, Meta(ge=1e-12, title="penalty λ", description="above 0; lls has λ = 0")] = 1.0
@@ -41,28 +41,28 @@ class Ridge(Solver, frozen=True, tag="ridge"):
 
 
 class Root:
-    """Root S of P = (XᵀX + λI)⁻¹ for every replica, updated instance by instance."""
+    """Square root S of P = (XᵀX + λI)⁻¹ for every replica, updated instance by instance."""
 
     def __init__(self, root: torch.Tensor) -> None:
-        """Store S [R, d, d], which updates change in place."""
+        """Store S [R, d, d]. Updates change this tensor in place."""
         self._root = root
 
     @classmethod
     def of_penalty(cls, data: Data, lam: float) -> Root:
-        """Return the root before the first example, I/√λ."""
+        """Return the square root before the first example, I/√λ."""
         eye = torch.eye(data.instances.d, dtype=torch.float64, device=data.labels.device)
         return cls((eye / lam**0.5).repeat(data.replicas, 1, 1))
 
     def copy(self) -> Root:
-        """Return an independent copy."""
+        """Return a copy, which later updates of this object do not change."""
         return Root(self._root.clone())
 
     def add(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Add instances [R, b, d] one by one. Return P x [R, d, b] and s = 1 + xᵀP x [R, 1, b] for each.
 
-        P is the matrix before each instance. With φ = SᵀXᵀ and L Lᵀ = I + φᵀφ, the diagonal of L has the
-        roots of s, and the columns of Sφ L⁻ᵀ are P x/√s. S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source: Andrews
-        1968; for one instance Potter 1963.
+        P is the matrix before the instance x is added. With φ = SᵀXᵀ and L Lᵀ = I + φᵀφ, the diagonal of L
+        holds the numbers √s, and the columns of Sφ L⁻ᵀ are P x/√s. S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source:
+        Andrews 1968; for one instance Potter 1963.
         """
         phi = self._root.mT @ rows.mT  # [R, d, b]
         eye = torch.eye(rows.shape[1], dtype=phi.dtype, device=phi.device)
@@ -75,7 +75,7 @@ class Root:
         return images.mT * roots, roots.square()
 
     def leverages(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return xᵀP x [R, n] of rows [R, n, d]."""
+        """Return the leverages xᵀP x [R, n] of rows [R, n, d]."""
         return (rows @ self._root).square().sum(2)
 
 

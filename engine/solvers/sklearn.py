@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn by name."""
+"""Solver that fits any regressor or classifier of scikit-learn, chosen by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, Solver, SolverStructure
 
 MOST_SEEDS = 2**31
-"""Number of seeds that every estimator accepts: 0 to MOST_SEEDS − 1."""
+"""Every estimator accepts the seeds 0 to MOST_SEEDS − 1."""
 
 Option = bool | int | float | str | None
 
@@ -34,9 +34,9 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
 
     `name` is the class of any public estimator that scikit-learn lists, as in `name = "Lasso"`. Regressors
     predict numbers. Classifiers need labels ±1 and predict ±1. If all examples have the same label,
-    classifiers predict this label. Predictions are 0 before the first fit. Random estimators get a seed from
-    the replica, unless `options` sets `random_state`. Fits use float64 and one thread. Source: Pedregosa et
-    al. 2011.
+    classifiers predict this label. Predictions are 0 before the first fit. Each replica gives random
+    estimators its own seed, unless `options` sets `random_state`. Fits use float64 and one thread. Source:
+    Pedregosa et al. 2011.
     """
 
     experimental: ClassVar[bool] = True
@@ -98,12 +98,12 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
             raise self.fault("cannot be made", error) from error
 
     def fault(self, summary: str, error: Exception) -> BadInput:
-        """Return the error for a failure of scikit-learn, in one line."""
+        """Return the error for a failure of scikit-learn, as a message of one line."""
         return BadInput(f"scikit-learn: {self.name}", f"{summary}: {reason_of(error)}")
 
 
 class Fit:
-    """One estimator for every replica and target, fitted when it is next needed."""
+    """One estimator for every replica and target. Estimators are fitted only when predictions are needed."""
 
     def __init__(self, solver: Estimator, dataset: Data, seeds: list[int]) -> None:
         self._solver, self._seeds = solver, seeds
@@ -131,7 +131,7 @@ class Fit:
         return torch.from_numpy(np.stack(predictions)).to(self._labels[0])
 
     def _predictions(self, fitted: Any, rows: Floats) -> Floats:
-        """Return the predictions [n] of an estimator, or of a number that stands for one."""
+        """Return predictions [n]: those of an estimator, or a constant if `fitted` is a number."""
         if isinstance(fitted, float):
             return np.full(len(rows), fitted)
         try:
@@ -150,7 +150,10 @@ class Fit:
         return self._fitted
 
     def _fit(self, rows: Floats, labels: Floats, member: int) -> Any:
-        """Return the estimator fitted to rows [k, d] and labels [k], or the number to predict instead."""
+        """Return an estimator fitted to rows [k, d] and labels [k], or a number that is always predicted.
+
+        This number is 0 if there are too few examples, and the label if a classifier has seen a single one.
+        """
         if len(rows) < self._solver.least:
             return 0.0
         if _is_classifier(self._solver.name):
@@ -160,7 +163,7 @@ class Fit:
         estimator = self._solver.estimator(self._seeds[member // self._targets])
         try:
             with warnings.catch_warnings(), one_thread():
-                warnings.simplefilter("ignore")  # each fit would warn again about the same cause
+                warnings.simplefilter("ignore")  # each fit would repeat the same warning
                 return estimator.fit(rows, labels)
         except Exception as error:
             summary = f"cannot be fitted to {len(rows)} examples (least = {len(rows) + 1} begins later)"
@@ -169,7 +172,7 @@ class Fit:
 
 @cache
 def _class_of(name: str) -> Any:
-    """Return the class of an estimator by name, or None if scikit-learn offers none."""
+    """Return the class of the estimator with this name, or None if scikit-learn has none."""
     import sklearn  # type: ignore[import-untyped]
     from sklearn.base import (  # type: ignore[import-untyped]
         ClassifierMixin,
@@ -188,7 +191,7 @@ def _class_of(name: str) -> Any:
 
 
 def _is_classifier(name: str) -> bool:
-    """Return whether this name is that of a classifier."""
+    """Return whether the estimator with this name is a classifier."""
     from sklearn.base import ClassifierMixin
 
     cls = _class_of(name)
@@ -196,7 +199,7 @@ def _is_classifier(name: str) -> bool:
 
 
 def _names() -> list[str]:
-    """Return the names of all regressors and classifiers."""
+    """Return the names of all regressors and classifiers of scikit-learn."""
     from sklearn.utils.discovery import all_estimators  # type: ignore[import-untyped]
 
     return [name for name, _ in all_estimators(type_filter=["regressor", "classifier"])]

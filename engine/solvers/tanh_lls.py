@@ -1,4 +1,4 @@
-"""Least squares followed by a tanh, which is optimal for labels ±1 on random signs."""
+"""Least squares followed by a tanh, which is optimal for labels ±1 if the instances are random signs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from engine.solvers import Solver, SolverStructure
 from engine.solvers.lls import DEPENDENT, LeastSquaresFit
 
 SATURATED = 1e-8
-"""Smallest divisor 1 − k/d.
+"""Smallest value of the divisor 1 − k/d.
 
-It is small enough that tanh turns 1 into a sign, and large enough that a rounded 0 stays near 0.
+Divided by this value, 1 becomes so large that tanh saturates, but a rounding error of 0 stays near 0.
 """
 
 
 class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
-    """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)), w = X⁺y, on rows outside the span of the rows seen.
+    """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)) with w = X⁺y, on rows outside the span of rows seen.
 
-    On rows inside the span, such as rows seen, the prediction is xᵀw. On random signs, an unseen row with the
-    label y = ±1 has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)) with ρ = k/d. This tanh is then the posterior mean of y given
-    xᵀw alone. From k = d on, the prediction is a sign. The solver costs O(d²) per example, and O(n d²) per
-    record. Source: theory/hadamard#random-signs.
+    On rows inside this span, such as rows seen, the prediction is xᵀw. Let the entries of the instances be
+    random signs. An unseen row with the label y = ±1 then has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)) with ρ = k/d. The
+    tanh is the posterior mean of y given xᵀw alone. For k ≥ d, the prediction is a sign. The solver costs
+    O(d²) per example, and O(n d²) per evaluation on n rows. Source: theory/hadamard#random-signs.
     """
 
     def structure(self) -> SolverStructure:
@@ -41,7 +41,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
 
 
 class TanhFit(LeastSquaresFit):
-    """Least-squares solution for the examples seen, with their number."""
+    """Least-squares solution for the examples seen, whose number sets the scale of the tanh."""
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)
@@ -61,7 +61,7 @@ class TanhFit(LeastSquaresFit):
         return torch.where(in_span, fitted, torch.tanh(fitted / unseen_share)).to(instances.dtype)
 
     def _spanned(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return whether each of the rows [R, n, d] is in the span of the rows seen, [R, n]."""
+        """Return a mask [R, n]: whether each of the rows [R, n, d] is in the span of the rows seen."""
         outside = torch.baddbmm(rows, rows, self._projector, alpha=-1)
         return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
 

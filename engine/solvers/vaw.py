@@ -19,32 +19,32 @@ from engine.solvers import Solver, SolverStructure, one_by_one
 from engine.solvers.ridge import Root
 
 AHEAD = 64
-"""Number of examples that are multiplied with all rows in one product.
+"""Number of examples whose products with all rows are computed in one matrix product.
 
-One product takes a fifth of the time of single products.
+This takes a fifth of the time of separate products.
 """
 
 SMALL = 1.0
-"""Largest leverage whose changes may be rounded to float32 without loss in the predictions."""
+"""Largest leverage at which changes of leverages may be rounded to float32 without harm to predictions."""
 
 PIECE = 1 << 10
-"""Number of rows that are converted to float64 together."""
+"""Number of rows that are converted to float64 at a time."""
 
 LARGE = 1e4
-"""Largest leverage whose differences are exact enough. Predictions divide by 1 + leverage."""
+"""Largest leverage that may be updated by differences. Above it, they are too inexact for predictions."""
 
 
 class VAW(Solver, frozen=True, tag="vaw"):
-    """The Vovk–Azoury–Warmuth forecaster: ridge regression that counts the instance to predict as seen.
+    """The Vovk–Azoury–Warmuth forecaster: ridge regression that also counts the predicted instance as seen.
 
-    After k examples, the prediction for a row x is ŷ = bᵀ(A + x xᵀ)⁻¹x. Here A = εI + Σ_{j≤k} x_j x_jᵀ and
-    b = Σ_{j≤k} y_j x_j. By Sherman and Morrison, the prediction equals xᵀw/(1 + xᵀA⁻¹x) with the ridge
-    solution w for λ = ε = `eps`, which is not linear in x. Predictions are computed example by example in
-    float64: x_k changes the products xᵀw and the leverages xᵀA⁻¹x of all rows by multiples of xᵀA⁻¹x_k and of
-    its square. If the examples are the rows in order, one product computes these changes for several
-    examples, so that an example costs O(d² + n d). Once all leverages are small, float32 data are multiplied
-    in float32, because these products only change sums in float64. Source: Azoury, Warmuth 2001; Vovk 2001;
-    theory/conventions#update-rules.
+    After k examples, the prediction for a row x is ŷ = bᵀ(A + x xᵀ)⁻¹x. Here A = εI + Σ_{j≤k} x_j x_jᵀ and b
+    = Σ_{j≤k} y_j x_j. By Sherman and Morrison, the prediction equals xᵀw/(1 + xᵀA⁻¹x) with the ridge solution
+    w for λ = ε = `eps`, which is not linear in x. Predictions are updated example by example in float64. The
+    example x_k changes the products xᵀw of all rows x by multiples of xᵀA⁻¹x_k. It changes their leverages
+    xᵀA⁻¹x by multiples of (xᵀA⁻¹x_k)². If the examples are the rows in order, one matrix product gives these
+    numbers for several examples. An example then costs O(d² + n d). Once all leverages are small, products of
+    float32 data are computed in float32, because they are only small corrections to sums in float64. Source:
+    Azoury, Warmuth 2001; Vovk 2001; theory/conventions#update-rules.
     """
 
     eps: Annotated[float, Meta(ge=1e-12, title="ε", description="A starts at εI")] = 1.0
@@ -66,11 +66,11 @@ class VAW(Solver, frozen=True, tag="vaw"):
 
 
 class VAWStep(NamedTuple):
-    """Part of an update by an instance x [R, d, 1] that does not depend on the labels."""
+    """Precomputed part of an update by an instance x [R, d, 1]: quantities that do not depend on labels."""
 
     x: torch.Tensor
     image: torch.Tensor
-    """P x for P = A⁻¹ before the instance, [R, d, 1]."""
+    """P x, where P is A⁻¹ before x is added, [R, d, 1]."""
 
     stretch: torch.Tensor
     """1 + xᵀP x, [R, 1, 1]."""
@@ -80,12 +80,12 @@ class VAWStep(NamedTuple):
 
 
 class Forecast:
-    """Products of the ridge solution w with all rows, and the rows' leverages, example by example."""
+    """Products xᵀw of the ridge solution with all rows x, and the rows' leverages, after every example."""
 
     def __init__(self, data: Data, eps: float) -> None:
         self._rows = data.instances.rows  # [R, n, d]
-        self._start = Root.of_penalty(data, eps)  # before the examples of `_taken`
-        self._ahead = self._start.copy()  # after the examples of `_to_come`
+        self._start = Root.of_penalty(data, eps)  # before the examples in `_taken`
+        self._ahead = self._start.copy()  # after the examples in `_to_come`
         self._taken: list[torch.Tensor] = []
         self._to_come: deque[VAWStep] = deque()
         replicas, n, d = self._rows.shape
@@ -94,7 +94,7 @@ class Forecast:
         self._products = self._w.new_zeros(replicas, targets, n)  # xᵀw of all rows
         pieces = (piece.double().square().sum(2) for piece in torch.split(self._rows, PIECE, 1))
         self._leverages = torch.cat(list(pieces), 1) / eps  # [R, n]
-        self._computed = self._leverages.clone()  # leverages that were last computed from the root
+        self._computed = self._leverages.clone()  # leverages when they were last computed from the root
         self._exact = False
         self._seen = 0
         self._see_exactness()
@@ -117,11 +117,11 @@ class Forecast:
                 self._see_exactness()
 
     def _see_exactness(self) -> None:
-        """Determine whether all leverages are small enough for exact differences."""
+        """Determine whether all leverages are so small that updates by differences are exact enough."""
         self._exact = bool(self._computed.amax() <= LARGE)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the step of an instance. If it is the next row, also compute the steps of later rows."""
+        """Compute the `VAWStep` of an instance. If it is the next row, also compute those of later rows."""
         self._start, self._taken = self._root(), []
         self._ahead = self._start.copy()
         count = AHEAD if self._exact else 1
@@ -140,13 +140,13 @@ class Forecast:
         self._to_come = deque(VAWStep(*step) for step in steps)
 
     def _products_with(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the products [R, b, n] of all rows with images [R, b, d]."""
+        """Return the products [R, b, n] of all rows with b vectors P x, [R, b, d]."""
         if self._rows.dtype == torch.float32 and self._leverages.amax() <= SMALL:
             return with_rows(images.float(), self._rows)
         return torch.cat([images @ piece.double().mT for piece in torch.split(self._rows, PIECE, 1)], 2)
 
     def _root(self) -> Root:
-        """Return the root S after the examples seen."""
+        """Return the square root of P after the examples seen."""
         if not self._to_come:
             return self._ahead
         root = self._start.copy()
@@ -155,7 +155,7 @@ class Forecast:
         return root
 
     def _compute_leverages(self) -> None:
-        """Recompute leverages that have shrunk so much that their differences are no longer exact."""
+        """Recompute leverages that have shrunk so much that updates by differences are no longer exact."""
         lost = (self._computed > LARGE * (1 + self._leverages)).any(0)
         if lost.any():
             rows = self._rows[:, lost].double()

@@ -24,7 +24,7 @@ Text = Callable[[str], str]
 
 
 def rename_learner(raw: Raw, former: str, other: str) -> None:
-    """Rename a learner in claims about its curves, and in pictures that divide by its curve.
+    """Rename a learner in claims about its curves, and in pictures that divide other curves by its curve.
 
     Curves whose names include sweep values, such as `GD, d = 4`, are renamed too.
     """
@@ -40,7 +40,7 @@ def rename_learner(raw: Raw, former: str, other: str) -> None:
 
 
 def rename_picture(raw: Raw, former: str, other: str) -> None:
-    """Rename a picture in the claims that refer to it, and in the picture that stands above it."""
+    """Rename a picture in the claims that refer to it, and in the picture that is shown above it."""
     for table, key in (("claims", "picture"), ("pictures", "beneath")):
         for reference in _tables(raw, table):
             if reference.get(key) == former:
@@ -48,7 +48,10 @@ def rename_picture(raw: Raw, former: str, other: str) -> None:
 
 
 def rename_axis(raw: Raw, former: str, other: str) -> None:
-    """Rename a sweep axis in expressions, conditions, pictures, and claims about curves that it splits."""
+    """Rename a sweep axis in expressions, conditions, pictures and claims.
+
+    A claim names the axis if the axis has a separate curve for each value.
+    """
     _change_expressions(raw, lambda text: with_name(text, former, other))
     _rename_curves(raw, lambda curve: curve.replace(f", {former} = ", f", {other} = "))
     for picture in _tables(raw, "pictures"):
@@ -134,11 +137,11 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
     if not places:
         return {}
     now, before = sweep.experiment, documents.first(origin)
-    if _computes(now) != _computes(before):  # cheap: does not build all sweep points
+    if _computes(now) != _computes(before):  # fast, because it does not build all sweep points
         return dict.fromkeys(places, SET_UP)
     try:
         shipped = documents.sweep_of(origin)
-    except BadInput:  # a later point of the preset cannot run, so its claims describe no runs
+    except BadInput:  # a later sweep point of the preset cannot run, so its claims describe no runs
         return dict.fromkeys(places, SET_UP)
     if [_computes(point.experiment) for point in sweep.points] != [
         _computes(point.experiment) for point in shipped.points

@@ -18,23 +18,28 @@ from engine.core.texts import listed, quoted
 from engine.spec.experiment import Experiment
 
 NAMES = ("d", "n", "m")
-"""Names of the numbers of features, instances and targets, for expressions outside matrix and target."""
+"""Names of the numbers of features, instances and targets.
+
+Expressions outside the matrix and the target may use these names.
+"""
 
 EXACT = 2**53
 """Least number above which floats do not represent every integer."""
 
 Change = Callable[[tuple[Any, ...], str, str], Any]
-"""Function that returns the replacement of a text. Its arguments are the types allowed instead of the text,
-the text, and the path of the text in the document."""
+"""Function that returns the replacement of a text in a document.
+
+Its arguments are the types that are allowed at the text's place, the text, and the path of the text.
+"""
 
 TOLERANCE = 1e-9
 """Largest relative distance between an expression's value and an integer that counts as a rounding error."""
 
 
 def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any:
-    """Return a preset's raw value with expressions replaced by numbers, and bare kind names by tables.
+    """Return a raw value with numbers in place of expressions, and tables for parts given by kind alone.
 
-    Values that do not fit their type are unchanged.
+    Values that do not fit their type stay unchanged.
 
     Args:
         kind: the type that the value must have.
@@ -63,7 +68,7 @@ def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
 def without_defaults(kind: Any, raw: Any) -> Any:
     """Return a raw value without the table entries that equal their defaults.
 
-    Adding a field with a default to a part does not change the result.
+    So the result stays the same if a later version of a part has a further field with a default.
     """
     if isinstance(raw, list | tuple):
         return [without_defaults(items_of(alternatives(kind)), member) for member in raw]
@@ -91,17 +96,17 @@ def _defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def with_tables(kind: Any, raw: Any) -> Any:
-    """Return a raw value with bare kind names replaced by tables, and expressions unchanged."""
+    """Return a raw value with tables for parts that are given by kind alone; expressions are unchanged."""
     return with_texts(kind, raw, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
 
 
 def _is_part(kinds: tuple[Any, ...]) -> bool:
-    """Return whether one of the allowed types is a part, so that a text is the part's kind."""
+    """Return whether one of the allowed types is a part, so that a text means the part's kind."""
     return any(is_struct(kind) and kind.__struct_config__.tag_field == "kind" for kind in kinds)
 
 
 def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
-    """Return whether a text is an expression for a number, and not one of the words allowed instead."""
+    """Return whether a text is an expression for a number, and not a word that is allowed in its place."""
     return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
 
 
@@ -295,7 +300,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
         try:
             return fill(text, {**bound, **beside})
         except BadExpression as error:
-            right = f"braces hold an expression of {listed({**bound, **beside})}"
+            right = f"braces must hold an expression of {listed({**bound, **beside})}"
             raise BadInput(place_of(path), f"{error}; {right}") from error
 
     return with_texts_changed(document, change)
@@ -316,7 +321,7 @@ def _numbers_in(table: Any) -> Iterator[tuple[str, float]]:
 
 
 def as_document(described: Experiment | Raw) -> Raw:
-    """Return an experiment as a document with escaped braces in its texts, or return a copy of a document."""
+    """Return an experiment as a document with doubled braces in its texts, or return a copy of a document."""
     document: Raw = dict(msgspec.to_builtins(described))
     if isinstance(described, Experiment):
         return with_texts_changed(document, lambda text, _: plain(text))

@@ -41,7 +41,7 @@ def names() -> list[str]:
 
 
 def name_of(preset: str) -> str:
-    """Return the name of a preset, or the stem of its file."""
+    """Return the name of a preset that is given by name or path. For a path, it is the stem of the file."""
     return Path(preset).stem if preset.endswith(FILES) else preset
 
 
@@ -103,7 +103,7 @@ def sweep_of(preset: str, described: Raw) -> Sweep:
     """Return the sweep of a preset's document.
 
     Claims that the overrides make invalid are not judged. No claim is judged if the preset cannot run without
-    the overrides, for example because they say how to read a file.
+    the overrides, for example because the overrides say how to read a data file.
 
     Raises: BadInput whose place begins with `preset`.
     """

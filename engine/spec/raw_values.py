@@ -17,8 +17,10 @@ WIDEST = 63
 """Largest number of bits of an integer, besides its sign, as in TOML."""
 
 MULTILINE = frozenset({"story", "problem.matrix.separator", "problem.target.separator"})
-"""Paths of texts that may contain line breaks and tabs, which are shown as spaces. Separators are included so
-that a later check refuses a tab with a message that names the right word.
+"""Paths of texts that may contain line breaks and tabs, which are shown as spaces.
+
+A separator must not be a tab character, but a later check refuses it with a better message, which names the
+word to write instead.
 """
 
 # The time that tomllib takes for a dotted key grows with the square of its length.
@@ -39,7 +41,7 @@ _TOKEN = re.compile(
     )
 )
 """Pattern of TOML tokens, detailed enough to distinguish keys from texts and comments. Tokens cover a text
-without gaps. For any text, matching reads each token a bounded number of times.
+without gaps. The time to match all tokens of a text is proportional to its length.
 """
 
 

@@ -67,7 +67,7 @@ def _experiment_of_run(path: Path) -> Raw:
     try:
         document: Raw = next(journal.frames(path)).content["document"]
     except (StopIteration, KeyError, msgspec.DecodeError) as error:
-        raise BadInput("", "the file of the run has no beginning") from error
+        raise BadInput("", "the beginning of the run's file is missing") from error
     return document
 
 
@@ -93,7 +93,7 @@ class _Result(msgspec.Struct):
 
 
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
-    """Yield the name, table and file fields of the matrix and of the target, if they are tables."""
+    """Yield the name, the table and the file fields of the matrix and of the target, if they are tables."""
     problem = raw.get("problem")
     for part_name, family in (("matrix", "matrices"), ("target", "targets")):
         part = problem.get(part_name) if isinstance(problem, dict) else None
@@ -103,7 +103,7 @@ def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, .
 
 
 def _set_beside(folder: Path, axes: Any, place: str) -> None:
-    """Resolve data files on sweep axes relative to a folder. Charts show their paths as written."""
+    """Make paths of data files on sweep axes relative to a folder. Charts show the paths as written."""
     for axis in axes if isinstance(axes, list) else ():
         if not isinstance(axis, dict) or axis.get("set") != place or not isinstance(axis.get("values"), list):
             continue
@@ -181,8 +181,8 @@ def put(raw: Raw, place: str, value: Any) -> None:
 def _add_learner(raw: Raw, steps: list[str | int]) -> None:
     """Append a learner if `steps` lead to a rule, a solver or an architecture of a learner with a new name.
 
-    The steps may also lead to the kind of this part. A learner with a rule is linear until its architecture
-    is set.
+    The steps may also lead to the `kind` of the rule, solver or architecture. A learner with a rule is linear
+    until its architecture is set.
     """
     match steps:
         case ["learners", str(name), "update" | "solver" | "architecture" as part, *rest]:
@@ -205,7 +205,7 @@ def _classes(kind: Any) -> list[type[msgspec.Struct]]:
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
-    """Return whether the entry `step` of `node`, at path `place`, is a bare kind name of a part."""
+    """Return whether the entry `step` of `node`, at path `place`, is a part given by its kind alone."""
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
@@ -321,10 +321,10 @@ def with_expressions(numbers: Any, raw: Any) -> Any:
 def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
     """Return `raw` with every expression replaced by its value, including expressions inside texts.
 
-    A bare kind name becomes a table. The matrix is resolved first; its expressions may
-    use its own d. The target is resolved next; its expressions may use d, n and the sizes that the matrix
-    defines. All other expressions may also use m. Without update rules, the protocol is optional. Without
-    training, the target is optional, too, and labels are then 0.
+    A part that is given by its kind alone becomes a table. The matrix is resolved first; expressions in the
+    matrix may use its own d. The target is resolved next; expressions in the target may use d, n and the
+    sizes that the matrix defines. All other expressions may also use m. Without update rules, the protocol is
+    optional. Without training, the target is optional, too, and labels are then 0.
 
     Raises: BadInput for an expression without a value, and for an invalid matrix or target.
     """
@@ -383,7 +383,7 @@ def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: 
 
 
 def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
-    """Return `names` together with the matrix's own d, which its other expressions may use.
+    """Return `names` together with the matrix's own d, which the matrix's other expressions may use.
 
     Raises: BadInput.
     """
@@ -446,7 +446,7 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
 
 
 def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place: str, raw: Any) -> None:
-    """Check that a table has a key. Raises: BadInput, which points to a mistyped key."""
+    """Check that a table has a key. Raises: BadInput; the message points to a mistyped key."""
     if key not in table:
         keys = list(types_of(kind))
         stranger = next((other for other in table if other not in keys), None)

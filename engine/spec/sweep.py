@@ -57,7 +57,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """All sweep points of an experiment. An experiment without sweep axes has one."""
+    """All sweep points of an experiment. An experiment without sweep axes has one sweep point."""
 
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
@@ -78,15 +78,18 @@ class Sweep:
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """Return the claims with their numbers for one curve of a picture.
+        """Return the claims with the values that their numbers have for one curve of a picture.
 
         Args:
-            apart: indices of the curve's values on the axes that split curves.
+            apart: indices of the curve's values on those axes that have a separate curve for each value.
         """
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
-        """Return the indices of a point's values on the axes that split curves. Raises: BadInput."""
+        """Return the indices of a point's values on the axes with a separate curve for each value.
+
+        Raises: BadInput.
+        """
         return tuple(point.place[self.number_of(axis_name)] for axis_name in picture.split_by)
 
     def number_of(self, axis_name: str) -> int:
@@ -98,7 +101,7 @@ class Sweep:
         raise BadInput("pictures", f"there is no axis {axis_name!r}; there are {choices}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
-        """Return `name` followed by a curve's values on the axes that split curves."""
+        """Return `name` followed by a curve's values on the axes with a separate curve for each value."""
         axes = [self.axes[self.number_of(axis)] for axis in picture.split_by]
         labels = (axis.label(axis.grid[place]) for axis, place in zip(axes, apart, strict=True))
         return ", ".join([name, *labels])
@@ -147,7 +150,7 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
     number = next((number for number, other in enumerate(pictures) if other == picture), None)
     marked: list[Marked] = []
     for place, mark in enumerate(picture.marks):
-        if number is None:  # not a picture of the experiment, so its marks depend on no axis
+        if number is None:  # the picture is not one of the experiment's, so its marks depend on no axis
             marked.append(_straight(mark.title, mark))
             continue
         points = [point for point in sweep.points if point.is_in(picture)]
@@ -205,7 +208,10 @@ def _curve(
 
 
 def _several(axes: tuple[Axis, ...], picture: Picture, mark_name: str, at_y: bool) -> str:
-    """Return the error text for a mark with several values on one line. It lists the names allowed."""
+    """Return the error text for a mark with several values on one line.
+
+    The text lists the names that the mark may use.
+    """
     named = names_in((picture.x if at_y else picture.y) or "")
     bound = {axis.name: axis.bound(axis.grid[0]) for axis in axes}
     along = [word for names in bound.values() for word in names if word in named]

@@ -47,7 +47,7 @@ SWITCHES = {
     "train_loss": tuple(ROWS.values()),
     "spectrum": ({"kind": "spectrum"}, {"kind": "rank"}),
 }
-"""Measures that a former key of `run` switched on or off, by this key."""
+"""Measures that former keys of `run` switched on or off, by key."""
 
 Struct = type[msgspec.Struct]
 
@@ -98,7 +98,7 @@ def _names_of_learners(raw: Mapping[str, Any]) -> set[str]:
 
 
 def _picture(picture: Any) -> Any:
-    """Return a picture in its current form: with a current measure, and with lines of kind mark as marks."""
+    """Return a picture in its current form: with a current measure, and with marks separate from lines."""
     if isinstance(picture, Mapping):
         picture = _of_gap(picture)
     lines = picture.get("lines") if isinstance(picture, Mapping) else None
@@ -167,7 +167,7 @@ def _claim(claim: Any) -> Any:
 
 @contextmanager
 def noted() -> Iterator[dict[str, str]]:
-    """Collect the former words read inside the block, with their new names."""
+    """Collect the former words that are read inside the `with` block, with their new names."""
     words: dict[str, str] = {}
     token = _words.set(words)
     try:

@@ -69,7 +69,7 @@ def certificate(
     diagonal AdaGrad is compared with the rule that has one rate for all inputs. Rotated ±1 data are not ±1,
     so invariance on these data means that the learner equals its counterpart here.
 
-    None if the matrix has more than MOST_ENTRIES entries. Source: theory/symmetry#rotation-invariance.
+    Return None if the matrix has more than MOST_ENTRIES entries. Source: theory/symmetry#rotation-invariance.
     """
     if _is_too_large(setup):
         return None
@@ -89,7 +89,7 @@ def change_by_rounding(
     The change is measured as in `certificate`, for two random perturbations. If rounding cannot explain the
     change `to_explain` yet, more perturbations are tried, up to 2 · PAIRS. If `to_explain` is at most
     MAGNIFIED times the result, the learner may have amplified rounding. The measurement then decides nothing.
-    None if the matrix is too large.
+    Return None if the matrix is too large.
     """
     if _is_too_large(setup):
         return None
@@ -159,7 +159,7 @@ class Comparison:
     def under_scalings(self, factors: Sequence[NDArray[np.float64]]) -> float:
         """Return the largest change of predictions when features are multiplied by factors.
 
-        Each entry of `factors` [d] has one factor for every feature.
+        Each vector [d] in `factors` has one factor for every feature.
         """
         begin, inputs = self._experiment.protocol.training_run, self._inputs()
         scalings = [torch.from_numpy(np.diag(of_features)) for of_features in factors]

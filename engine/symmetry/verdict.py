@@ -25,7 +25,9 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
     net = form.architecture.structure()
     drawn = not (net.fixed_input_start or net.by_inner_products)
     if learner.start_seed and drawn:
-        start = Verdict(False, "it always starts from the same draw, which distinguishes features", TRIVIAL)
+        start = Verdict(
+            False, "it always starts from the same random weights, which distinguish features", TRIVIAL
+        )
     if isinstance(form, AtStart):
         return start._replace(reason=f"{start.reason}, and it is not trained")
     structure = form.update.structure()
@@ -114,7 +116,7 @@ def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
 def _bends(learner: Learner, setup: Setup) -> str | None:
     """Return the reason why predictions of a learner with an update rule are not linear in the labels.
 
-    None if they are.
+    Return None if they are linear.
     """
     name, (architecture, update) = learner.name, learner.trained
     if setup.protocol.schedule().of_logarithm:

@@ -1,4 +1,4 @@
-"""Theory lines: statements about a measure, for a combination of problem, protocol and learner."""
+"""Theory lines: curves that theory predicts for a measure, given a problem, a protocol and a learner."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
 
 Direction = Literal["lower", "upper", "exact", "asymptotic", "shape", "conjecture", "reference"]
-"""Relation of a line to its measure. A lower line is below the measure, an upper line above it, and an exact
-line equal to it. An asymptotic line is equal to it in a limit that no run reaches, and a shape is equal up to
-constants. A conjecture is below it if the conjecture is true. A reference is only a value to compare with.
+"""Relation of a theory line to the measure that it is about. A lower line is a lower bound on the measure, an
+upper line is an upper bound, and an exact line equals the measure. An asymptotic line equals the measure in a
+limit that no run reaches, and a shape equals the measure up to constants. A conjecture is a lower bound that
+has not been proved. A reference is only a value to compare with.
 """
 
 
@@ -53,10 +54,10 @@ class RunData:
 
         Args:
             draw: returns the data that the learners see.
-            begin: returns a learner with an update rule at its start, given the data.
+            begin: returns the state before the first step, given the data and a learner with an update rule.
             order: returns the indices of the rows in the order in which every replica sees them, [R, K], or
                 None if they are seen in stored order.
-            labels: returns the labels [R, m, n] as an array; it is given if they are known without tensors.
+            labels: returns the labels [R, m, n] as an array. By default, the labels are read from the data.
         """
         self._draw, self._begin, self._order, self._given = draw, begin, order, labels
 
@@ -79,26 +80,28 @@ class RunData:
         return np.tile(np.arange(labels.n), (labels.replicas, 1)) if order is None else order
 
     def start(self, learner: Learner) -> Descent:
-        """Return the state of a learner with an update rule before its first step."""
+        """Return the state before the first step of training. The learner must have an update rule."""
         assert self._begin is not None, "runs have starts"
         return self._begin(self.data, learner)
 
 
 Measured = Mapping[str, Floats]
-"""Measured values of a training run, [R, S] each, by the name of the measure."""
+"""Measured values of a training run, by the name of the measure. Each array is [R, S]: replicas by
+records.
+"""
 
 
 class OtherRun(NamedTuple):
     """A second training run, from whose measures a theory line is computed.
 
-    It has the same protocol and seeds. It draws the same random numbers, so that equal learners start from
-    the same weights.
+    It has the protocol and the seeds of the experiment. It draws the same random numbers as the experiment's
+    own runs, so that equal learners start from the same weights.
     """
 
     learner: Learner
     problem: Problem
     measures: tuple[Measure, ...]
-    """Measures that are recorded for this run, at the records of the experiment."""
+    """Measures that are computed for this run, at the same records as in the experiment."""
 
 
 @dataclass(frozen=True)
@@ -107,13 +110,17 @@ class At:
 
     experiment: Setup
     drawn: RunData
-    """Data of the run, which all theory lines share; they are drawn when they are first used."""
+    """Data of the run, which all theory lines share. The data are drawn when they are first used."""
 
     clocks: Mapping[str, Floats]
-    """Values of each clock at the records that the protocol plans, [S], by the name of the clock."""
+    """Values of each clock, such as "step", at the records that the protocol plans, [S], by the clock's
+    name.
+    """
 
     indices: Mapping[str, Floats] = field(default_factory=dict)
-    """Values of each further dimension of the measure, by its name."""
+    """Coordinates along each further dimension of the measure, such as its layers, by the dimension's
+    name.
+    """
 
     of_learner: Learner | None = None
     """Learner for which a `per_learner` line is computed."""
@@ -122,10 +129,10 @@ class At:
     """Learning rate of `of_learner`."""
 
     measured: Measured = field(default_factory=dict)
-    """Measures of the learner's run at the records so far, for an `along_runs` line."""
+    """Measured values of the learner's own run up to the current record, for an `along_runs` line."""
 
     runs: Mapping[str, Measured] = field(default_factory=dict)
-    """Measures of the other training runs that the line names in `runs`, by the names of the runs."""
+    """Measured values of the other training runs that `Line.runs` names, by the names of the runs."""
 
     beyond: bool = False
     """Whether the clocks continue past the last record, as if training went on."""
@@ -157,7 +164,7 @@ class At:
 
     @property
     def rate(self) -> float:
-        """Learning rate of `learner`. Raises: TypeError if it has none."""
+        """Learning rate of `learner`. Raises: TypeError if the learner has none."""
         if self.of_rate is None:
             raise TypeError("only a line of a learner with a given rate has a rate")
         return self.of_rate
@@ -174,7 +181,7 @@ class At:
 class LineStructure(NamedTuple):
     """Properties of the statement of a theory line.
 
-    The defaults describe a reference, which promises nothing.
+    The defaults describe a reference line, which is only a value to compare with.
     """
 
     direction: Direction = "reference"
@@ -184,15 +191,15 @@ class LineStructure(NamedTuple):
 
     group: Group | None = None
     """Group of transformations of the instances. The line applies to every learner that is invariant under
-    this group. It is None for a line that applies to learners for other reasons.
+    this group. The field is None if invariance does not decide whether the line applies.
     """
 
     in_expectation: bool = True
     """Whether the line is about an expectation, from which single runs deviate, or about every run."""
 
     summary: Literal["mean", "median", "geometric", "relative-variance", "log-variance"] = "mean"
-    """Summary over replicas that the line is about, if it is `in_expectation`. Lines about a typical replica
-    use "median".
+    """Statistic over replicas that the line is about, if the line is `in_expectation`. Lines about a typical
+    replica use "median".
     """
 
     per_learner: bool = False
@@ -207,15 +214,17 @@ class LineStructure(NamedTuple):
     """
 
     running: Literal["mean", "min", "max", "sum"] | None = None
-    """Summary over all evaluation points so far that the line is about; None if it is about single points."""
+    """Statistic over all evaluation points so far that the line is about. None means that the line is about
+    the value at each evaluation point.
+    """
 
     needs_k_rows: bool = True
-    """Whether the line requires a hypothesis that has learned from exactly k different rows, measured
-    unchanged.
+    """Whether the line requires a hypothesis that has learned from exactly k different rows. Its predictions
+    must be measured unchanged, without averaging or clipping.
 
-    It is False for references and for lines about the start. It is also False for lower bounds that decrease
-    with k, for upper bounds that grow with k, and for lines whose own conditions say which examples they
-    need.
+    The field is False for references and for lines about the start of training. It is also False for lower
+    bounds that decrease with k, for upper bounds that grow with k, and for lines whose own conditions say
+    which examples they need.
     """
 
     of: str = ""
@@ -225,21 +234,22 @@ class LineStructure(NamedTuple):
 
     @property
     def about(self) -> str | None:
-        """Summary over replicas that the line is about, or None if the line fits every summary.
+        """Statistic over replicas that the line is about, or None if the line fits every statistic.
 
-        A line fits every summary if it holds in every run, has a value for every replica, or is a reference.
+        It fits every statistic if the line holds in every run, has a value for every replica, or is a
+        reference.
         """
         goes_with_all = not self.in_expectation or self.per_replica or self.direction == "reference"
         return None if goes_with_all else self.summary
 
 
 class Line(Part, frozen=True):
-    """A statement of theory about a measure: its values, its conditions, and the learners it applies to.
+    """A theory line: a statement about a measure, its conditions, its values, and the learners it applies to.
 
     A line is about the hypothesis that has learned from exactly k different rows, unless its structure sets
-    `needs_k_rows` to False. Lower bounds that decrease with k set it to False. They also hold for the mean of
-    the hypotheses up to k, for clipped predictions, and for k examples drawn with replacement, because at
-    most k of these are different.
+    `needs_k_rows` to False. Lower bounds that decrease with k set this field to False. They also hold for the
+    mean of the hypotheses up to k, for clipped predictions, and for k examples drawn with replacement,
+    because at most k of these examples are different.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "holds", "binds"))
@@ -248,7 +258,7 @@ class Line(Part, frozen=True):
     """Name of the measure that the line is about."""
 
     title: ClassVar[str] = ""
-    """Short name that reads well after "the", without a comma; if it is empty, `kind` is used instead."""
+    """Short name that reads well after "the", without a comma. If it is empty, `kind` is used instead."""
 
     formula: ClassVar[str]
     source: ClassVar[str]
@@ -259,12 +269,12 @@ class Line(Part, frozen=True):
 
     @classmethod
     def every(cls) -> tuple[Line, ...]:
-        """Return all lines of this kind that are drawn: a single line, or the two edges of a band."""
+        """Return all lines of this kind that charts show: a single line, or the two edges of a band."""
         return (cls(),)
 
     @property
     def name(self) -> str:
-        """Name of the line; it is unique among the drawn lines of its kind."""
+        """Name of the line, which is unique among the lines that `every` returns."""
         return self.kind
 
     @property
@@ -273,11 +283,14 @@ class Line(Part, frozen=True):
         return self.title or self.kind
 
     def group_in(self, experiment: Setup) -> Group | None:
-        """Return the group of the line, in an experiment where the line holds."""
+        """Return the invariance group of the line. The experiment must satisfy the conditions of the line."""
         return self.structure().group
 
     def formula_in(self, experiment: Setup) -> str:
-        """Return the formula with the constants of an experiment for which the line holds."""
+        """Return the formula with the constants of an experiment.
+
+        The experiment must satisfy the conditions of the line.
+        """
         return self.formula
 
     def holds(self, experiment: Setup) -> Finding:
@@ -286,33 +299,33 @@ class Line(Part, frozen=True):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         """Return whether the learner satisfies the theorem's conditions, and the reason."""
-        return Finding(False, f"{self.kind} does not declare which learners it binds")
+        return Finding(False, f"{self.kind} does not declare to which learners it applies")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
-        """Return the measures that `value` reads from `at.measured`, if the line applies to the learner."""
+        """Return the measures that `value` reads from `at.measured`. The line must apply to the learner."""
         return ()
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
         """Return the other training runs that `value` reads from `at.runs`, by name.
 
-        `learner` is the learner of one curve, with a single rate.
+        `learner` is the learner of a single curve, so it has one rate.
         """
         return {}
 
     def value(self, at: At) -> Floats:
         """Return the values of the line at the planned records.
 
-        The array is [S, *index], or it broadcasts to this shape. A line that is `per_replica` returns [R, S,
-        *index].
+        The array has the shape [S, *index], or broadcasts to this shape. If the line is `per_replica`, the
+        shape is [R, S, *index].
         """
         raise NotImplementedError
 
 
 def on_problem(line: Line, setup: Setup) -> Finding:
-    """Return whether a line holds for problem and protocol, and the reason.
+    """Return whether a line holds for the problem and the protocol of an experiment, and the reason.
 
-    In addition to `holds`, this checks that hypotheses have learned from exactly k different rows if the line
-    requires it.
+    This calls `holds`. If the line requires hypotheses that have learned from exactly k different rows, it
+    also checks this condition.
     """
     holds, structure = line.holds(setup), line.structure()
     if not holds.holds or not structure.needs_k_rows or structure.direction == "reference":
@@ -326,7 +339,8 @@ def on_problem(line: Line, setup: Setup) -> Finding:
 def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
     """Return whether a line applies to a learner, and the reason.
 
-    In addition to `binds`, this refuses solvers that know more rows than the k examples that are counted.
+    This calls `binds`. It also excludes solvers that have been given more rows than the k examples that are
+    counted so far.
     """
     look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
@@ -338,7 +352,8 @@ def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
 def statement(line: Line, experiment: Setup | None = None) -> Statement:
     """Return the statement of a line.
 
-    If an experiment is given, the line must hold for it; formula and group are then those of the experiment.
+    If an experiment is given, it must satisfy the conditions of the line. The statement then contains the
+    formula and the group for this experiment.
     """
     structure = line.structure()
     return Statement(
@@ -360,9 +375,9 @@ def statement(line: Line, experiment: Setup | None = None) -> Statement:
 class RotationInvariant(Line, frozen=True):
     """Lower bound for every learner whose predictions do not change when all instances are rotated.
 
-    The bound is on an expectation, which may include random choices of the learner. A learner that first
-    rotates all instances at random is invariant. So if the data are rotated at random, the bound applies to
-    every learner.
+    The bound is on an expected value, where the mean is also over random choices of the learner. A learner
+    that first rotates all instances at random is invariant. So if the data are rotated at random, the bound
+    applies to every learner.
     """
 
     def structure(self) -> LineStructure:
@@ -383,27 +398,30 @@ class RotationInvariant(Line, frozen=True):
 
 
 def bound_by_turning(learner: Learner, predicate: str) -> Finding:
-    """Return the finding that a rotation-invariant bound applies, because the data are rotated at random.
+    """Return the finding that a bound for invariant learners applies, because the data are rotated at random.
 
     On such data, the results of a learner have the same distribution as if the learner first rotated all data
     at random. A learner that does so is rotation invariant.
     """
     return Finding(
-        True, f"{learner.name} {predicate}, yet it is bound, because the data are rotated at random"
+        True, f"{learner.name} {predicate}, yet the bound applies, because the data are rotated at random"
     )
 
 
 def shares_layers(learner: Learner) -> bool:
-    """Return whether targets share layers of a net, so that predictions depend on other targets' labels."""
+    """Return whether one net predicts several targets.
+
+    If so, predictions also depend on the labels of other targets.
+    """
     return learner.architecture is not None and learner.architecture.outputs > 1
 
 
 def about_one_target(learner: Learner) -> str:
-    """Return the reason why a theorem about one target at a time does not apply to a learner.
+    """Return the reason why a theorem about a single target does not apply to a learner.
 
-    The targets of this learner share layers.
+    The learner has one net for all targets, whose layers they share.
     """
-    return f"it requires a net for each target, and the outputs of {learner.name} share their hidden layers"
+    return f"the line requires a net for each target, and the outputs of {learner.name} share hidden layers"
 
 
 def loss_constant(setup: Setup) -> float:
@@ -414,7 +432,7 @@ def loss_constant(setup: Setup) -> float:
 
 
 def times_constant(factor: str, setup: Setup) -> str:
-    """Return the product of c and `factor` as text; `factor` is in parentheses.
+    """Return the product of the loss's constant c and `factor` as text. `factor` must be in parentheses.
 
     The formula shows the value of c, unless c = 1.
     """
@@ -425,18 +443,18 @@ def times_constant(factor: str, setup: Setup) -> str:
 
 
 def in_words(constant: float) -> str:
-    """Return a constant as text that can precede a parenthesis: ¼, ln 2 ·, or three digits."""
+    """Return a constant as text that can precede a parenthesis: "¼", "ln 2 · ", or three digits."""
     symbols = {0.25: "¼", math.log(2.0): "ln 2 · "}
     return symbols.get(constant, f"{constant:.3g}")
 
 
 def fair_signs(setup: Setup, reason: str) -> Finding:
-    """Return whether an unknown sign of a row's label costs c on average over rows.
+    """Return whether unknown signs of labels cost at least c on average over rows, with c of `loss_constant`.
 
-    If so, the returned finding holds, and its text is `reason`. The sign is unknown if the label is an
-    independent fair coin, or if it changes sign with a row of unknown sign. For labels ±1, the cost is c; for
-    other labels and square loss, it is y². The mean of y² over rows in random order is ‖w*‖² = 1 on
-    orthogonal rows of length √d. Label noise only raises the cost.
+    If so, `reason` is the text of the positive finding. The sign is unknown if the label is an independent
+    fair coin, or if it changes sign with a row of unknown sign. For labels ±1, the cost of an unknown sign is
+    c. For other labels y and square loss, the cost is y². The mean of y² over rows in random order is ‖w*‖² =
+    1 on orthogonal rows of length √d. Label noise only raises the cost.
     """
     problem = setup.problem
     if problem.labels_are_coins:
@@ -448,12 +466,15 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
     if not problem.target_structure.unit:
         return Finding(False, f"requires a feature as the target, and here it is {problem.target.kind}")
     if not (setup.loss.is_square and problem.matrix.structure().random_order):
-        return Finding(False, "requires labels ±1, or square loss and rows in random order")
+        return Finding(False, "requires labels ±1, or square loss with rows in random order")
     return Finding(True, reason)
 
 
 def _labels_in_words(problem: Problem) -> str:
-    """Return the reason why labels do not change sign with their row, as text that follows a comma."""
+    """Return the reason why labels do not change sign with their row.
+
+    The text continues a sentence after a comma.
+    """
     if problem.labels == "sign" and problem.target_structure.is_odd:
         return "and here some are signs of 0, which are always +1"
     return f"and those of {problem.target.kind} on {problem.matrix.kind} do not"
@@ -472,7 +493,7 @@ def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
     linear = architecture is not None and architecture.structure_at(d).linear_layers == 1
     if linear and setup.loss.is_square:
         return None
-    return Finding(False, f"the unit of the rate of {learner.name} is measured with the labels of all rows")
+    return Finding(False, f"the unit of {learner.name}'s rate is measured with the labels of all rows")
 
 
 def shown_once(setup: Setup) -> Finding | None:
@@ -498,7 +519,7 @@ def whole_cube(setup: Setup) -> Finding | None:
 
 
 def along_every_step(setup: Setup) -> Finding | None:
-    """Return why some step is not full-batch, or has no record; None if every step is and has one."""
+    """Return an unmet condition, or None if all steps are full-batch and each is followed by a record."""
     protocol, n = setup.protocol, setup.n
     if not protocol.schedule().full_batch or protocol.clock != "step":
         return Finding(False, "requires steps along the gradient over all rows")
@@ -513,7 +534,8 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
     """Return an unmet condition on the rows, or None if they meet all conditions.
 
     Rows must be orthogonal and equally long, have independent random signs, and be seen once. Hadamard rows
-    are such rows, and a rotation-invariant learner cannot distinguish other such rows from them.
+    with random signs meet these conditions. A rotation-invariant learner cannot distinguish any other rows
+    that meet them from Hadamard rows.
     """
     matrix = setup.problem.matrix
     if repeated := shown_once(setup):
@@ -530,7 +552,7 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
 
 
 def linear_labels(setup: Setup) -> Finding | None:
-    """Return an unmet condition, or None if labels are xᵀw* with ‖w*‖ = 1 and the loss is square loss."""
+    """Return an unmet condition, or None if labels are xᵀw* with ‖w*‖ = 1 and the loss is the square loss."""
     problem = setup.problem
     if problem.labels != "soft":
         return Finding(False, f"requires linear labels, and here they are {problem.labels}")
@@ -573,40 +595,46 @@ def only_numbers(setup: Setup) -> Finding | None:
 def descends(learner: Learner, setup: Setup) -> Finding | None:
     """Return an unmet condition on the steps of a learner, or None if they meet all conditions.
 
-    Steps must be gradient descent or momentum on the whole loss, with the constant rate `lr`.
+    The steps must follow gradient descent, with or without momentum, on the whole loss, with the constant
+    rate `lr`.
     """
     name, update = learner.name, learner.update
     if update is None:
-        return Finding(False, f"it requires steps with a rate, and {name} is a solver")
+        return Finding(False, f"the line requires steps with a rate, and {name} is a solver")
     structure = update.structure()
     if structure.stable_up_to is None or structure.mini_batch is not None:
-        return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
+        return Finding(
+            False, f"the line requires gradient descent or momentum, and {name} uses {update.kind}"
+        )
     return at_rate_lr(learner, setup)
 
 
 def descends_by_first_layer(learner: Learner, setup: Setup) -> Finding:
-    """Return whether steps are gradient descent on the first layer of a net with one hidden layer."""
+    """Return whether a learner is gradient descent on the first layer of a net with one hidden layer."""
     name, net, update = learner.name, learner.architecture, learner.update
     structure = None if update is None else update.structure()
     descends = structure is not None and structure.stable_up_to == MONOTONE_BELOW
     if net is None or structure is None or not descends or structure.mini_batch:
-        return Finding(False, f"it requires gradient descent, and {name} does something else")
+        return Finding(False, f"the line requires gradient descent, and {name} does something else")
     if not learner.plain_steps:
-        return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
+        added = "a schedule, clipping, noise or decay"
+        return Finding(False, f"the line requires plain steps with one rate, but {name} has {added}")
     declared = net.structure()
     hidden = declared.hidden_layers
     if hidden is None or len(hidden.next_variances) != 1 or not declared.layered:
-        return Finding(False, f"it requires a dense net with one hidden layer, and {name} is no such net")
+        return Finding(
+            False, f"the line requires a dense net with one hidden layer, and {name} is not such a net"
+        )
     if net.outputs != setup.m:
-        return Finding(False, f"it requires an output of {name} for every target")
+        return Finding(False, f"the line requires one output of {name} for every target")
     speeds = speeds_of(learner, setup.d)
     if {layer for layer, speed in speeds.items() if speed} != {"W1"}:
-        return Finding(False, f"it requires steps of the first layer alone, and {name} trains others")
+        return Finding(False, f"the line requires that only the first layer is trained, unlike in {name}")
     return Finding(True, f"{name} is gradient descent on the first layer of a net with one hidden layer")
 
 
 def at_rate_lr(learner: Learner, setup: Setup) -> Finding | None:
-    """Return the reason why steps do not have one constant rate `lr` in all layers, or None if they do."""
+    """Return the reason why steps do not use one constant rate `lr` in all layers, or None if they do."""
     reason = learner.departure_from_lr(setup.d)
     return None if reason is None else Finding(False, reason)
 
@@ -614,7 +642,7 @@ def at_rate_lr(learner: Learner, setup: Setup) -> Finding | None:
 def product_curve(at: At) -> Floats:
     """Return (1 − k/n)(1 − k/d), and 0 beyond k = d.
 
-    It is the share of unseen rows times the cost of an unseen row.
+    The product is the share of unseen rows times the expected cost of an unseen row.
     """
     n, d = at.experiment.n, at.experiment.d
     return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
@@ -629,12 +657,12 @@ def product_formula(setup: Setup) -> str:
 
 
 def several_targets(setup: Setup) -> Finding:
-    """Return whether the loss is the square loss of unclipped predictions, averaged over several targets."""
+    """Return whether there are several targets, with square loss and unclipped predictions."""
     finding = more_than_one_target(setup)
     if not finding.holds:
         return finding
     if setup.protocol.schedule().clips_at is not None:
-        return Finding(False, "requires linear predictions, and clipped ones are not linear")
+        return Finding(False, "requires linear predictions, and clipped predictions are not linear")
     return only_square(setup) or finding
 
 
@@ -643,7 +671,7 @@ def more_than_one_target(setup: Setup) -> Finding:
     targets = setup.m
     if targets < 2:
         return Finding(False, "requires several targets, and there is one")
-    return Finding(True, f"there are {targets} targets, and weights for each")
+    return Finding(True, f"there are {targets} targets, each with separate weights")
 
 
 def largest_rank(setup: Setup) -> int:
@@ -653,29 +681,31 @@ def largest_rank(setup: Setup) -> int:
 
 
 def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
-    """Return whether weights of a linear learner stay in the span of its start and the instances seen.
+    """Return whether the weights of a linear learner stay in the span of their start and the instances seen.
 
-    Unless `any_start` is set, the weights must start at 0. An orthogonal map that flips the complement of the
-    instances seen leaves these instances unchanged. So the weights of an invariant learner that starts at 0
-    have no component in the complement. Predictions that are linear in the labels seen have the same rank,
-    for every kernel.
+    Unless `any_start` is set, the weights must start at 0. Consider the orthogonal map that changes the sign
+    of the orthogonal complement of the instances seen. It leaves these instances unchanged. So the weights of
+    an invariant learner that starts at 0 have no component in the complement. The check also admits solvers
+    whose predictions are linear in the labels seen, because these have the same rank for every kernel.
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:
         if architecture.structure_at(setup.d).linear_layers != 1:
             other = described(architecture)
-            return Finding(False, f"it requires a single linear neuron, and {name} is {other}")
+            return Finding(False, f"the line requires a single linear neuron, and {name} is {other}")
         if not architecture.structure().starts_at_zero and not any_start:
-            return Finding(False, f"it requires weights that start at 0, and those of {name} do not")
+            return Finding(False, f"the line requires weights that start at 0, and those of {name} do not")
     if learner.solver is not None and learner.solver.structure().linear_in_labels:
         return Finding(True, f"the predictions of {name} are linear in the k labels it has seen")
     if learner.solver is not None and not learner.solver.structure().linear_in_instance:
-        return Finding(False, f"it requires predictions linear in the instance, and those of {name} are not")
+        return Finding(
+            False, f"the line requires predictions linear in the instance, and those of {name} are not"
+        )
     judged = verdict(learner, setup)
     if not judged.group >= ROTATIONS:
         return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")
     if learner.noise is not None:
-        return Finding(False, f"the weights of {name} leave the span of the instances by their noise")
+        return Finding(False, f"the weights of {name} leave the span of the instances because of noise")
     start = " and its start" if any_start else ""
     return Finding(True, f"the weights of {name} stay in the span of the k instances it has seen{start}")
 

@@ -12,17 +12,18 @@ from engine.theory.agd_majoriser import ByDerivation
 
 
 class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
-    """22 ℓ′/t: an upper bound on the least G² of the first t gradients; ℓ′ is the mean square at the start.
+    """22 ℓ′/t: an upper bound on the least G² at the first t steps, with the mean square ℓ′ at the start.
 
-    For ℓ, half the mean square, it is 11 ℓ/t. If the assumptions of the derivation hold, every step lowers ℓ
-    by φ(G) ≥ G²/11 for G ≤ 2, and ℓ cannot fall below 0. The paper prints 11/t, which assumes ℓ ≤ 1. This is
-    true if the predictions at the start do not oppose the labels. With φ(G) ≥ G²/4.51, the bound would be
-    4.51 ℓ/t. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
+    G is the size of the gradients, as in `agd-majoriser`. With ℓ = ℓ′/2, half the mean square at the start,
+    the bound is 11 ℓ/t. If the assumptions of the derivation hold, every step lowers half the mean square by
+    φ(G) ≥ G²/11 for G ≤ 2, and it cannot fall below 0. The paper prints 11/t, which assumes ℓ ≤ 1. This
+    assumption holds if the predictions at the start do not oppose the labels. With the sharper φ(G) ≥
+    G²/4.51, the bound would be 4.51 ℓ/t. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     title: ClassVar[str] = "AGD convergence rate"
     measure: ClassVar[str] = "gradient-summary"
-    formula: ClassVar[str] = "22 ℓ′/t, ℓ′ the mean square at the start, t = step + 1"
+    formula: ClassVar[str] = "22 ℓ′/t, ℓ′: mean square at the start, t = step + 1"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(running="min")

@@ -15,12 +15,12 @@ from engine.theory.catapult_loss import TwoLinearLayers
 
 
 class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
-    """κ_∞/κ₀, κ₀ = ηS₀: the final sharpness over the initial sharpness S₀, as the width m → ∞.
+    """κ_∞/κ₀, κ₀ = ηS₀: the ratio of the final sharpness to the initial sharpness S₀, as the width m → ∞.
 
     With s = γ²qz² and κ = γλ, in the symbols of `catapult-loss`, a step is s′ = s(1 − κ + s)² and κ′ = κ +
-    s(κ − 4), from s ≃ 0. The value is 1 up to κ₀ = 2. For κ₀ between 2 and 4, the final κ is below 2, and it
-    is not monotonic in κ₀. From 4 on, the net diverges, and the line has no value. The line has a value at
-    the last record only. Source: LBD20; theory/curvature#catapult.
+    s(κ − 4), starting at s ≃ 0. The ratio is 1 if κ₀ ≤ 2. For κ₀ between 2 and 4, the final κ is below 2, and
+    it is not monotonic in κ₀. For κ₀ ≥ 4, the net diverges, and the line has no value. Otherwise, the line
+    has a value at the last record only. Source: LBD20; theory/curvature#catapult.
     """
 
     title: ClassVar[str] = "wide limit"
@@ -38,7 +38,10 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         finding = super().binds(learner, experiment)
         if finding.holds and learner.rate_unit != "start-sharpness":
-            return Finding(False, f"it requires rates in units of 1/S₀, and those of {learner.name} are not")
+            return Finding(
+                False,
+                f"the line requires rates in units of 1/S₀, and those of {learner.name} have another unit",
+            )
         return finding
 
     def value(self, at: At) -> Floats:

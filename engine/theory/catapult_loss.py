@@ -1,4 +1,4 @@
-"""The loss of a net of two linear layers on one example, step by step, at any rate."""
+"""The loss of a net of two linear layers on one example after every step, for any learning rate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Beginning(NamedTuple):
     """Labels y."""
 
     shares: Floats
-    """Shares q = ‖∂ŷ/∂W₁‖²/‖W₂‖², which are ‖x‖²/(md) in the NTK parametrisation."""
+    """Shares q = ‖∂ŷ/∂W₁‖²/‖W₂‖². In the NTK parametrisation with width m, they are ‖x‖²/(md)."""
 
     rates: Floats
     """Rates γ = 2η."""
@@ -38,7 +38,7 @@ class Beginning(NamedTuple):
 class TwoLinearLayers(Line, frozen=True):
     """Base class of theory lines about gradient descent on one example with two linear layers.
 
-    The lines are computed from the values at the start.
+    The values of the lines follow from the state of the net at the start.
     """
 
     def structure(self) -> LineStructure:
@@ -48,7 +48,7 @@ class TwoLinearLayers(Line, frozen=True):
         problem, protocol = experiment.problem, experiment.protocol
         (n, _), targets = problem.matrix.shape(), problem.target.columns(problem.matrix)
         if n * targets > 1:
-            return Finding(False, f"requires one example with one target, and there are {n} with {targets}")
+            return Finding(False, f"requires one example and one target, and there are {n} and {targets}")
         if not protocol.schedule().full_batch or protocol.clock != "step":
             return Finding(False, f"requires steps along the whole gradient, not {protocol.kind}")
         return only_square(experiment) or Finding(True, "steps follow the square loss of one example")
@@ -59,10 +59,12 @@ class TwoLinearLayers(Line, frozen=True):
             return lacking
         name, (architecture, update) = learner.name, learner.trained
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
-            return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
+            return Finding(
+                False, f"the line requires gradient descent without momentum, and {name} uses {update.kind}"
+            )
         linear_layers = architecture.structure_at(experiment.d).linear_layers
         if linear_layers != 2 or architecture.layout(experiment.d).l2_penalty:
-            return Finding(False, f"it requires a net of two linear layers without penalty, not {name}")
+            return Finding(False, f"the line requires a net of two linear layers without penalty, not {name}")
         return Finding(True, f"{name} is gradient descent on a net of two linear layers")
 
     def beginning(self, at: At) -> Beginning:
@@ -86,9 +88,9 @@ class TwoLinearLayers(Line, frozen=True):
         return Beginning(*(torch.as_tensor(quantity).cpu().numpy() for quantity in quantities))
 
     def recursion(self, at: At, beginning: Beginning) -> catapult.Recursion:
-        """Return errors and kernels [S, R] at every record.
+        """Return the errors and kernels at every record, [S, R] each.
 
-        They are NaN from the record where a replica diverged.
+        After a replica has diverged, its values are NaN.
         """
         steps = at.clocks["step"].astype(int)
         errors, kernels = (
@@ -100,11 +102,12 @@ class TwoLinearLayers(Line, frozen=True):
 
 
 class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
-    """r², with r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), γ = 2η, from the values at the start.
+    """r², with r′ = r(1 − γλ + γ² q z r), λ′ = λ + γq(γλr² − 4zr) and γ = 2η: the loss after every step.
 
-    The recursion is exact for every replica, up to rounding. λ = ‖∇ŷ‖² is the kernel, and z is the
-    prediction. In the NTK parametrisation, q = 1/m for instances of length √d. If γλ > 2, the loss rises
-    until its large λr² reduces λ to γλ < 2. Source: LBD20; theory/curvature#catapult.
+    The recursion starts with the measured values, and is exact for every replica, up to rounding. λ = ‖∇ŷ‖²
+    is the kernel, and z is the prediction. In the NTK parametrisation, q = 1/m for instances of length √d. If
+    γλ > 2, the loss rises until the terms in r² have reduced λ to γλ < 2. Source: LBD20;
+    theory/curvature#catapult.
     """
 
     title: ClassVar[str] = "loss recursion"

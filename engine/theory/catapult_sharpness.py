@@ -1,4 +1,4 @@
-"""The sharpness of a net of two linear layers on one example, step by step, at any rate."""
+"""The sharpness of a net of two linear layers on one example after every step, for any learning rate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.theory.catapult_loss import TwoLinearLayers
 
 
 class CatapultSharpness(TwoLinearLayers, frozen=True, tag="catapult-sharpness"):
-    """S/S₀ with S = λ + √(λ² + 8qzr + 4qr²): the sharpness over its value at the start.
+    """S/S₀ with S = λ + √(λ² + 8qzr + 4qr²): the ratio of the sharpness to its value S₀ at the start.
 
     λ, q, z and r are defined in `catapult-loss`. The line is exact for every replica, up to the rounding of
     eigenvalues. Source: LBD20; theory/curvature#catapult.

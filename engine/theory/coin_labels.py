@@ -21,11 +21,12 @@ from engine.theory import (
 class CoinLabels(Line, frozen=True, tag="coin-labels"):
     """c(1 − k/n): no learner predicts the fair coins of unseen rows.
 
-    The bound holds in expectation over the coins, for every matrix and every order of the rows. It holds for
-    every loss with a constant c (1 for square, hinge and exponential loss, ln 2 for logistic loss). Given the
-    instances and the labels seen, the label of an unseen row is +1 or −1 with probability ½ each. So it costs
-    at least c on average, and a seen row costs at least 0. After k examples, at least n − k rows are unseen.
-    Source: WKA21 §3; its proofs do not require invariance if labels are coins.
+    The bound holds in expectation over the coins, for every matrix and every order of the rows. Here c is the
+    least mean loss on a label that is +1 or −1 with probability ½ each. It is 1 for square, hinge and
+    exponential loss, and ln 2 for logistic loss. Given the instances and the labels seen, the label of an
+    unseen row is such a label. So an unseen row costs at least c on average, and a seen row costs at least 0.
+    After k examples, at least n − k rows are unseen. Source: WKA21 §3; for such labels, its proofs do not
+    require invariance.
     """
 
     title: ClassVar[str] = "bound on coins"

@@ -24,10 +24,11 @@ from engine.theory.layer_recursion import (
 class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursion"):
     """c_l = K₁₂/√(K₁₁ K₂₂), K_ab ← C_b + C_w E σ(z_a) σ(z_b), (z₁, z₂) ~ N(0, K): correlation of two inputs.
 
-    The inputs are the first two rows. The line is about the start, as the width n → ∞. If χ⊥ < 1, all inputs
-    merge exponentially fast, c_l → 1 (order). If χ⊥ > 1, they stay apart (chaos). At the critical C_w = 2 of
-    ReLU, they merge as 1 − c_l ≃ 9π²/(2l²). A tanh net at C_w = 1 keeps a correlation below 1. Source: RYH
-    ch. 5; theory/wide-nets#criticality.
+    The inputs are the first two rows. The line is the limit as the width n → ∞, at the start of training. χ⊥
+    is the factor by which a layer multiplies squared distances of nearby inputs (`chi-perp`). If χ⊥ < 1, the
+    signals of all inputs merge exponentially fast with depth, c_l → 1 (order). If χ⊥ > 1, they stay apart
+    (chaos). ReLU nets are critical at C_w = 2, where 1 − c_l ≃ 9π²/(2l²). In a tanh net at C_w = 1, the
+    correlation stays below 1. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "wide limit of correlations"
@@ -47,12 +48,16 @@ class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursi
     def holds(self, experiment: Setup) -> Finding:
         if experiment.n < 2:
             return Finding(False, "requires two inputs, and there is one row")
-        return Finding(True, "the law of the signals at the start depends on inner products of instances")
+        return Finding(
+            True, "the distribution of signals at the start depends on inner products of instances"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         finding, signals = super().binds(learner, experiment), signals_of(learner)
         if signals is not None and signals.joint_inputs == 1:
-            return Finding(False, f"it is about two inputs, and {learner.name} draws each independently")
+            return Finding(
+                False, f"the line is about two inputs, and {learner.name} draws their signals independently"
+            )
         return finding
 
     def value(self, at: At) -> Floats:

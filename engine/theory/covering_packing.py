@@ -14,8 +14,9 @@ LARGEST = 3.0
 """Upper bound on r √K for a farthest-point covering of the disc by K = 2^b balls of radius r.
 
 For K ≥ 8, take K + 1 points at distances of at least r. The discs of radius r/2 around them are disjoint and
-lie in a disc of radius 1 + r/2, so that r ≤ 2/(√(K + 1) − 1). For smaller K, it follows from the largest
-distances of 2, 3 and 5 points of the disc, which are 2, √3 and 2 sin 36°.
+lie in a disc of radius 1 + r/2, so that r ≤ 2/(√(K + 1) − 1). For smaller K, consider the K + 1 points of the
+disc whose least distance is as large as possible. For 2, 3 and 5 points, this distance is 2, √3 and 2 sin
+36°.
 """
 
 
@@ -42,7 +43,7 @@ class CoveringPacking(Line, frozen=True, tag="covering-packing"):
         return finding
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return Finding(True, f"the radius is one of the instances, whatever {learner.name} learns")
+        return Finding(True, f"the radius is a property of the instances, whatever {learner.name} learns")
 
     def value(self, at: At) -> Floats:
         bound: Floats = LARGEST * 2 ** (-at.indices["bits"] / 2)

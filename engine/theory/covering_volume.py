@@ -1,4 +1,4 @@
-"""The radius below which a few balls cannot cover the points of a ball, by their volume."""
+"""Lower bound, by volume, on the radius of balls that cover the points of a unit ball."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure
 
 UNLIKELY = 1e-3
-"""Probability that random points have a radius below the line; the line is also lowered by this share."""
+"""Upper bound on the probability that the covering radius of random points is below the line. The line is
+also lowered by this fraction.
+"""
 
 
 class CoveringVolume(Line, frozen=True, tag="covering-volume"):
     """2^(−b/d): 2^b balls of a smaller radius have a smaller total volume than the unit ball in d dimensions.
 
-    For n uniform points instead of the whole ball, the line is a little lower. Suppose that balls around K of
-    the points have the share a of the volume. They contain all other points with probability at most a^(n−K),
-    and there are at most (en/K)^K choices of centres. The line is a^(1/d) 2^(−b/d) for the a with (en/K)^K
-    a^(n−K) = 10⁻³. Source: Cohen et al. 2021; theory/kernels-and-entropy#entropy.
+    If n random points of the ball are covered instead of the whole ball, the bound is a little lower. Suppose
+    that K = 2^b balls around K of these points fill a share a of the volume. The probability that they
+    contain all other points is at most a^(n−K), and there are at most (en/K)^K choices of centres. The line
+    is a^(1/d) 2^(−b/d) for the a with (en/K)^K a^(n−K) = 10⁻³. Source: Cohen et al. 2021;
+    theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "bound by volume"
@@ -36,7 +39,7 @@ class CoveringVolume(Line, frozen=True, tag="covering-volume"):
         return in_ball(experiment)
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return Finding(True, f"the radius is one of the instances, whatever {learner.name} learns")
+        return Finding(True, f"the radius is a property of the instances, whatever {learner.name} learns")
 
     def value(self, at: At) -> Floats:
         n, d = at.experiment.n, at.experiment.d

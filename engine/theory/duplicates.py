@@ -22,19 +22,20 @@ from engine.theory import (
 class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     """c(1 − ⌈k/2q⌉/d), a saw-tooth: duplicates of orthogonal rows do not help invariant learners.
 
-    With `repeat` q, every row comes 2q times in succession, q times with each sign. The first of these
+    With `repeat` q, every row comes 2q times in succession, q times with each sign. The first of these 2q
     examples determines the labels of the others. The bound requires neither random signs nor a random order.
     A rotation that flips an unseen row h leaves all seen rows unchanged. So the learner makes the same
-    prediction for h and −h, and their labels y and −y cost at least c on average. The bound holds for the
-    given rows, in expectation over the learner's start, noise and random labels. Suppose that mini-batches
-    are drawn in random order from T rows, t of which are copies of h. Then no copy has been drawn with
-    probability at least C(T − t, k)/C(T, k) = ∏_(i<t) (1 − k/(T − i)).
+    prediction for h and −h. Their labels are y and −y, which cost at least c on average. Here c is the least
+    mean loss on a label ±1 that is a fair coin. The bound holds for the given rows, in expectation over the
+    learner's start, noise and random labels. Suppose that mini-batches are drawn in random order from T rows,
+    t of which are copies of h. The probability that no copy has been drawn after k examples is at least C(T −
+    t, k)/C(T, k) = ∏_(i<t) (1 − k/(T − i)).
 
     If examples are drawn independently (`replacement`), a row is still unseen with probability (1 − 1/d)^k.
     The bound is then c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have only
-    one sign. The labels of a target of several features do not all have size 1. For such targets, both bounds
-    hold for square loss, in expectation over the order. For an invariant learner, all orthogonal rows of
-    length √d are equivalent to Hadamard rows. Least squares attains both bounds. Source: WKA21 App. A.
+    one sign. If a target combines several features, its labels do not all have size 1. For such targets, both
+    bounds hold for square loss, in expectation over the order. For an invariant learner, all orthogonal rows
+    of length √d are equivalent to Hadamard rows. Least squares attains both bounds. Source: WKA21 App. A.
     """
 
     title: ClassVar[str] = "bound on duplicates"
@@ -63,10 +64,8 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
             reason = "independent draws leave many rows unseen, and their labels are fair coins"
             return fair_signs(experiment, reason)
         if not (drawn or schedule.in_data_order or schedule.shuffles):
-            return Finding(
-                False, f"requires rows in a known order, and that of {protocol.kind} is not declared"
-            )
-        reason = "every row comes with both signs, and an unseen row looks the same with either"
+            return Finding(False, f"requires rows in a known order, and {protocol.kind} declares no order")
+        reason = "every row comes with both signs, and an unseen row looks the same with either sign"
         return fair_signs(experiment, reason)
 
     def formula_in(self, experiment: Setup) -> str:
@@ -93,10 +92,11 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
 
 
 def missed(n: int, copies: int, rows: int, k: Floats) -> Floats:
-    """Return the expected share of groups without a row among k rows drawn at random from the first `rows`.
+    """Return the expected share of groups from which no row is drawn.
 
-    A group is `copies` consecutive rows. If t of the T = `rows` rows belong to a group, none of its rows is
-    drawn with probability ∏_(i<t) (1 − k/(T − i)).
+    A group consists of `copies` consecutive rows. The k rows are drawn at random, without replacement, from
+    the first T = `rows` of the n rows. If t of these T rows belong to a group, none of its rows is drawn with
+    probability ∏_(i<t) (1 − k/(T − i)).
     """
     inside = np.clip(rows - copies * np.arange(n // copies), 0, copies)
     probabilities = np.ones((copies + 1, len(k)))

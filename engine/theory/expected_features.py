@@ -13,11 +13,12 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class ExpectedFeatures(Line, frozen=True, tag="expected-features"):
-    """E x_i, as it is known for the matrix: for a walk on a ring, the stationary probability of site i.
+    """E x_i for matrices where it is known: for a walk on a ring, the stationary probability of site i.
 
-    If the step length σ depends on the site, the probability of a site is proportional to 1/σ². The half of
-    the ring with steps 1 has the share 4/5, and the half with steps 2 has 1/5. On d sites, a multiple of
-    four, the first share is 4d/(5d + 4). Source: theory/noise-of-sgd#valleys.
+    If the step length σ depends on the site, the probability of a site is proportional to 1/σ². On a large
+    ring, the walk spends 4/5 of its time in the half with step length 1, and 1/5 in the half with step length
+    2. On d sites, where d is a multiple of four, the first share is 4d/(5d + 4). Source:
+    theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "stationary distribution"
@@ -35,7 +36,7 @@ class ExpectedFeatures(Line, frozen=True, tag="expected-features"):
         return Finding(True, "the mean of every feature is known")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return Finding(True, f"features are those of the instances, whatever {learner.name} learns")
+        return Finding(True, f"the mean is a property of the instances, whatever {learner.name} learns")
 
     def value(self, at: At) -> Floats:
         return np.array(at.experiment.problem.matrix.structure().feature_means)

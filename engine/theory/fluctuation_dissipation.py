@@ -19,10 +19,11 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
 
     A step changes ‖θ‖² by −2η θ·∇L_b + η²‖∇L_b‖². For mini-batches independent of the past, its mean is −2η
     θ·∇L + η² E‖∇L_b‖². In a steady state, this is 0 on average over time, for every origin of θ. E‖∇L_b‖² =
-    ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²) is the second moment, not a covariance. Here v = 1/b for b rows with
-    replacement, and v = (n − b)/(b(n − 1)) for fresh subsets. The line is computed from values measured along
-    the learner's run. If mini-batches come from passes through the rows, reshuffled or not, they are
-    correlated and violate the relation. Source: Yai18; theory/noise-of-sgd#steady-state.
+    ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²) is the second moment, not a covariance. Here v = 1/b for mini-batches
+    of b rows drawn with replacement, and v = (n − b)/(b(n − 1)) for b rows drawn without replacement. The
+    line is computed from values measured along the learner's run. If mini-batches come from passes through
+    the rows, reshuffled or not, they are correlated and violate the relation. Source: Yai18;
+    theory/noise-of-sgd#steady-state.
     """
 
     title: ClassVar[str] = "fluctuation-dissipation relation"
@@ -43,7 +44,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     def holds(self, experiment: Setup) -> Finding:
         if experiment.protocol.schedule().batches is None:
             requirement = "requires mini-batches that are drawn independently of earlier ones"
-            return Finding(False, f"{requirement}, by steps with fresh or replacement")
+            return Finding(False, f"{requirement}, as in the protocol steps with fresh or replacement")
         return Finding(True, "every mini-batch is drawn independently of all earlier ones")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
@@ -51,9 +52,13 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
             return lacking
         name, (architecture, update) = learner.name, learner.trained
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
-            return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
+            return Finding(
+                False, f"the line requires gradient descent without momentum, and {name} uses {update.kind}"
+            )
         if architecture.layout(experiment.d).l2_penalty or experiment.m > 1:
-            return Finding(False, f"it requires one net on one target without penalty, not {name} here")
+            return Finding(
+                False, f"the line requires one target and a net without penalty, unlike {name} here"
+            )
         return Finding(True, f"{name} takes plain steps with one rate along the gradient of mini-batches")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:

@@ -18,17 +18,17 @@ ROUNDING = 1e-12
 
 
 class InformationBound(Line, frozen=True, tag="information-bound"):
-    """min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n with all constants 1: a shape, not a bound.
+    """min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n: the shape of a bound whose constants are unknown.
 
     λ_1 ≥ λ_2 ≥ … are the singular values of J = ∂(predictions of the n training rows)/∂W₁ at the start. Π_s
     projects the one-hot labels y of K classes onto the complement of the first s left singular vectors of J.
     In the theorem, the information space is spanned by the singular vectors with λ ≥ √(nK)·ᾱ. After Γ/(2ηKᾱ²)
     steps, a wide net misclassifies e^(−Γ) + ‖Π y‖/√n + Γ/(ᾱ√n) of new instances, up to unknown constants. The
-    theorem leaves ᾱ open: λ_s = √(nK)·ᾱ gives an information space for each s, and the line uses the best s
-    at every step. Only the shape of the line can be compared with curves, not its height. If labels are
-    randomly corrupted, the labels of the theorem's new instances are corrupted too. A learner that is better
-    than chance makes fewer mistakes on the true labels. Source: OFLS19;
-    theory/parities-and-noise#nuisance-space.
+    theorem leaves ᾱ open. The equation λ_s = √(nK)·ᾱ gives one information space for each s, and the line
+    uses the best s at every step, with all constants set to 1. Only the shape of the line can be compared
+    with curves, not its height. If labels are randomly corrupted, the theorem is about new instances with
+    corrupted labels. If a learner is better than chance, it makes fewer mistakes on the true labels than on
+    the corrupted ones. Source: OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
     title: ClassVar[str] = "shape of the Jacobian bound"
@@ -42,9 +42,9 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
     def holds(self, experiment: Setup) -> Finding:
         protocol, problem, (n, _) = experiment.protocol, experiment.problem, experiment.problem.matrix.shape()
         if not protocol.schedule().full_batch or protocol.clock != "step":
-            return Finding(False, "requires steps along the gradient over all rows trained on")
+            return Finding(False, "requires steps along the gradient over all training rows")
         if protocol.extent(n).most_examples == n:
-            return Finding(False, "requires new instances, and all rows are trained on")
+            return Finding(False, "requires rows that are never trained on, and all rows are training rows")
         if not problem.one_hot:
             return Finding(False, f"requires one-hot labels, and the target is {problem.target.kind}")
         return only_square(experiment) or Finding(True, "steps follow the square loss of one-hot labels")
@@ -65,7 +65,7 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
 
 
 def _shape(rate: float, labels: torch.Tensor, kernel: torch.Tensor, outputs: int, steps: Floats) -> Floats:
-    """Return the line of one net [S], from J Jᵀ [K·n, K·n] and the labels in the same order [K·n]."""
+    """Return the values of the line for one net [S], from J Jᵀ [K·n, K·n] and the labels [K·n]."""
     n = len(labels) // outputs
     ascending, vectors = torch.linalg.eigh(kernel)
     eigenvalues: Floats = ascending.flip(0).cpu().numpy()

@@ -18,10 +18,10 @@ from engine.theory.layer_recursion import as_function, only_at_the_start, signal
 class InputGradientFluctuation(Line, frozen=True, tag="input-gradient-fluctuation"):
     """E q²/(E q)² − 1 = 3 ∏_l (1 + 5/n_l) − 1 for q = (∂ŷ/∂x_p)² of ReLU nets.
 
-    For linear nets, 2 replaces 5. The line holds for a single instance at the start, without biases, at every
-    width. Given the layers below the output, ∂ŷ/∂x_p is Gaussian, and each layer multiplies its variance by a
-    random factor. E q² of ReLU nets is (12/d²) ∏(1 + 5/n_l), which grows exponentially with depth over width.
-    Source: HN20; theory/regions-and-random-matrices#paths.
+    For linear nets, 5 is replaced by 2. The line holds at the start, for a single instance and nets without
+    biases, with layers of any widths n_l. Given all layers below the output, ∂ŷ/∂x_p is Gaussian, and each
+    layer multiplies its variance by a random factor. E q² of ReLU nets is (12/d²) ∏(1 + 5/n_l), which grows
+    exponentially with depth over width. Source: HN20; theory/regions-and-random-matrices#paths.
     """
 
     title: ClassVar[str] = "spread of squared slopes"

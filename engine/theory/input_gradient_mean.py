@@ -19,8 +19,9 @@ class InputGradientMean(Line, frozen=True, tag="input-gradient-mean"):
     """E (∂ŷ/∂x_p)² = (1/d) ∏_l C_w E σ′²: 2/d for ReLU at C_w = 2, at every width and depth.
 
     The line holds at the start, for positively homogeneous σ without biases. The product is over the L + 1
-    layers, and the output has no σ′. For a single instance, a unit is on with probability ½, independently of
-    even functions of the weights. Source: HN20; theory/regions-and-random-matrices#paths.
+    layers, and the output has no σ′. For a single instance, a ReLU unit is on with probability ½, and this
+    event is independent of even functions of the weights. Source: HN20;
+    theory/regions-and-random-matrices#paths.
     """
 
     title: ClassVar[str] = "exact mean of squared slopes"

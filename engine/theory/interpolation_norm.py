@@ -1,4 +1,4 @@
-"""The least path norm of nets with one input that fit all examples."""
+"""The least path norm among the nets with a scalar input that fit all examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 
 class OfOneNumber(Line, frozen=True):
-    """Base class of theory lines about nets with one hidden layer of ReLU units and one input."""
+    """Base class of theory lines about nets with a scalar input and one hidden layer of ReLU units."""
 
     source: ClassVar[str] = "SESS19; theory/implicit-bias#relu-interpolation"
 
@@ -36,12 +36,12 @@ class OfOneNumber(Line, frozen=True):
         net = learner.architecture
         if net is None or not net.structure().is_relu_layer:
             requirement = "one hidden layer of relu units whose biases have no penalty"
-            return Finding(False, f"it requires {requirement}, and {learner.name} has something else")
+            return Finding(False, f"the line requires {requirement}, and {learner.name} has something else")
         return Finding(True, f"{learner.name} has one hidden layer of relu units with free biases")
 
 
 def training_points(at: At) -> list[NDArray[np.float64]]:
-    """Return the training inputs in increasing order and their labels, [2, m] for every replica.
+    """Return the sorted training inputs and their labels, as one array [2, m] per replica.
 
     An input that occurs several times is listed once, with the mean of its labels.
     """
@@ -56,12 +56,12 @@ def training_points(at: At) -> list[NDArray[np.float64]]:
 
 
 class InterpolationNorm(OfOneNumber, frozen=True, tag="interpolation-norm"):
-    """V* = max(S, (S + T)/2): the least Σ_j |a_j w_j| of all nets, of any width, that fit the training rows.
+    """V* = max(S, (S + T)/2): the least Σ_j |a_j w_j| of all nets that fit the training rows.
 
-    S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i of the straight lines between the
-    points, ordered by x. Gradient descent comes near V* from a small start, but not from a large one. If an
-    instance occurs several times, the mean of its labels is used. Source: SESS19;
-    theory/implicit-bias#relu-interpolation.
+    The nets are Σ_j a_j relu(w_j x + b_j) + c, of any width. S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}|
+    for the slopes s_i of the straight lines that connect neighbouring training points, ordered by x. Gradient
+    descent comes near V* from a small start, but not from a large one. If an instance occurs several times,
+    the mean of its labels is used. Source: SESS19; theory/implicit-bias#relu-interpolation.
     """
 
     title: ClassVar[str] = "least interpolating norm"

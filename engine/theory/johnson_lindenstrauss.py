@@ -13,12 +13,14 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class JohnsonLindenstrauss(Line, frozen=True, tag="johnson-lindenstrauss"):
-    """√(8 ln k/m): bound on the mean of the worst change of k points' distances by a Gaussian map to ℝ^m.
+    """√(8 ln k/m): bound on the expected largest change of distances by a Gaussian map to ℝ^m.
 
-    For a pair, the length of the image is a function of Gaussians with Lipschitz constant 1/√m, and its mean
-    is within 1/m of the pair's distance. A union bound over k(k − 1)/2 pairs bounds the mean of the worst
-    change by √(2 ln(k(k − 1))/m) + 1/m. This is less than √(8 ln k/m) for all k ≥ 2. The bound holds for
-    every set of points. Source: Johnson, Lindenstrauss 1984; theory/kernels-and-entropy#entropy.
+    Changes of the distances between k points are relative. For each pair of points, divide the distance of
+    the images by the distance of the points. This ratio is a function of independent Gaussians with Lipschitz
+    constant 1/√m, and its mean is within 1/m of 1. A union bound over the k(k − 1)/2 pairs bounds the
+    expected largest change by √(2 ln(k(k − 1))/m) + 1/m. This is less than √(8 ln k/m) for all k ≥ 2. The
+    bound holds for every set of points. Source: Johnson, Lindenstrauss 1984;
+    theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "Johnson–Lindenstrauss bound"
@@ -32,12 +34,12 @@ class JohnsonLindenstrauss(Line, frozen=True, tag="johnson-lindenstrauss"):
     def holds(self, experiment: Setup) -> Finding:
         if experiment.n < 2:
             return Finding(False, "requires two points or more, and there is one row")
-        return Finding(True, "a random map keeps the distances of every set of points")
+        return Finding(True, "a random map keeps distances approximately, for every set of points")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or signals.joint_inputs is not None:
-            reason = f"it requires a first layer with Gaussian weights, not {learner.name}"
+            reason = f"the line requires a first layer with Gaussian weights, not {learner.name}"
             return Finding(False, reason)
         if (same := starts_anew(learner)) is not None:
             return same

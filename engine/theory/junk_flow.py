@@ -27,21 +27,24 @@ from engine.theory import (
 )
 
 JUNK = "junk"
-"""Name of the run on labels that are fair coins. For square loss, its mean gradient is that on labels 0."""
+"""Name of the run whose labels are fair coins. For square loss, its mean gradient equals the gradient on
+labels 0.
+"""
 
 GRADIENTS = RowGradients(labels="coins")
 
 
 class JunkFlow(Line, frozen=True, tag="junk-flow"):
-    """½ − (1 + JF/σ)/(2√M): the least error of noisy gradient descent on one of M orthogonal targets.
+    """½ − (1 + JF/σ)/(2√M): lower bound on the error of noisy gradient descent.
 
-    JF = Σ_t η (E‖∇ℓ‖²)^½ is summed along the junk run. This run has the same learner, start and noise, but
-    its labels are fair coins. Its mean gradient is that on labels 0, so it does not depend on the target. The
-    noise σ on every weight hides the distance between both runs. The bound holds in expectation over target,
-    start and noise. Steps must follow the full gradient of square loss on all vectors of ±1, and every
-    product of bits is a possible target. The proof uses Pinsker's inequality for the two runs, and Bessel's
-    inequality. With the Cauchy–Schwarz inequality instead of Bessel's, the bound would have M^(−1/4). Source:
-    AS20; theory/parities-and-noise#parities.
+    The target is one of M orthogonal functions. JF = Σ_t η (E‖∇ℓ‖²)^½ is summed along the junk run. This run
+    has the same learner, start and noise, but its labels are fair coins. Its mean gradient equals the
+    gradient on labels 0, so the junk run does not depend on the target. The noise on every weight, with
+    standard deviation σ, hides the distance between the actual run and the junk run. The bound holds in
+    expectation over target, start and noise. Steps must follow the full gradient of square loss on all
+    vectors of ±1, and the target must be drawn from all products of bits. The proof uses Pinsker's inequality
+    for the two runs, and Bessel's inequality. With the Cauchy–Schwarz inequality instead of Bessel's,
+    M^(−1/4) would replace M^(−1/2). Source: AS20; theory/parities-and-noise#parities.
     """
 
     title: ClassVar[str] = "junk-flow bound"
@@ -58,12 +61,12 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
             return other
         if not problem.target_structure.is_random_feature or problem.label_values != "signs":
             return Finding(
-                False, f"requires a product drawn from all products as the target, not {problem.target.kind}"
+                False, f"requires a target drawn from all products of bits, not {problem.target.kind}"
             )
         if other := along_every_step(experiment):
             return other
         return only_square(experiment) or Finding(
-            True, "the target is one of all products of the bits, which are orthogonal over the cube"
+            True, "the target is drawn from all products of bits, which are orthogonal on the cube"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
@@ -73,12 +76,14 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
             or update is None
             or update.structure().stable_up_to != catapult.MONOTONE_BELOW
         ):
-            return Finding(False, f"it requires gradient descent, which {name} is not")
+            return Finding(False, f"the line requires gradient descent, unlike {name}")
         if learner.noise is None or learner.noise.on != "weights" or learner.noise.sigma == 0:
-            return Finding(False, f"it requires noise on the weights after every step, and {name} has none")
+            return Finding(
+                False, f"the line requires noise on the weights after every step, and {name} has none"
+            )
         if architecture.layout(experiment.d).l2_penalty or architecture.outputs > 1:
             return Finding(
-                False, f"it requires a separate net without penalty for each target, and {name} is not one"
+                False, f"the line requires a separate net without penalty for each target, unlike {name}"
             )
         if (lacking := at_rate_lr(structs.replace(learner, noise=None), experiment)) is not None:
             return lacking

@@ -1,4 +1,4 @@
-"""A lower bound on products of many factors, by the F₂-rank of the products seen."""
+"""A lower bound for products of several factors, by the F₂-rank of the products seen."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from engine.theory.percolation import OfFactors
 class Ladder(OfFactors, frozen=True, tag="ladder"):
     """c × the share of tuples whose indicator vectors are outside the F₂-span of the indicator vectors seen.
 
-    The bound applies to learners of products x¹ ⊗ … ⊗ xʳ. For two factors, it equals `percolation`. A label
-    is the product of one sign of every factor, and outside the span it is ±1 with probability ½ each. The
-    bound is 0 once the rank has reached Σ(d_l − 1) + 1. With one factor, the bound is 1 − k/d (WKA21 Thm 3).
-    Factors of size 2 are log₂ D raw bits. The smaller the group under which a learner is invariant, the fewer
-    examples it needs. `path-rule` attains the bound for square loss. Derived here; no earlier statement is
-    known to us. Source: theory/hadamard#factors.
+    Instances are products x¹ ⊗ … ⊗ xʳ, and a tuple lists the row of every factor. The learner must be
+    invariant under rotations of single factors. For two factors, the bound equals `percolation`. A label is
+    the product of one random sign per factor. Given the labels seen, the label of a tuple outside the span is
+    ±1 with probability ½ each. It costs at least c, the least mean loss on such a label. The bound is 0 once
+    the rank has reached Σ(d_l − 1) + 1. With one factor, the bound is 1 − k/d (WKA21 Thm 3). If all factors
+    have size 2, instances are equivalent to log₂ D raw bits. The smaller the group under which a learner is
+    invariant, the fewer examples it needs. `path-rule` attains the bound for square loss. Derived here; no
+    earlier statement is known to us. Source: theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "F₂-span bound"
@@ -59,9 +61,10 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
 
 
 def outside(tuples: np.ndarray, factors: tuple[int, ...], wanted: set[int]) -> Floats:
-    """Return the share of all tuples outside the span of the first k of `tuples` [K, r], for k = 0 … K.
+    """Return the share of all possible tuples outside the span of the first k of `tuples`, for k = 0 … K.
 
-    Only entries with k in `wanted` are computed; the others are NaN.
+    The array `tuples` is [K, r], for r factors. Only the entries with k in `wanted` are computed. All other
+    entries are NaN.
     """
     products, nothing = SignProducts(factors), np.zeros(1, bool)
     shares = np.full(len(tuples) + 1, np.nan)

@@ -1,4 +1,4 @@
-"""The relative variance of a layer's variance over random starts, at every width."""
+"""The relative variance, over random starts, of the variance of a layer, at every width."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from engine.theory.layer_recursion_finite import HOMOGENEOUS
 class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
     """Var V_l/(E V_l)² = ∏(1 + 5/n_j) − 1 over layers j ≤ l for ReLU, ∏(1 + 2/n_j) − 1 for linear nets.
 
-    The line holds for a single input of fixed length at the start, at every width. Each layer multiplies V by
-    an independent mean of n_j numbers σ(g)². The variance of these numbers is 5 or 2 times their squared
-    mean. Given the last layer, the output z is N(0, V_L). So the line is also E z⁴/(3 (E z²)²) − 1, the
-    distance from a Gaussian. It requires a positively homogeneous σ and no biases. Source: RYH ch. 4;
-    theory/wide-nets#infinite-width.
+    The line holds for a single input of fixed length at the start, at every width. V_l is the variance that
+    layer l gives to the next layer. Each layer multiplies it by an independent mean of n_j numbers σ(g)²,
+    with g ~ N(0, 1). The variance of these numbers is 5 times their squared mean for ReLU, and 2 times for
+    linear σ. Given the last hidden layer, the output z is N(0, V_L). So the line is also E z⁴/(3 (E z²)²) −
+    1, which measures the deviation from a Gaussian. The line requires a positively homogeneous σ and no
+    biases. Source: RYH ch. 4; theory/wide-nets#infinite-width.
     """
 
     title: ClassVar[str] = "product over layers"
@@ -45,25 +46,29 @@ class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
 
 
 def is_homogeneous(learner: Learner) -> Finding:
-    """Return whether the layers of a net multiply the variance of signals by independent factors.
+    """Return whether each layer of a net multiplies the variance of its signals by an independent factor.
 
-    Replicas must draw Gaussian starts of their own.
+    Every replica must draw its own Gaussian start.
     """
     signals = signals_of(learner)
     if signals is None or signals.activation not in HOMOGENEOUS or any(signals.cb):
         needed = "a Gaussian start and relu, leaky_relu or identity without biases"
-        return Finding(False, f"it requires {needed}, not {learner.name}")
-    return starts_anew(learner) or Finding(True, f"each layer of {learner.name} multiplies the variance")
+        return Finding(False, f"the line requires {needed}, not {learner.name}")
+    return starts_anew(learner) or Finding(
+        True, f"each layer of {learner.name} multiplies the variance by a factor"
+    )
 
 
 def has_homogeneous_weights(learner: Learner) -> Finding:
-    """Return whether a learner satisfies `is_homogeneous` and has weights.
+    """Return whether a learner satisfies `is_homogeneous`, with signals that are computed from weights.
 
     Some nets draw their signals at random instead of computing them from weights.
     """
     finding, signals = is_homogeneous(learner), signals_of(learner)
     if signals is not None and signals.joint_inputs is not None:
-        return Finding(False, f"it requires a net with weights, and {learner.name} draws signals")
+        return Finding(
+            False, f"the line requires a net with weights, and {learner.name} draws signals at random"
+        )
     return finding
 
 
@@ -72,5 +77,7 @@ def of_one_input(setup: Setup) -> Finding:
     if setup.n > 1 or setup.m > 1:
         return Finding(False, f"requires one input and one target, and there are {setup.n} and {setup.m}")
     if not setup.problem.matrix.structure().on_sphere:
-        return Finding(False, "requires an input of the same length in every replica, as sphere has")
+        return Finding(
+            False, "requires an input of the same length in every replica, as the matrix sphere has"
+        )
     return Finding(True, "there is a single input, of the same length in every replica")

@@ -15,18 +15,20 @@ from engine.theory.layer_fluctuation import of_one_input
 from engine.theory.layer_recursion import infinite, only_at_the_start, signals_at, signals_of, starts_anew
 
 SAFE_WIDTH = 32
-"""Least width of ReLU layers. All units are off in one draw of 4·10⁹ at this width; then log V is −∞."""
+"""Least width of ReLU layers. If all units of a layer are off, log V is −∞. At this width, this happens with
+probability 2⁻³².
+"""
 
 
 class LayerLogMean(Line, frozen=True, tag="layer-log-mean"):
-    """exp(E log V_l) = V_l exp(Σ_j E log(χ²_b/E χ²_b)): b ~ Binomial(n_j, ½) for ReLU, n_j for linear nets.
+    """exp(E log V_l) = V_l exp(Σ_j E log(χ²_b/E χ²_b)): b ~ Binomial(n_j, ½), or n_j for linear nets.
 
     V_l on the right is the variance in infinitely wide nets. The line is about a single input of fixed length
     at the start, without biases. A ReLU unit is on with probability ½, independently of the size of its
-    signal. So a ReLU layer j multiplies V by (2/n_j) χ²_b, and a linear layer by χ²_n/n. E log χ²_b = ψ(b/2)
-    + ln 2. The line assumes b ≥ 1, which fails with probability 2⁻ⁿ. The first order in 1/n is
-    `layer-recursion-finite`. Source: HN20; theory/regions-and-random-matrices#paths,
-    theory/regions-and-random-matrices#random-matrices.
+    signal. So a ReLU layer j multiplies V by (2/n_j) χ²_b, and a linear layer multiplies V by χ²_b/n_j. E log
+    χ²_b = ψ(b/2) + ln 2. The line assumes b ≥ 1, which fails with probability 2⁻ⁿ at width n.
+    `layer-recursion-finite` is the first order in 1/n. Source: HN20;
+    theory/regions-and-random-matrices#paths, theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "exact mean logarithm"
@@ -50,14 +52,16 @@ class LayerLogMean(Line, frozen=True, tag="layer-log-mean"):
 
 
 def multiplies_chi_squares(learner: Learner) -> Finding:
-    """Return whether each layer of a learner multiplies the variance by a mean of squares of Gaussians."""
+    """Return whether each layer of a learner multiplies the variance by a mean of squared Gaussians."""
     signals = signals_of(learner)
     if signals is None or signals.activation not in ("relu", "identity") or any(signals.cb):
         needed = "a Gaussian start and relu or identity without biases"
-        return Finding(False, f"it requires {needed}, not {learner.name}")
+        return Finding(False, f"the line requires {needed}, not {learner.name}")
     if signals.activation == "relu" and min(signals.widths) < SAFE_WIDTH:
-        fewest = f"the narrowest of {learner.name} has {min(signals.widths)}"
-        return Finding(False, f"it requires {SAFE_WIDTH} ReLU units in each layer, and {fewest}")
+        fewest = f"the narrowest layer of {learner.name} has {min(signals.widths)}"
+        return Finding(
+            False, f"the line requires {SAFE_WIDTH} or more ReLU units in each layer, and {fewest}"
+        )
     return starts_anew(learner) or Finding(
-        True, f"{learner.name} multiplies the variance by means of squares"
+        True, f"each layer of {learner.name} multiplies the variance by a mean of squared Gaussians"
     )

@@ -17,15 +17,17 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure
 
 ROUNDING = {4: 6, 8: 12}
-"""Number of decimals of squared row lengths that are free of rounding errors, by the bytes per number."""
+"""Number of decimals of squared row lengths that are free of rounding errors, for 4-byte and 8-byte
+numbers.
+"""
 
 
 class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
-    """V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1}): the variance that layer l gives to the next, as n → ∞.
+    """V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1}): the variance that layer l gives to layer l + 1, as n → ∞.
 
-    The line is about the start, averaged over the instances. For ReLU or linear σ, it equals E V_l at every
-    width. The mean over N(0, K) is computed by Gauss–Hermite quadrature at 200 points. Source: RYH ch. 2;
-    theory/wide-nets#criticality.
+    The line is about the start of training, averaged over the instances, for width n. For ReLU or linear σ,
+    it equals E V_l at every width. The expectation over z is computed by Gauss–Hermite quadrature at 200
+    points. Source: RYH ch. 2; theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "wide limit"
@@ -43,12 +45,14 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
         )
 
     def holds(self, experiment: Setup) -> Finding:
-        return Finding(True, "the law of the signals at the start depends on the lengths of instances only")
+        return Finding(
+            True, "the distribution of signals at the start depends only on the lengths of instances"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if signals_of(learner) is None:
             return Finding(
-                False, f"it requires a fully connected net with a Gaussian start, not {learner.name}"
+                False, f"the line requires a fully connected net with a Gaussian start, not {learner.name}"
             )
         return Finding(True, f"{learner.name} is fully connected and starts with Gaussian weights")
 
@@ -57,7 +61,7 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 
 
 def signals_of(learner: Learner) -> Signals | None:
-    """Return the distribution of a learner's signals at the start, or None if no recursion computes it."""
+    """Return the distribution of a learner's signals at the start, or None if no recursion can compute it."""
     replaced = learner.update is not None and learner.update.structure().own_start
     return None if learner.architecture is None or replaced else learner.architecture.structure().signals
 
@@ -66,7 +70,9 @@ def starts_anew(learner: Learner) -> Finding | None:
     """Return the reason why replicas do not draw independent starts, or None if they do."""
     if not learner.start_seed:
         return None
-    return Finding(False, f"it is a mean over starts, and all replicas of {learner.name} have the same one")
+    return Finding(
+        False, f"the line is a mean over starts, and all replicas of {learner.name} have the same start"
+    )
 
 
 def signals_at(at: At) -> Signals:
@@ -94,8 +100,8 @@ def infinite(at: At) -> Floats:
 def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
     """Return `of_layers(K_1, V)` of infinitely wide layers, averaged over instances and replicas.
 
-    K_1 is the variance of the signals of the first layer, and V are the variances V_l. K_1 depends only on
-    the length of an instance, so the function is evaluated once for every length.
+    K_1 is the variance of the signals of the first layer, and V is the array of the variances V_l. K_1
+    depends only on the length of an instance, so the function is evaluated once for every length.
     """
     signals = signals_at(at)
     rows = at.drawn.data.instances.rows
@@ -113,7 +119,7 @@ def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
 
 
 def only_at_the_start(at: At, at_start: Floats | float) -> Floats:
-    """Return values [*index] at the first record, and NaN at later records, where weights have changed."""
+    """Return `at_start` [*index] at the first record, and NaN at all later records."""
     records = len(next(iter(at.clocks.values())))
     number = np.arange(records).reshape(-1, *[1] * np.ndim(at_start))
     return np.where(number == 0, at_start, np.nan)

@@ -1,4 +1,4 @@
-"""The variance of layers at the start, corrected for finite width."""
+"""The variance of layers at the start, with a first-order correction for finite width."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
     """exp(E log V_l) ≃ V_l exp(−5l/(2n)) for ReLU, exp(−l/n) for linear nets: the value of a typical draw.
 
     This is the first order in 1/n, for positively homogeneous σ and no biases. The mean of V_l equals its
-    value in infinitely wide nets. If 5l/n is large, rare draws dominate this mean. Medians over replicas
+    value in infinitely wide nets. If 5l/n is large, rare draws dominate this mean. Then medians over replicas
     follow this line, and means follow `layer-recursion`. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
@@ -54,7 +54,7 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
             return finding
         if signals.activation not in HOMOGENEOUS or any(signals.cb):
             return Finding(
-                False, f"it requires relu, leaky_relu or identity without biases, not {learner.name}"
+                False, f"the line requires relu, leaky_relu or identity without biases, not {learner.name}"
             )
         return finding
 

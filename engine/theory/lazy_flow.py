@@ -17,10 +17,10 @@ from engine.updates import EUCLIDEAN
 class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     """L(t) = (1/n) Σ_j (u_jᵀy)² e^(−4cλ_j t/n), XXᵀ = Σ_j λ_j u_j u_jᵀ: gradient flow with the kernel c xᵀx̃.
 
-    This kernel is the tangent kernel at the start, including layer rates. For nets u^D − v^D from u = v = α,
-    it is 2D²α^(2D − 2) xᵀx̃. The line is exact for a linear neuron, because its kernel is constant. Nets
-    follow it as α → ∞. Nets that deviate from it learn features. Source: WGL20;
-    theory/implicit-bias#kernel-and-rich.
+    This kernel is the tangent kernel at the start, including layer rates. For nets u^D − v^D that start at u
+    = v = α, the kernel is 2D²α^(2D − 2) xᵀx̃. The line is exact for a linear neuron, because the neuron's
+    kernel is constant. Nets follow the line as α → ∞. Nets that deviate from the line learn features. Source:
+    WGL20; theory/implicit-bias#kernel-and-rich.
     """
 
     title: ClassVar[str] = "lazy gradient flow"
@@ -42,17 +42,21 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
             return Finding(False, f"requires gradient flow, not {protocol.kind}")
         if protocol.extent(n).most_examples < n:
             return Finding(False, "requires training on all rows")
-        return only_square(experiment) or Finding(True, "it is gradient flow on the square loss of all rows")
+        return only_square(experiment) or Finding(
+            True, "learners follow gradient flow on the square loss of all rows"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, architecture, update = learner.name, learner.architecture, learner.update
         if architecture is None or update is None or update.mirror is not EUCLIDEAN:
-            return Finding(False, f"it requires gradient flow, which {name} does not follow")
+            return Finding(False, f"the line requires gradient flow, unlike {name}")
         if architecture.layout(experiment.d).l2_penalty:
-            return Finding(False, f"it requires the flow of the loss alone, and {name} has a penalty")
+            return Finding(
+                False, f"the line requires gradient flow of the loss alone, and {name} has a penalty"
+            )
         if architecture.structure_at(experiment.d).kernel_at_start is None:
             requirement = "predictions 0 and a multiple of xᵀx̃ as its tangent kernel"
-            return Finding(False, f"it requires a start with {requirement}, which {name} does not have")
+            return Finding(False, f"the line requires a start with {requirement}, which {name} does not have")
         return Finding(True, f"{name} starts at 0 with a multiple of xᵀx̃ as its tangent kernel")
 
     def value(self, at: At) -> Floats:

@@ -1,4 +1,4 @@
-"""The bound of the kernel regime on the loss of nets that train their first layer."""
+"""The bound of the kernel regime on the loss of nets of which only the first layer is trained."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class LazyStart(NamedTuple):
     """Rates γ = 2η, [R]."""
 
     mean: MeanKernel
-    """Mean kernel of the first layer, and the quantities that bound its gradients."""
+    """Mean tangent kernel of the first layer, and the quantities that bound the layer's gradients."""
 
 
 class KernelRegime(Line, frozen=True):
-    """Base class of bounds on gradient descent of the first layer of a net.
+    """Base class of bounds on gradient descent that trains the first layer of a net.
 
     The bounds are computed from the mean kernel at the start.
     """
@@ -55,9 +55,9 @@ class KernelRegime(Line, frozen=True):
         hidden = net.structure().hidden_layers
         if hidden is None or hidden.first is None or hidden.activation not in GENTLE:
             needs = f"a Gaussian first layer and a smooth σ with |σ′| ≤ 1: {', '.join(GENTLE)}"
-            return Finding(False, f"it requires {needs}, and {name} has another")
+            return Finding(False, f"the line requires {needs}, unlike {name}")
         if net.layout(experiment.d).l2_penalty:
-            return Finding(False, f"it requires steps along the loss alone, and {name} has a penalty")
+            return Finding(False, f"the line requires steps along the loss alone, and {name} has a penalty")
         return descends
 
     def beginning(self, at: At) -> LazyStart:
@@ -79,12 +79,12 @@ class KernelRegime(Line, frozen=True):
 
 
 class LazyLoss(KernelRegime, frozen=True, tag="lazy-loss"):
-    """L₀ e^(−γλ₀t/m), γ = 2η: the loss after t steps on m rows is at most this in the kernel regime.
+    """L₀ e^(−γλ₀t/m), γ = 2η: upper bound on the loss after t steps on m rows, in the kernel regime.
 
     λ₀ is the least eigenvalue of E K, the mean tangent kernel of the first layer. The proof is about gradient
-    flow, with γt as its time, while λ_min(K) ≥ λ₀/2. Steps add terms of order γ²/√n for n units. So the line
-    is only a value to compare with. `sufficient-width` is the width from which the condition is proved.
-    Source: DLL19; theory/wide-nets#kernel-regime.
+    flow with the time γt, as long as λ_min(K) ≥ λ₀/2. Gradient descent adds terms of order γ²/√n for n units.
+    So for gradient descent, the line is only a value to compare with. The measure `sufficient-width` is the
+    least width for which the condition is proved. Source: DLL19; theory/wide-nets#kernel-regime.
     """
 
     title: ClassVar[str] = "loss bound of the kernel regime"

@@ -1,4 +1,4 @@
-"""The bound of the kernel regime on the movement of a unit."""
+"""The bound of the kernel regime on the movement of a unit's weights."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class LazyMovement(KernelRegime, frozen=True, tag="lazy-movement"):
-    """Δ* = γ a X √L₀/(1 − e^(−γλ₀/2m)), γ = 2η: no unit moves farther while L ≤ L₀ e^(−γλ₀t/m).
+    """Δ* = γ a X √L₀/(1 − e^(−γλ₀/2m)), γ = 2η: bound on the movement of a unit while L ≤ L₀ e^(−γλ₀t/m).
 
     A step moves a unit by at most γ a X √L. Here a is the largest output weight, X is the largest length of a
-    row as the first layer sees it, and |σ′| ≤ 1. With the bound on the loss, the steps are a geometric
-    series. For n units in the NTK parametrisation, a X = 1/√n, and small rates give 2m √L₀/(λ₀√n). The line
-    ends before the first record at which the measured loss exceeds its bound. Source: DLL19;
-    theory/wide-nets#kernel-regime.
+    row as the first layer sees it, and |σ′| ≤ 1. With the bound on the loss L, the sum of these movements is
+    at most a geometric series. For n units in the NTK parametrisation, a X = 1/√n, and small rates give 2m
+    √L₀/(λ₀√n). The line ends before the first record at which the measured loss exceeds its bound. Source:
+    DLL19; theory/wide-nets#kernel-regime.
     """
 
     title: ClassVar[str] = "movement bound of the kernel regime"
@@ -55,6 +55,6 @@ class LazyMovement(KernelRegime, frozen=True, tag="lazy-movement"):
 
 
 ROUNDING = 1e-6
-"""Excess of a loss over its bound, relative to the bound, that counts as a rounding error of float32. Loss
-and bound are equal at t = 0.
+"""Largest relative excess of a loss over its bound that counts as a rounding error of float32. It is needed
+because loss and bound are equal at t = 0.
 """

@@ -12,10 +12,12 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class LinearSpline(OfOneNumber, frozen=True, tag="linear-spline"):
-    """f(x) on the straight lines between neighbouring training points; the first and the last line continue.
+    """The function f whose graph connects neighbouring training points by straight lines.
 
-    f minimises ∫|f″| among all functions that fit. The minimiser is not unique: between two bends to the same
-    side, any curve bent to that side costs the same. Source: SESS19; theory/implicit-bias#relu-interpolation.
+    Beyond the outermost points, the first and the last of these lines continue. f minimises ∫|f″| among all
+    functions that fit the points. The minimiser is not unique: between two neighbouring bends in the same
+    direction, any curve that bends in this direction has the same ∫|f″|. Source: SESS19;
+    theory/implicit-bias#relu-interpolation.
     """
 
     title: ClassVar[str] = "linear spline"

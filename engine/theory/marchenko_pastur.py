@@ -1,4 +1,4 @@
-"""The Marchenko–Pastur law of the eigenvalues of Gaussian rows."""
+"""The Marchenko–Pastur law for the eigenvalues of the Gram matrix of Gaussian rows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class MarchenkoPastur(Line, frozen=True, tag="marchenko-pastur"):
-    """√((λ₊ − x)(x − λ₋))/(2παx), λ± = (1 ± √α)²: the density of eigenvalues of XXᵀ/d, α = n/d ≤ 1.
+    """√((λ₊ − x)(x − λ₋))/(2παx), λ± = (1 ± √α)²: density of the eigenvalues of XXᵀ/d, for α = n/d ≤ 1.
 
-    It is the limit for many Gaussian rows at a constant ratio n/d. The chart shows the mean density in every
-    bin. Source: Marchenko, Pastur 1967; theory/regions-and-random-matrices#random-matrices.
+    The line is the limit for many Gaussian rows at a constant ratio n/d. The chart shows the mean density in
+    every bin. Source: Marchenko, Pastur 1967; theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "Marchenko–Pastur law"
@@ -42,10 +42,10 @@ class MarchenkoPastur(Line, frozen=True, tag="marchenko-pastur"):
 
 
 def fewer_gaussian_rows(setup: Setup, limit: int) -> Finding:
-    """Return whether instances are at most `limit` independent Gaussian rows."""
+    """Return whether the instances are independent Gaussian rows, and there are at most `limit` of them."""
     matrix = setup.problem.matrix
     if not matrix.structure().isotropic:
         return Finding(False, f"requires independent Gaussian rows, and the matrix is {matrix.kind}")
     if setup.n > limit:
         return Finding(False, f"requires at most {limit} rows, and there are {setup.n}")
-    return Finding(True, "instances are independent Gaussian rows, fewer than features")
+    return Finding(True, "instances are independent Gaussian rows, and there are fewer rows than features")

@@ -1,4 +1,4 @@
-"""The error of the largest margin on a half-space, in the limit of many dimensions."""
+"""The error of the maximum-margin classifier of a half-space, in the limit of many dimensions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from engine.theory.ri_bayes import OfSolver
 
 
 class MaxMarginLimit(OfSolver, frozen=True, tag="max-margin-limit"):
-    """arccos(R)/π: the error of the hard-margin support vector machine, which tends to 0.5005/α.
+    """arccos(R)/π: the error of the hard-margin support vector machine, which approaches 0.5005/α.
 
-    R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²) at the margin κ where the minimum is 0.
-    Here z and z′ are standard normal, and α = k/(d − 1). Source: theory/symmetry#half-spaces.
+    R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²), and the margin κ is chosen so that
+    this minimum is 0. Here z and z′ are standard normal, and α = k/(d − 1). Source:
+    theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "limit"

@@ -1,4 +1,4 @@
-"""The lower bound for rotation-invariant learners on noisy labels, also for more examples than dimensions."""
+"""The lower bound for rotation-invariant learners on noisy labels, with any number of examples."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from engine.theory import (
 
 
 class Noise(RotationInvariant, frozen=True, tag="noise"):
-    """(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²))): a bound with noise, also past k = d.
+    """(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²))): lower bound with label noise, also for k > d.
 
     The bound holds in expectation over instances and noise, for Gaussian instances or points of a sphere,
     ‖w*‖ = 1 and square loss on the noisy labels. An unseen row costs σ² plus the error about w*. For a
-    rotation-invariant learner, w* is uniform on the sphere, so its error is at least that of Bayes' rule. By
-    van Trees' inequality on the sphere, this error is at least (d−1)σ²/(k + (d−1)σ²), which is about dσ²/k
-    for many examples. The paper has the statement and the method of the symmetrised problem; this curve and
-    its proof are derived here. Source: NOISE25; Gill, Levit 1995; theory/hadamard#bounds.
+    rotation-invariant learner, w* is effectively uniform on the sphere, so the learner's error is at least
+    that of Bayes' rule. By van Trees' inequality on the sphere, this error is at least (d−1)σ²/(k + (d−1)σ²),
+    which is about dσ²/k for many examples. The paper has the statement and the method of the symmetrised
+    problem; this curve and its proof are derived here. Source: NOISE25; Gill, Levit 1995;
+    theory/hadamard#bounds.
 
     Proof: partial integration over the sphere along the fields e_i − w_i w gives Σ_i E(ŵ_i − w_i) ξ_i = d − 1
     for ξ_i = ⟨e_i − w_i w, Xᵀ(y − Xw)⟩/σ² − (d − 1) w_i. It also gives Σ_i E ξ_i² = (d − 1) k/σ² + (d − 1)².

@@ -1,4 +1,4 @@
-"""The lower bound on outer products for learners that are linear in the labels."""
+"""The lower bound for outer products and learners that are linear in the labels."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from engine.theory.percolation import OfFactors
 
 
 class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
-    """1 − k/D on products of D = d₁⋯d_r: least square loss of learners that are linear in the labels.
+    """1 − k/D, D = d₁⋯d_r: least square loss, on products of r factors, of learners linear in the labels.
 
-    The bound applies to learners whose predictions are a₀ + Σ_j a_j y_j and do not change under rotations of
-    single factors. Gradient descent on W from 0 attains it. Derived here; no earlier statement is known to
-    us. Source: theory/hadamard#factors.
+    The bound applies to learners whose predictions are a₀ + Σ_j a_j y_j and do not change if single factors
+    are rotated. Gradient descent on a weight matrix that starts at 0 attains the bound. Derived here; no
+    earlier statement is known to us. Source: theory/hadamard#factors.
 
-    Proof: in coordinates where factors are √d_l e_i, the coefficients a are independent of the signs. So they
-    are independent of the labels, which are pairwise independent with mean 0. An unseen label is uncorrelated
-    with a₀ + Σ_j a_j y_j.
+    Proof: choose coordinates in which the rows of factor l are √d_l e_i. Then the coefficients a do not
+    depend on the signs of the rows. So they are independent of the labels, which are pairwise independent
+    with mean 0. An unseen label is uncorrelated with a₀ + Σ_j a_j y_j.
     """
 
     title: ClassVar[str] = "linear bound on products"

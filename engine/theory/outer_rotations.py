@@ -1,4 +1,4 @@
-"""The lower bound on outer products for learners that are invariant under all rotations."""
+"""The lower bound for outer products and learners that are invariant under all rotations."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from engine.theory.percolation import OfFactors
 
 
 class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
-    """1 − (k+1)/D on products of D = d₁⋯d_r: no learner that is invariant under all of O(D) does better.
+    """1 − (k+1)/D, D = d₁⋯d_r, on products of r factors: no learner that is invariant under O(D) does better.
 
     The bound holds in expectation over the signs of the rows, for square loss and every order that is
     independent of the signs. It is tight at k = D − 1, where the product of all labels seen predicts the last
-    label correctly for even factors. With D independent signs, the bound is 1 − k/D, `ri-signed`. Derived
-    here; no earlier statement is known to us. Source: theory/hadamard#factors.
+    label correctly for even factors. If the rows had D independent signs, the bound would be 1 − k/D, as in
+    `ri-signed`. Derived here; no earlier statement is known to us. Source: theory/hadamard#factors.
 
     Proof: all m = D − k unseen rows are orthogonal to the rows seen and to each other. So, given the rows
-    seen, a prediction has the same mean p on all unseen rows. It costs Σ(p − y)² ≥ m − S²/m, where S is the
-    sum of their labels. E S² = m, because labels are pairwise independent with mean 0.
+    seen, a prediction has the same mean p on all unseen rows. On these rows, the summed loss is Σ(p − y)² ≥ m
+    − S²/m, where S is the sum of their labels. E S² = m, because labels are pairwise independent with mean 0.
     """
 
     title: ClassVar[str] = "rotation bound on products"

@@ -1,4 +1,4 @@
-"""The gradient of a two-layer ReLU net on a parity at its start."""
+"""The gradient of a two-layer ReLU net at its start, if the labels are a parity."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class ParityGradient(Line, frozen=True, tag="parity-gradient"):
-    """C_w (k λ⁰_{k−1} + (n − k) λ⁰_{k+1}) for the first layer, h C_w λ¹_k for the second.
+    """C_w (k λ⁰_{k−1} + (n − k) λ⁰_{k+1}) for the first layer, h C_w λ¹_k for the second layer.
 
-    The line holds in expectation over starts, for h ReLU units with Gaussian weights and no biases, on all
-    vectors of n bits. The label is the product of k bits, and C_w is the weight variance of the other layer.
-    λ⁰ and λ¹ are the eigenvalues of the steps and ramps of such units. For odd k ≥ 3, both gradients are 0.
-    Source: theory/parities-and-noise#parities.
+    These are the expected squared gradients over random starts. The net has h ReLU units with Gaussian
+    weights and no biases, and the rows are all vectors of n bits. The label is the product of k bits, and C_w
+    is the weight variance of the other layer. λ⁰ and λ¹ are the eigenvalues, by degree, of the kernels of
+    step units and ReLU units with Gaussian weights. For odd k ≥ 3, both gradients are 0. Source:
+    theory/parities-and-noise#parities.
     """
 
     title: ClassVar[str] = "exact initial gradient"
@@ -36,7 +37,9 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
         if other := whole_cube(experiment):
             return other
         if problem.target_structure.fixed_feature is None:
-            return Finding(False, f"requires one product of bits, and the target is {problem.target.kind}")
+            return Finding(
+                False, f"requires one product of bits as the target, and it is {problem.target.kind}"
+            )
         if problem.labels == "bernoulli" or problem.noise > 0:
             return Finding(False, "requires labels without noise, and here they have some")
         return Finding(True, "the rows are all vectors of ±1, and the target is a product of some bits")
@@ -44,9 +47,13 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or signals.activation != "relu" or len(signals.widths) != 1 or any(signals.cb):
-            return Finding(False, f"it requires one layer of ReLU units without biases, not {learner.name}")
+            return Finding(
+                False, f"the line requires one layer of ReLU units without biases, not {learner.name}"
+            )
         if not signals.unscaled:
-            return Finding(False, f"it requires the standard parametrisation, not that of {learner.name}")
+            return Finding(
+                False, f"the line requires the standard parametrisation, not that of {learner.name}"
+            )
         return starts_anew(learner) or Finding(
             True, f"{learner.name} is one layer of ReLU units with a Gaussian start"
         )

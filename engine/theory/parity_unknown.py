@@ -12,13 +12,14 @@ from engine.theory import At, Floats, Line, LineStructure, knows_unseen_labels
 
 
 class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
-    """½(1 − E 2^(rank − n)), the rank over F₂ of k random vectors of n bits: the least error of any learner.
+    """½(1 − E 2^(rank − n)): the least error of any learner on a random parity.
 
-    The target is the parity of a set of bits, drawn from all sets, and instances are independent random
-    signs. If a new instance is a product of examples seen (over F₂ a sum), they determine its label.
-    Otherwise its label is a fair coin, given the examples. So the line is a lower bound for every learner, in
-    expectation over instances, target and coins. Elimination over F₂ attains it. Derived for this project.
-    Source: theory/parities-and-noise#one-example-or-a-mean.
+    The rank is that of k random vectors of n bits, over F₂. The target is the parity of a set of bits, drawn
+    from all sets, and instances are independent random signs. If a new instance is an entrywise product of
+    instances seen (a sum over F₂), their labels determine its label. Otherwise, given the examples, its label
+    is a fair coin. So the line is a lower bound for every learner, in expectation over instances, target and
+    the learner's random choices. Elimination over F₂ attains it. Derived for this project. Source:
+    theory/parities-and-noise#one-example-or-a-mean.
     """
 
     title: ClassVar[str] = "least error of any learner"
@@ -33,13 +34,15 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
         problem, matrix = experiment.problem, experiment.problem.matrix
         if not problem.target_structure.is_any_parity:
             other = problem.target.kind
-            return Finding(False, f"requires a parity drawn from sets of any size as the target, not {other}")
+            return Finding(
+                False, f"requires a target drawn from the parities of all sets of bits, not {other}"
+            )
         if problem.label_values != "signs":
             return Finding(False, "requires labels ±1, and here noise is added to them")
         if not matrix.structure().independent_signs:
             return Finding(False, f"requires independent random signs, and the matrix is {matrix.kind}")
         return Finding(
-            True, "the label of a new instance is a fair coin, unless it is a product of seen ones"
+            True, "the label of a new instance is a fair coin, unless seen instances multiply to it"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

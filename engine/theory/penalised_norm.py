@@ -1,4 +1,4 @@
-"""The path norm of the nets with one input that have the least penalised loss."""
+"""The path norm of the nets with a scalar input that have the least penalised loss."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from engine.theory.penalised_objective import WithPenalty
 class PenalisedNorm(WithPenalty, frozen=True, tag="penalised-norm"):
     """Σ_j |a_j w_j| of the nets with the least penalised loss (1/m) Σ_i (f(x_i) − y_i)² + λR.
 
-    R is the least Σ_j |a_j w_j| of nets that compute the function f. For small λ, it is below V* by a
-    multiple of λ, because the penalty makes the fit worse. All training inputs must be different. Source:
-    SESS19; theory/implicit-bias#relu-interpolation.
+    R is the least Σ_j |a_j w_j| of nets that compute the function f. For small λ, the line is below V* of
+    `interpolation-norm` by a multiple of λ, because the penalty makes the fit worse. All training inputs must
+    be different. Source: SESS19; theory/implicit-bias#relu-interpolation.
     """
 
     title: ClassVar[str] = "norm of the best function"

@@ -1,4 +1,4 @@
-"""The least penalised loss of nets with one input."""
+"""The least penalised loss of nets with a scalar input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class WithPenalty(OfOneNumber, frozen=True):
-    """Base class of theory lines about the minimum of the mean square plus λ/2 Σ_j (a_j² + w_j²)."""
+    """Base class of theory lines about the least value of mean square error plus λ/2 Σ_j (a_j² + w_j²)."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)
@@ -27,13 +27,13 @@ class WithPenalty(OfOneNumber, frozen=True):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         finding, net = super().binds(learner, experiment), learner.architecture
         if finding.holds and net is not None and not net.layout(experiment.d).l2_penalty:
-            return Finding(False, f"it requires a penalty on the weights, and {learner.name} has none")
+            return Finding(False, f"the line requires a penalty on the weights, and {learner.name} has none")
         return finding
 
     def least(self, at: At) -> list[Penalised | None]:
         """Return the minimum on the training rows of every replica.
 
-        It is None for a replica in which two training rows are equal.
+        The entry of a replica is None if two of its training rows are equal.
         """
         rate = at.learner.net.layout(at.experiment.d).l2_penalty
         rows = int(at.k.max(initial=0))
@@ -41,11 +41,12 @@ class WithPenalty(OfOneNumber, frozen=True):
 
 
 class PenalisedObjective(WithPenalty, frozen=True, tag="penalised-objective"):
-    """min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f): the least objective of all nets, R = ½ Σ_j (a_j² + w_j²).
+    """min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f): the least objective of all nets.
 
-    Functions of one number with kinks at the training points suffice, so this is a Lasso with an intercept.
-    It is computed exactly by Lawson and Hanson's least-distance programming. All training inputs must be
-    different. Source: SESS19; theory/implicit-bias#relu-interpolation.
+    R(f) is the least ½ Σ_j (a_j² + w_j²) of nets that compute f. Piecewise linear functions with kinks at the
+    training points suffice, so the minimisation is a Lasso with an intercept. It is solved exactly by Lawson
+    and Hanson's least-distance programming. All training inputs must be different. Source: SESS19;
+    theory/implicit-bias#relu-interpolation.
     """
 
     title: ClassVar[str] = "least penalised objective"

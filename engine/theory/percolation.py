@@ -1,4 +1,4 @@
-"""The lower bound on outer products for learners that are invariant under rotations of every factor."""
+"""The lower bound for outer products and learners that are invariant under rotations of every factor."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from engine.theory import (
 
 
 class OfFactors(Line, frozen=True):
-    """Base class of theory lines on x¹ ⊗ … ⊗ xʳ for learners that rotations of single factors do not affect.
+    """Base class of theory lines for instances x¹ ⊗ … ⊗ xʳ.
 
-    The predictions of such learners have the same distribution as if the factors were √d_l e_i. So the random
-    signs of the rows influence predictions only through the labels, which are products of one fair sign for
-    every factor.
+    The lines apply to learners that are invariant under rotations of single factors. The predictions of such
+    learners have the same distribution as if the factors were √d_l e_i. So the random signs of the rows
+    influence predictions only through the labels. A label is the product of one fair random sign per factor.
     """
 
     def structure(self) -> LineStructure:
@@ -52,7 +52,7 @@ class OfFactors(Line, frozen=True):
             return Finding(
                 False, "requires labels ±1 that change sign with their row, and here labels are different"
             )
-        return Finding(True, "labels are products of fair signs, one of every factor of a row")
+        return Finding(True, "labels are products of fair signs, one sign per factor of a row")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):
@@ -68,19 +68,21 @@ class OfFactors(Line, frozen=True):
 
 
 class Percolation(OfFactors, frozen=True, tag="percolation"):
-    """c(1 − Σ_i r_i q_i/(d d′)) over components i, r_i rows by q_i columns.
+    """c(1 − Σ_i r_i q_i/(d d′)) over connected components i of r_i rows and q_i columns.
 
-    These are the components of the bipartite graph of the pairs seen. The bound holds for x zᵀ and any loss
-    with a constant c, in expectation over the signs of rows. The order of the pairs must be independent of
-    these signs and of the learner's coins. The bound is computed exactly for the pairs seen. In random order,
-    it falls once k exceeds √(d d′), like the complement of the largest component of a random graph.
-    `path-rule` attains the bound for square loss. It is classical that the completion of a matrix of rank one
-    is a question of connectivity (Király, Theran, Tomioka 2012). That connectivity bounds all learners with
-    this symmetry is derived here; no earlier statement is known to us. Source: theory/hadamard#factors.
+    An instance is x zᵀ, the pair of a row x of one factor and a row z of the other. The pairs seen are the
+    edges of a bipartite graph, whose components are counted. The bound holds in expectation over the signs of
+    the rows, for any loss whose least mean value on a fair label ±1 is c. The order of the pairs must be
+    independent of these signs and of the learner's random choices. The bound is computed exactly for the
+    pairs seen. In random order, it falls once k exceeds √(d d′), like the complement of the largest component
+    of a random graph. `path-rule` attains the bound for square loss. It is known that connectivity decides
+    whether a matrix of rank one can be completed (Király, Theran, Tomioka 2012). The bound for all learners
+    with this symmetry is derived here; no earlier statement is known to us. Source: theory/hadamard#factors.
 
     Proof: labels are σ_u τ_v, where σ_u = s_u H_ua and τ_v = t_v H′_vb are independent and fair. Suppose that
-    u and v are not connected. Flipping σ and τ on the component of u changes no label seen, and flips y_uv.
-    So, given everything seen, y_uv is ±1 with probability ½ each, and costs at least c.
+    row u and column v are not connected. If all σ and τ in the component of u are flipped, no label seen
+    changes, but y_uv does. So, given everything seen, y_uv is ±1 with probability ½ each, and costs at least
+    c.
     """
 
     title: ClassVar[str] = "percolation bound"
@@ -99,7 +101,8 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
         factors = len(experiment.problem.matrix.structure().sign_factors)
         if factors != 2:
             return Finding(
-                False, f"requires products of two factors, and there are {factors}; ladder is for those"
+                False,
+                f"requires products of two factors, and there are {factors}; the line for these is ladder",
             )
         return rows_in_order(experiment) or finding
 
@@ -112,9 +115,10 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
 
 
 def unconnected(pairs: np.ndarray, rows: int, columns: int) -> Floats:
-    """Return the share of pairs (row, column) that the first k = 0 … K of `pairs` [K, 2] do not connect.
+    """Return the share of pairs (row, column) that the first k of `pairs` do not connect.
 
-    Rows and columns are the vertices of a union–find structure.
+    The share is returned for k = 0 … K, and `pairs` is [K, 2]. Rows and columns are the vertices of a
+    union–find structure.
     """
     parent = list(range(rows + columns))
     sizes = [(1, 0)] * rows + [(0, 1)] * columns

@@ -1,4 +1,4 @@
-"""The limit of the percolation bound for many rows in random order."""
+"""The limit of the percolation bound for large factors and pairs in random order."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from engine.theory import At, Floats, LineStructure, loss_constant
 from engine.theory.percolation import OfFactors, Percolation
 
 ITERATIONS = 10_000
-"""Largest number of iterations from ρ = 1. A few reach the fixed point up to rounding, except for k near √(d
-d′), where the fixed point is 0.
+"""Largest number of fixed-point iterations, starting at ρ = 1. A few iterations usually reach the fixed point
+up to rounding. Many are needed for k near √(d d′), where the fixed point is 0.
 """
 
 
 class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
-    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: many rows in random order.
+    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: limit of the percolation bound.
 
     ρ and ρ′ are the shares of rows and columns in the largest component of a random bipartite graph, as d, d′
-    → ∞ with κ fixed. Both are 0 below k = √(d d′). For d = d′, the line is 1 − ρ². At d = 16, `percolation`
-    is up to 0.06 below the limit. The line is the limit of the loss of `path-rule`, which attains
-    `percolation`. Source: theory/hadamard#factors.
+    → ∞ with κ and κ′ fixed. Both are 0 for k < √(d d′). For d = d′, the line is 1 − ρ². At d = 16,
+    `percolation` is up to 0.06 below the limit. The line is the limit of the loss of `path-rule`, which
+    attains `percolation`. Source: theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "percolation limit"
@@ -42,7 +42,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "path-rule":
-            return Finding(False, f"it is the loss of path-rule, which {learner.name} is not")
+            return Finding(False, f"the line is the loss of path-rule, not of {learner.name}")
         return super().binds(learner, experiment)
 
     def value(self, at: At) -> Floats:
@@ -51,7 +51,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
 
 def limit(kappa: Floats, other: Floats) -> Floats:
-    """Return 1 − ρρ′ for κ and κ′ (`other`), where ρ and ρ′ are the largest solution."""
+    """Return 1 − ρρ′ for the largest solution ρ, ρ′, given κ and κ′ (`other`)."""
     rho = np.ones_like(kappa)
     for _ in range(ITERATIONS):
         before, columns = rho, -np.expm1(-other * rho)

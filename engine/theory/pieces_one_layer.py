@@ -16,11 +16,12 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
-    """E pieces = 1 + n (arctan(b ρ) − arctan(a ρ))/π on [a, b], ρ = √(C_w/C_b), n hidden units in one layer.
+    """E pieces = 1 + n (arctan(b ρ) − arctan(a ρ))/π on [a, b], ρ = √(C_w/C_b): the mean for n units.
 
-    An input x has one entry. At the start, a unit computes σ(wx + β) with w ~ N(0, C_w) and β ~ N(0, C_b). It
-    bends at −β/w, which is 1/ρ times a Cauchy number. a and b are the least and the largest instance; the
-    line is averaged over replicas. Source: theory/regions-and-random-matrices#regions.
+    The net has a scalar input x and n hidden units in one layer. At the start, a unit computes σ(wx + β) with
+    w ~ N(0, C_w) and β ~ N(0, C_b). The unit bends at −β/w, which is 1/ρ times a standard Cauchy number. The
+    smallest instance is a, and the largest is b. The line is averaged over replicas. Source:
+    theory/regions-and-random-matrices#regions.
     """
 
     title: ClassVar[str] = "expected pieces of one layer"
@@ -32,17 +33,19 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
         return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
-        return only_numbers(experiment) or Finding(
-            True, "instances are numbers, along which units bend once each"
-        )
+        return only_numbers(experiment) or Finding(True, "instances are numbers, and each unit bends once")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or len(signals.widths) != 1 or signals.activation not in BENT:
-            reason = f"it requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            reason = (
+                f"the line requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            )
             return Finding(False, reason)
         if signals.cb[0] == 0:
-            return Finding(False, f"it requires biases, and all units of {learner.name} bend at 0")
+            return Finding(
+                False, f"the line requires biases; without them, all units of {learner.name} bend at 0"
+            )
         return starts_anew(learner) or Finding(
             True, f"{learner.name} has one hidden layer, whose units bend where wx + b is 0"
         )

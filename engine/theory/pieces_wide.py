@@ -1,4 +1,4 @@
-"""The expected number of linear pieces of a wide net at its start, on the whole line."""
+"""The expected number of linear pieces of a wide net at its start, over all real inputs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 class PiecesWide(Line, frozen=True, tag="pieces-wide"):
     """E pieces on ℝ = N + 1 + o(N) for N hidden units in any number of layers, as their widths grow.
 
-    The line is about the start of a ReLU net of one variable with biases, in the scaling of He et al., C_w =
-    2. Depth adds no pieces on average. The tent map composed L times has 2^L pieces with 3L units, but is far
-    from a random start. Source: Kogan, Jananthan, Kepner 2025; theory/regions-and-random-matrices#regions.
+    The net has a scalar input, ReLU units with biases, and random weights in the scaling of He et al., C_w =
+    2. Depth adds no pieces on average. The tent map composed L times has 2^L pieces with 3L units, but it is
+    far from a random start. Source: Kogan, Jananthan, Kepner 2025;
+    theory/regions-and-random-matrices#regions.
     """
 
     title: ClassVar[str] = "expected pieces of wide nets"
@@ -33,16 +34,20 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
 
     def holds(self, experiment: Setup) -> Finding:
         return only_numbers(experiment) or Finding(
-            True, "instances are numbers, and so is the input of a net"
+            True, "instances are numbers, so the input of a net is a number"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or signals.activation != "relu":
-            return Finding(False, f"it requires a dense ReLU net with a Gaussian start, not {learner.name}")
+            return Finding(
+                False, f"the line requires a dense ReLU net with a Gaussian start, not {learner.name}"
+            )
         hidden = len(signals.widths)
         if not np.allclose(signals.cw[:hidden], 2) or min(signals.cb[:hidden]) == 0:
-            return Finding(False, f"it requires C_w = 2 and C_b > 0 in hidden layers, not {learner.name}")
+            return Finding(
+                False, f"the line requires C_w = 2 and C_b > 0 in hidden layers, not {learner.name}"
+            )
         return Finding(True, f"{learner.name} has hidden layers with C_w = 2 and biases")
 
     def value(self, at: At) -> Floats:

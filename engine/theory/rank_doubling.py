@@ -1,4 +1,4 @@
-"""The rank of weights that are equal for features with equal values on all instances seen."""
+"""Bound on the rank of the weights of learners that treat all features alike."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ from engine.theory import (
 class RankDoubling(Line, frozen=True, tag="rank-doubling"):
     """2^k: the maximal rank of the weights of all targets if every entry has one of two values.
 
-    Some learners treat all features alike, and start with the same weight for all. They cannot distinguish
-    two features that agree on k instances: exchanging the two features does not change the instances seen.
-    Features with the same k entries form at most 2^k classes, and every weight vector is constant on each
-    class. So the weight vectors lie in a space of at most 2^k dimensions. Multiplicative updates attain this
-    rank; gradient descent stays in a space of k dimensions. Source: the talk, "rank grows exponentially
-    fast"; theory/hadamard#all-targets.
+    The bound applies to learners that treat all features alike, and start with equal weights for all
+    features. Such a learner cannot distinguish two features that agree on all k instances seen, because
+    exchanging the two features does not change these instances. Group the features by their k entries. There
+    are at most 2^k groups, and every weight vector is constant on each group. So the weight vectors lie in a
+    space of at most 2^k dimensions. Multiplicative updates attain this rank; gradient descent stays in a
+    space of k dimensions. Source: the talk on WKA21, "rank grows exponentially fast";
+    theory/hadamard#all-targets.
     """
 
     title: ClassVar[str] = "doubling bound"
@@ -51,10 +52,12 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, architecture = learner.name, learner.architecture
         if architecture is None or learner.update is None:
-            return Finding(False, f"it requires weights that are trained from a start, and {name} has none")
+            return Finding(
+                False, f"the line requires weights that are trained from a start, and {name} has none"
+            )
         if not architecture.structure().starts_alike:
             other = f"{name} is {architecture.kind}"
-            return Finding(False, f"it requires weights that start alike for all features, and {other}")
+            return Finding(False, f"the line requires weights that start alike for all features, and {other}")
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
         if learner.noise is not None:

@@ -1,4 +1,4 @@
-"""The rank of weights that stay in the span of the instances seen."""
+"""Bound on the rank of weights that stay in the span of the instances seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rank of the weights of two linear layers."""
+"""Bound on the rank of the weights of two linear layers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from engine.theory.svd_two_layer import SVDTwoLayer
 class RankTwoLayer(Line, frozen=True, tag="rank-two-layer"):
     """2k + 1: the maximal rank of the weights W₁ᵀw₂ of all targets for two linear layers.
 
-    These weights lie in the span of the k instances x_t, of the A x_t and of W₁(0)ᵀw₂(0), where A =
-    W₁(0)ᵀW₁(0). Source: WKA21 Thm 12; theory/hadamard#all-targets.
+    These weights lie in the span of the k instances x_t, the k vectors A x_t and the vector W₁(0)ᵀw₂(0),
+    where A = W₁(0)ᵀW₁(0). Source: WKA21 Thm 12; theory/hadamard#all-targets.
     """
 
     title: ClassVar[str] = "two-layer rank bound"

@@ -12,10 +12,11 @@ from engine.theory import At, Floats, LineStructure, RotationInvariant, in_words
 class RI01(RotationInvariant, frozen=True, tag="ri-01"):
     """¼(1 − k/(d−1)): no rotation-invariant learner does better on the Hadamard problem shifted to 0 and 1.
 
-    The bound holds in expectation over the signs s and any noise, for square loss. For entropic loss, ln 2
-    replaces ¼. Without the constant row, inner products of instances do not depend on the signs: they are ½d
-    for a row with itself and ¼d for two rows. So the d − 1 − k unseen labels are fair coins, in any order.
-    Least squares has the loss ¼(1 − k/(d−1))(k+2)/(k+1). Source: WKA21 Thm 4.
+    The bound holds in expectation over the random row signs and any noise, for square loss. For entropic
+    loss, ¼ is replaced by ln 2. Without the constant row, inner products of instances do not depend on the
+    signs: they are ½d for a row with itself and ¼d for two rows. So the d − 1 − k unseen labels are fair
+    coins, for every order of the rows. Least squares has the loss ¼(1 − k/(d−1))(k+2)/(k+1). Source: WKA21
+    Thm 4.
     """
 
     title: ClassVar[str] = "bound on 0/1 rows"
@@ -35,7 +36,7 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
         if not structure.random_signs:
             return Finding(False, "requires random row signs, and row_signs is off")
         if not target.structure(matrix).are_features:
-            return Finding(False, f"requires features as labels, 0 and 1, and the target is {target.kind}")
+            return Finding(False, f"requires features 0 and 1 as labels, and the target is {target.kind}")
         if experiment.loss.bit_constant is None:
             return Finding(
                 False, f"requires a loss for labels 0 and 1, and {experiment.protocol.loss} loss needs signs"
@@ -53,7 +54,7 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
 
 
 def _constant(setup: Setup) -> float:
-    """Return the cost of an unknown bit for the loss of an experiment."""
+    """Return the least mean loss on a label that is 0 or 1 with probability ½ each."""
     constant = setup.loss.bit_constant
     assert constant is not None, "holds() admits no other loss"
     return constant

@@ -41,7 +41,7 @@ class HalfSpace(Line, frozen=True):
             return Finding(False, f"requires a unit vector as the target, not {problem.target.kind}")
         if problem.matrix.shape()[1] < 2:
             return Finding(False, "requires two features or more")
-        return Finding(True, "labels are the signs of one direction of Gaussian instances")
+        return Finding(True, "labels are the signs of Gaussian instances along one direction")
 
     @abstractmethod
     def error(self, alpha: float) -> float:
@@ -53,7 +53,7 @@ class HalfSpace(Line, frozen=True):
 
 
 class OfSolver(HalfSpace, frozen=True):
-    """Base class of theory lines about the error of one solver; they apply to this solver only."""
+    """Base class of theory lines about the error of one solver. Such a line applies to this solver only."""
 
     solver: ClassVar[str]
     """Kind of the solver that the line is about."""
@@ -63,7 +63,7 @@ class OfSolver(HalfSpace, frozen=True):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != self.solver:
-            return Finding(False, f"it is the error of {self.solver}, which {learner.name} is not")
+            return Finding(False, f"the line is the error of {self.solver}, not of {learner.name}")
         return Finding(True, f"{learner.name} is {self.solver}, whose error this is")
 
 
@@ -71,10 +71,10 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
     """arccos(√q)/π, q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)): the Bayes error for an unknown direction.
 
     A rotation-invariant learner has the same expected error for every w*, and therefore for w* drawn
-    uniformly from the sphere. So its error is at least the Bayes risk of that prior, at any d. The line is
-    the limit d, k → ∞ at α = k/(d − 1). For large α, it is about 0.4417/α: an error of ε takes 0.44 d/ε
-    examples. At a small d, the risk may be slightly below its limit. Source: Györgyi, Tishby 1990; Barbier et
-    al. 2019; theory/symmetry#half-spaces.
+    uniformly from the sphere. So the learner's error is at least the Bayes risk for this prior, at any d. The
+    line is the limit of this risk as d, k → ∞ with α = k/(d − 1) fixed. For large α, it is about 0.4417/α: an
+    error of ε takes 0.44 d/ε examples. At a small d, the risk may be slightly below the line. Source:
+    Györgyi, Tishby 1990; Barbier et al. 2019; theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "rotation-invariant Bayes error"
@@ -89,9 +89,9 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
 
 
 def _at_each(error: Callable[[float], float], alphas: Floats) -> Floats:
-    """Return the error at every α; it is ½ at α = 0.
+    """Return the error at every α. At α = 0, the error is ½.
 
-    The error at equal α is computed once, because `error` solves equations.
+    `error` is called once for each distinct α, because it solves equations.
     """
     different, places = np.unique(alphas, return_inverse=True)
     errors = np.array([error(float(alpha)) if alpha > 0 else 0.5 for alpha in different])

@@ -21,11 +21,11 @@ from engine.theory import (
 
 
 class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
-    """c(1 − r/d) for r different rows drawn: no rotation-invariant learner does better on these draws.
+    """c(1 − r/d) after r different rows have been drawn: no rotation-invariant learner does better.
 
-    Examples are drawn independently of the random signs of the Hadamard rows. So, given the draws, the labels
-    of undrawn rows are fair coins, independent of everything drawn. The bound holds in expectation over the
-    signs, for the draws of every replica. In expectation over the draws, it is c(1 − 1/d)^k, as in
+    Examples are drawn independently of the random signs of the Hadamard rows. So, given the drawn examples,
+    the labels of all other rows are fair coins. Such a label costs at least c on average. The bound holds in
+    expectation over the signs, for the draws of every replica. Its mean over the draws is c(1 − 1/d)^k, as in
     `duplicates`. Gradient descent with the rate η = 1/(2d) attains it for every sequence of draws. Source:
     WKA21 Thm 3 and App. A.
     """
@@ -43,7 +43,7 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
         if not experiment.protocol.schedule().drawn_independently:
             return Finding(False, "requires examples drawn with replacement, of which some come twice")
         return fair_signs(
-            experiment, "the label of a row that was not drawn is a fair coin, whatever was drawn"
+            experiment, "the label of a row that was not drawn is a fair coin, given all drawn rows"
         )
 
     def formula_in(self, experiment: Setup) -> str:

@@ -27,9 +27,9 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
     Thms 6–7.
 
     Proof: it requires independent rows with E xxᵀ = I and a rotation-invariant distribution. For an invariant
-    learner, w* is uniform on the sphere. Let v be the component of w* orthogonal to the k rows seen. Given
-    these rows and their labels, v and −v are equally likely. So a prediction of xᵀw* for a new x costs at
-    least E(xᵀv)² = E‖v‖² ≥ 1 − k/d.
+    learner, w* is effectively uniform on the sphere. Let v be the component of w* orthogonal to the k rows
+    seen. Given these rows and their labels, v and −v are equally likely. So a prediction of xᵀw* for a new x
+    costs at least E(xᵀv)² = E‖v‖² ≥ 1 − k/d.
     """
 
     title: ClassVar[str] = "bound on isotropic rows"

@@ -1,4 +1,4 @@
-"""The lower bound for rotation-invariant learners under a random order."""
+"""The lower bound for rotation-invariant learners on Hadamard rows in random order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lower bound on random signs for learners that are linear in the labels."""
+"""The lower bound for instances of random signs and learners that are linear in the labels."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
 
     This is the curve of `ri-gaussian`, (1 − k/d)² for n = d. The bound holds in expectation over the
     instances, for square loss and ‖w*‖ = 1. It applies to learners with predictions a₀ + Σ_j a_j y_j, where
-    the coefficients a are functions of instances and coins. Permutations and sign flips of the features must
-    not change them. Other learners go below it: `tanh-lls` does, although it is rotation invariant. This
-    contradicts a conjecture. Derived here; no earlier statement is known to us. Source:
-    theory/hadamard#random-signs; the curve is that of WKA21 §6.
+    the coefficients a depend on the instances and on random choices of the learner. Permutations and sign
+    flips of the features must not change the coefficients. Other learners can go below the bound. For
+    example, `tanh-lls` does, although it is rotation invariant; this refutes a conjecture. Derived here; no
+    earlier statement is known to us. Source: theory/hadamard#random-signs; the curve is that of WKA21 §6.
 
-    Proof: flipping the sign of feature i in all instances changes no a, but changes the sign of x_i − Σ_j a_j
-    x_ji. So this difference is uncorrelated with a₀ and with the difference for any other feature. By
-    permutations, every feature has the same error on an unseen row: (1/d) E‖x − Σ_j a_j x_j‖² ≥ (1/d) E
+    Proof: flipping the sign of feature i in all instances changes no coefficient, but changes the sign of x_i
+    − Σ_j a_j x_ji. So this difference is uncorrelated with a₀ and with the difference for any other feature.
+    By permutations, every feature has the same error on an unseen row: (1/d) E‖x − Σ_j a_j x_j‖² ≥ (1/d) E
     dist²(x, span of the rows seen) ≥ 1 − k/d.
     """
 

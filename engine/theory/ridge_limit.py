@@ -13,14 +13,16 @@ from engine.theory import LineStructure
 from engine.theory.ri_bayes import OfSolver
 
 NEAR = 0.01
-"""Largest relative deviation of a penalty from the best one; the error changes only by its square."""
+"""Largest accepted relative deviation of a penalty from the best penalty. To first order, it does not change
+the error.
+"""
 
 
 class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
     """arccos(√(1 − ρ))/π: the error of ridge regression on labels ±1 with the best λ = d(π/2 − 1).
 
-    ρ = 1/(1 + αq/(1 + qρ)), q = s/(1 − s), s = 2/π, α = k/(d − 1). The penalty λ is added to the sum of
-    squares, and this λ is the best for every k. Source: theory/symmetry#half-spaces.
+    ρ = 1/(1 + αq/(1 + qρ)), q = s/(1 − s), s = 2/π, α = k/(d − 1). Ridge regression minimises the sum of
+    squares plus λ‖w‖², and this λ is the best for every k. Source: theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "limit"
@@ -37,7 +39,7 @@ class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
         lam = getattr(learner.solver, "lam", math.nan)
         if finding.holds and not abs(lam / best - 1) <= NEAR:
             return Finding(
-                False, f"it requires λ = d(π/2 − 1) = {best:.4g}, and that of {learner.name} is {lam:g}"
+                False, f"the line requires λ = d(π/2 − 1) = {best:.4g}, and that of {learner.name} is {lam:g}"
             )
         return finding
 

@@ -1,4 +1,4 @@
-"""The loss of a neuron after single steps along orthogonal examples."""
+"""The loss of a linear neuron after one step along each of k orthogonal examples."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from engine.theory import At, Floats, Line, LineStructure, at_rate_lr, only_squa
 
 
 class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
-    """1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²: the loss of a linear neuron from 0 on orthogonal rows of ±1.
+    """1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²: the loss of a linear neuron on orthogonal rows of ±1.
 
-    The line is for rules that are rotation invariant only on these data, such as AdaGrad and sign descent. On
-    these rows, a step along a single example is a multiple of the example, w ← w + s_j y_j x_j. A step
-    changes the prediction for its own row by s_j d, and no other prediction. With s_j = η, the loss is 1 −
-    k/d + (k/d)(1 − ηd)², and with η = 1/d it is 1 − k/d. Source: theory/symmetry#modern-optimizers.
+    The neuron starts at 0. The line is for update rules that are rotation invariant only on these data, such
+    as AdaGrad and sign descent. On these rows, a step along a single example adds a multiple of the example,
+    w ← w + s_j y_j x_j. A step changes the prediction for its own row by s_j d, and no other prediction. With
+    s_j = η, the loss is 1 − k/d + (k/d)(1 − ηd)², and with η = 1/d it is 1 − k/d. Source:
+    theory/symmetry#modern-optimizers.
     """
 
     title: ClassVar[str] = "loss of scalar steps"
@@ -44,20 +45,21 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         other = only_square(experiment)
         return other or Finding(
-            True, "a step along a row changes only its prediction, because rows are orthogonal"
+            True, "a step along a row changes only the prediction for this row, because rows are orthogonal"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, architecture, update = learner.name, learner.architecture, learner.update
         if architecture is None or update is None or update.scalar_step(architecture) is None:
             requirement = "a linear neuron whose steps are multiples of single examples"
-            return Finding(False, f"it requires {requirement}, and {name} is not known to be one")
+            return Finding(False, f"the line requires {requirement}, and {name} is not known to be one")
         if verdict(learner, experiment).invariant != "on this data":
             return Finding(
-                False, f"it is about rules that depend on the axes on other data, not {update.kind}"
+                False,
+                f"the line is about rules invariant on these data only, and {name} uses {update.kind}",
             )
         return at_rate_lr(learner, experiment) or Finding(
-            True, f"the steps of {name} along single rows of ±1 are multiples of them"
+            True, f"the steps of {name} along single rows of ±1 are multiples of these rows"
         )
 
     def value(self, at: At) -> Floats:

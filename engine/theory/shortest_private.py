@@ -12,14 +12,15 @@ from engine.theory.all_positive import OfUnseen
 
 
 class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
-    """The loss on unseen rows of the shortest w that fits the seen rows: n₊ rows of +1 and n₋ of −1.
+    """The loss on unseen rows of the shortest w that fits n₊ seen rows with label +1 and n₋ with label −1.
 
-    On `wilson` with m private entries, w = Xᵀα. Here α₊ = (4n₋ + m)/D on rows of +1 and α₋ = −(4n₊ + 1)/D on
-    rows of −1, D = 8n₊n₋ + 3m n₊ + 3n₋ + m. The prediction for an unseen row is 3n₊α₊ + n₋α₋ if its label is
-    +1, and n₊α₊ + 3n₋α₋ if its label is −1. Once both classes have been seen, the first is > 0 and the second
-    is < 0, so no unseen row is misclassified. Weights that start at 0 and stay in the span of the rows seen
-    converge to w if they fit these rows. Source: after Wilson, Roelofs, Stern, Srebro, Recht 2017, with
-    constants for m = 3; theory/automatic-descent#adaptive-fail.
+    The rows are those of the matrix `wilson` with m private entries, and w = Xᵀα. The coefficients are α₊ =
+    (4n₋ + m)/D for label +1 and α₋ = −(4n₊ + 1)/D for label −1, with D = 8n₊n₋ + 3m n₊ + 3n₋ + m. The
+    prediction for an unseen row is 3n₊α₊ + n₋α₋ if its label is +1, and n₊α₊ + 3n₋α₋ if its label is −1. Once
+    both classes have been seen, the first is > 0 and the second is < 0, so no unseen row is misclassified.
+    Weights that start at 0 and stay in the span of the rows seen converge to w if they fit these rows.
+    Source: after Wilson, Roelofs, Stern, Srebro, Recht 2017, with constants for m = 3;
+    theory/automatic-descent#adaptive-fail.
     """
 
     title: ClassVar[str] = "loss of the shortest fit"
@@ -35,10 +36,15 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is not None and learner.solver.kind != "lls":
-            return Finding(False, f"requires weights that fit, and {learner.name} stops short of that")
+            return Finding(
+                False, f"the line requires weights that fit the seen rows, and those of {learner.name} do not"
+            )
         net = learner.architecture
         if learner.decay is not None or (net is not None and net.layout(experiment.d).l2_penalty):
-            return Finding(False, f"requires weights that fit, and those of {learner.name} are shrunk")
+            return Finding(
+                False,
+                f"the line requires weights that fit the seen rows, and those of {learner.name} are shrunk",
+            )
         return stays_in_span(learner, experiment, any_start=False)
 
     def value(self, at: At) -> Floats:

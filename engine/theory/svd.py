@@ -11,11 +11,12 @@ from engine.theory import At, Floats, Line, LineStructure, several_targets, stay
 
 
 class SVD(Line, frozen=True, tag="svd"):
-    """(1/nm) Σ_{i>k} s_i(Y)²: least loss of one linear neuron started at 0, over m targets, on any matrix.
+    """(1/nm) Σ_{i>k} s_i(Y)²: least mean loss over m targets of a linear neuron started at 0, on any matrix.
 
-    After k examples, the m weight vectors lie in the span of k instances. So their predictions are a matrix
-    of rank k, and no rank-k matrix is closer to the labels Y. The bound holds for the given labels, not only
-    in expectation, and for any feature map. All d Hadamard targets give 1 − k/d. Source: WV05; WKA21 Thm 9.
+    After k examples, the m weight vectors lie in the span of k instances. So their predictions form a matrix
+    of rank at most k. The bound is the squared distance of the labels Y from the nearest matrix of rank k,
+    divided by nm. It holds for the given labels, not only in expectation, and for any feature map. With all d
+    Hadamard features as targets, it is 1 − k/d. Source: WV05; WKA21 Thm 9.
     """
 
     title: ClassVar[str] = "singular-value bound"

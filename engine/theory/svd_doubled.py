@@ -1,4 +1,4 @@
-"""The lower bound by singular values for one linear neuron from any start."""
+"""The lower bound by singular values for one linear neuron with any starting weights."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ class SVDDoubled(Line, frozen=True, tag="svd-doubled"):
 
     After k examples, the weight vectors of all targets lie in the span of k instances and of the start that
     they share, so their predictions have rank k + 1. The loss is at least (1/nm) Σ_{i>k+1} s_i(Y)² on any
-    matrix, for the given labels and any feature map. For exact labels [H, −H], even 1 − k/d holds, because a
-    start helps no target more than it harms its negative. Source: WKA21 Thm 10.
+    matrix, for the given labels and any feature map. For exact labels [H, −H], even the bound 1 − k/d holds.
+    The reason is that a start which helps one target harms its negative at least as much. Source: WKA21 Thm
+    10.
     """
 
     title: ClassVar[str] = "bound from any start"

@@ -23,11 +23,11 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
     """1 − (2k+1)/d: least loss of two linear layers from any start, averaged over the targets [H, −H].
 
     The layers are fully connected. Every step adds a multiple of w₂xᵀ to W₁ and a multiple of W₁x to w₂. So
-    after k examples, the weights W₁ᵀw₂ of all targets lie in the span of x_t, of A x_t and of W₁(0)ᵀw₂(0),
-    where A = W₁(0)ᵀW₁(0). Their rank is at most 2k + 1. The bound is (1/nm) Σ_{i>2k+1} s_i(Y)² on any matrix,
-    for the given labels, any start shared by the targets and any feature map. A conjecture has k + 1 in place
-    of 2k + 1. It fails for a feature map and a start constructed for this purpose: `two-layer-gap`. Source:
-    WKA21 Thm 12.
+    after k examples, the weights W₁ᵀw₂ of all targets lie in the span of the vectors x_t and A x_t and of
+    W₁(0)ᵀw₂(0), where A = W₁(0)ᵀW₁(0). Their rank is at most 2k + 1. The bound is (1/nm) Σ_{i>2k+1} s_i(Y)²
+    on any matrix, for the given labels, any start shared by the targets and any feature map. A conjecture has
+    k + 1 in place of 2k + 1. `two-layer-gap` refutes it by a feature map and a start that are constructed for
+    this purpose. Source: WKA21 Thm 12.
     """
 
     title: ClassVar[str] = "two-layer bound"
@@ -44,19 +44,23 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
         architecture, update = learner.architecture, learner.update
         if architecture is None or update is None:
             other = "a solver" if learner.solver is not None else "not trained"
-            return Finding(False, f"it requires nets with two layers, and {learner.name} is {other}")
+            return Finding(False, f"the line requires nets with two layers, and {learner.name} is {other}")
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
         declared = architecture.structure_at(experiment.d)
         if 2 not in (declared.linear_layers, declared.layers_on_features):
             other = f"{learner.name} is {described(architecture)}"
-            return Finding(False, f"it requires two fully connected linear layers, and {other}")
+            return Finding(False, f"the line requires two fully connected linear layers, and {other}")
         if architecture.layout(experiment.d).l2_penalty:
             return Finding(
-                False, f"it requires steps along gradients of the loss, and {learner.name} has a penalty"
+                False,
+                f"the line requires steps along gradients of the loss, and {learner.name} has a penalty",
             )
         if not learner.plain_steps:
-            return Finding(False, f"{learner.name} adds something to its steps along gradients")
+            return Finding(
+                False,
+                f"the line requires steps along gradients, and the steps of {learner.name} are modified",
+            )
         if not update.structure().along_gradients:
             steps = update.invariance(experiment.problem.matrix, experiment.protocol.schedule().single)
             if steps.invariant is False:

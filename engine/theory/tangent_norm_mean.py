@@ -1,4 +1,4 @@
-"""The mean, at the start, of the tangent kernel of an instance with itself."""
+"""The mean of the tangent kernel Θ(x, x) at the start."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
     """E Θ(x, x) = E ŷ² Σ_l r_l over the L + 1 layers, with r_l = 1 or n_{l−1}/C_w.
 
     r_l is 1 in the parametrisation `ntk` and n_{l−1}/C_w in `standard`. The line holds at the start, for
-    positively homogeneous σ without biases, at every width, averaged over instances. For ReLU at C_w = 2, it
-    is 2 (L + 1) ‖x‖²/d in the parametrisation `ntk`. While no unit switches, ŷ is linear in the weights of a
-    layer, so each layer contributes a multiple of E ŷ². Source: HN20;
+    positively homogeneous σ without biases, at every width, averaged over instances. For ReLU at C_w = 2, the
+    line is 2 (L + 1) ‖x‖²/d in the parametrisation `ntk`. As long as no unit switches on or off, ŷ is linear
+    in the weights of a layer, so each layer contributes a multiple of E ŷ². Source: HN20;
     theory/regions-and-random-matrices#paths.
     """
 
@@ -33,7 +33,9 @@ class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
         return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
-        return Finding(True, "the law of the signals at the start depends on the lengths of instances only")
+        return Finding(
+            True, "the distribution of signals at the start depends only on the lengths of instances"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         return has_homogeneous_weights(learner)

@@ -1,4 +1,4 @@
-"""The loss of the tanh of least squares on random signs, in the limit of many dimensions."""
+"""The loss of tanh-transformed least squares on random signs, in the limit of many dimensions."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_square, shown_once
 
 REACH, POINTS = 12.0, 481
-"""End of the integration range in standard deviations, and number of its points. The error of the trapezoidal
-rule is below rounding.
+"""Half-width of the integration range in standard deviations, and the number of its points. With these
+values, the error of the trapezoidal rule is below rounding.
 """
 
 
 class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
     """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): the loss of tanh(least squares).
 
-    The limit is for random ±1 rows and a feature as the label, as d → ∞ with ρ fixed. Then xᵀw of an unseen
-    row is a multiple of the label plus Gaussian noise. The best linear estimate of the label from xᵀw is
-    least squares itself, with the error 1 − ρ. The best estimate of any form has the error mmse. For every ρ,
-    this is below `ri-rademacher`, and a rotation-invariant learner attains it. Derived here; no earlier
-    statement is known to us. Source: theory/hadamard#random-signs.
+    The solver `tanh-lls` applies a scaled tanh to the predictions of least squares. The line is the limit of
+    its loss. The rows are random vectors of ±1, the label is one of the features, and d → ∞ with ρ fixed.
+    Then the least-squares prediction xᵀw for an unseen row is a multiple of the label plus Gaussian noise.
+    The best linear estimate of the label from xᵀw is least squares itself, with the error 1 − ρ. The best
+    estimate of any form has the error mmse. For every ρ, this error is below the bound `ri-rademacher`,
+    although the learner is rotation invariant. Derived here; no earlier statement is known to us. Source:
+    theory/hadamard#random-signs.
     """
 
     title: ClassVar[str] = "limit"
@@ -48,12 +50,12 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
                 False, "requires features as labels, ±1 without noise, and here labels are different"
             )
         return only_square(experiment) or Finding(
-            True, "least squares sees the label ±1 of a new row through noise that becomes Gaussian"
+            True, "for a new row, least squares predicts a multiple of the label plus Gaussian noise"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "tanh-lls":
-            return Finding(False, f"it is the loss of tanh-lls, which {learner.name} is not")
+            return Finding(False, f"the line is the loss of tanh-lls, not of {learner.name}")
         return Finding(True, f"{learner.name} is tanh-lls, whose loss this is")
 
     def value(self, at: At) -> Floats:
@@ -63,7 +65,7 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
 
 
 def unseen(rho: Floats) -> Floats:
-    """Return mmse(ρ/(1 − ρ)) for every ρ, the cost of an unseen row; it is 0 for ρ ≥ 1."""
+    """Return the expected loss mmse(ρ/(1 − ρ)) of an unseen row, for every ρ. For ρ ≥ 1, it is 0."""
     costs = np.zeros(len(rho))
     under = rho < 1
     s = (rho[under] / (1 - rho[under]))[:, None]

@@ -1,4 +1,4 @@
-"""The loss of two linear layers with a start and a feature map constructed for the order of the rows."""
+"""The loss of two linear layers whose start and feature map are constructed for the order of the rows."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, at_rate_lr, several_targets
 
 RATE = 0.5
-"""Rate at which a single step of gradient descent fits an example with features of length 1."""
+"""Learning rate at which one step of gradient descent fits an example whose feature vector has length 1."""
 
 
 class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     """1 − max(k, 2(k−1))/d for k ≤ d/2 + 1, the loss of two linear layers with a constructed start and φ.
 
-    It is the limit ε, μ, 1/L → 0 of `two-layer-decoder`, for each of the targets [H, −H]. φ is the feature
-    map. The predictions have rank 2(k − 1), and `svd-two-layer` allows 2k + 1, so `svd-two-layer` is tight up
-    to 3/d. From k = 4 on, the line refutes the conjecture that no start and no φ give a loss below 1 −
-    (k+1)/d. For usual starts, and for φ independent of the order of the rows, the question is open. Derived
-    here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
+    φ is the feature map. The line is the limit of the loss of `two-layer-decoder` as ε, μ, 1/L → 0, for each
+    of the targets [H, −H]. The predictions have rank 2(k − 1), and `svd-two-layer` allows 2k + 1. So the
+    bound `svd-two-layer` is tight up to 3/d. From k = 4 on, the line refutes the conjecture that no start and
+    no φ give a loss below 1 − (k+1)/d. For usual starts, and for φ independent of the order of the rows, the
+    question is open. Derived here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
     """
 
     title: ClassVar[str] = "reach of two layers"
@@ -47,11 +47,13 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         architecture, update = learner.architecture, learner.update
         if architecture is None or architecture.kind != "two-layer-decoder":
-            return Finding(False, f"it is the loss of two-layer-decoder, which {learner.name} is not")
+            return Finding(False, f"the line is the loss of two-layer-decoder, not of {learner.name}")
         if update is None or not update.structure().plain or learner.rate_choice != RATE:
-            return Finding(False, f"it requires plain gradient descent at rate ½, not that of {learner.name}")
+            return Finding(
+                False, f"the line requires plain gradient descent at rate ½, not that of {learner.name}"
+            )
         return at_rate_lr(learner, experiment) or Finding(
-            True, f"{learner.name} has the start and the feature map that are made for this order"
+            True, f"{learner.name} has the start and the feature map that are constructed for this order"
         )
 
     def value(self, at: At) -> Floats:

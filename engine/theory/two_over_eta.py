@@ -1,4 +1,4 @@
-"""The edge of stability: the sharpness at which steps of gradient descent begin to diverge."""
+"""The edge of stability: the sharpness above which gradient descent diverges."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from engine.theory import At, Floats, Line, LineStructure, descends
 class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
     """2/η: the curvature above which full-batch gradient descent diverges, and near which nets stay.
 
-    On a quadratic of curvature S, steps are stable if ηS < 2; with heavy-ball momentum, they are stable if ηS
-    < 2(1 + μ). The sharpness of nets rises to this value and stays near it while the loss still falls.
+    On a quadratic of curvature S, steps are stable if ηS < 2, or if ηS < 2(1 + μ) with heavy-ball momentum.
+    During training, the sharpness of nets rises to 2/η and stays near this value while the loss still falls.
     Source: CKL21; theory/curvature#edge-of-stability.
     """
 

@@ -13,13 +13,13 @@ from engine.theory import At, Floats, Line, LineStructure, descends, only_square
 
 
 class ValleyDrift(Line, frozen=True, tag="valley-drift"):
-    """dv/dk = −η² σ² λ′(v)/(1 − ηλ(v)), λ = 1 + v²: descent on noisy labels drifts to small curvature λ.
+    """dv/dk = −η² σ² λ′(v)/(1 − ηλ(v)), λ = 1 + v²: drift of gradient descent to small curvature λ.
 
-    Across the valley L = λ(v) u², the noise keeps ⟨u²⟩ = ησ²/(1 − ηλ), and the mean gradient along the floor
-    is λ′(v)⟨u²⟩. With α = 2σ², the ratio of the gradients' covariance to the Hessian 2λ, the drift is the
-    paper's −η²(α/2)λ′/(1 − ηλ). The solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, so v² is a
-    Lambert function. At the start, u = 0, so the measured drift first lags behind the line. u is 0 on
-    average. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
+    The valley is L = λ(v) u², with its floor at u = 0. The noise keeps ⟨u²⟩ = ησ²/(1 − ηλ), so the mean
+    gradient along the floor is λ′(v)⟨u²⟩. With α = 2σ², the ratio of the gradients' covariance to the Hessian
+    2λ, the drift is the paper's −η²(α/2)λ′/(1 − ηλ). The solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c −
+    2η²σ²k, so v² is a Lambert function. Training starts at u = 0, so at first the measured drift lags behind
+    the line. The line for u is 0, its mean. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "drift along the valley"
@@ -40,18 +40,18 @@ class ValleyDrift(Line, frozen=True, tag="valley-drift"):
         if not problem.matrix.structure().entries_are_signs:
             return Finding(False, f"requires entries ±1, and the matrix is {problem.matrix.kind}")
         if not problem.target_structure.is_zero or problem.labels != "soft" or problem.noise == 0:
-            return Finding(False, "requires labels that are Gaussian noise only, by the target zero")
+            return Finding(False, "requires labels that are Gaussian noise only, as with the target zero")
         if not protocol.schedule().online or protocol.departure_from_k_rows(self.measure) is not None:
             return Finding(False, "requires steps along single examples that are never seen again")
         return Finding(True, "every step follows the gradient of a new example with a noisy label")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.architecture is None or learner.architecture.structure().valley_start is None:
-            return Finding(False, f"it requires the loss of the architecture valley, not of {learner.name}")
+            return Finding(False, f"the line requires the architecture valley, not that of {learner.name}")
         if (lacking := descends(learner, experiment)) is not None:
             return lacking
         if learner.trained.update.structure().stable_up_to != 2:
-            return Finding(False, f"it requires gradient descent without momentum, not {learner.name}")
+            return Finding(False, f"the line requires gradient descent without momentum, not {learner.name}")
         return Finding(True, f"{learner.name} starts on the floor of the valley and takes plain steps")
 
     def value(self, at: At) -> Floats:

@@ -1,4 +1,4 @@
-"""The mean of 1/λ over the eigenvalues of Gaussian rows."""
+"""The mean of 1/λ over the eigenvalues λ of the Gram matrix of Gaussian rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from engine.theory.marchenko_pastur import fewer_gaussian_rows
 class WishartInverse(Line, frozen=True, tag="wishart-inverse"):
     """d/(d − n − 1): the mean of 1/λ over the eigenvalues of XXᵀ/d, for n ≤ d − 2 Gaussian rows.
 
-    It tends to 1/(1 − α), α = n/d: least squares amplifies noise without bound as n approaches d. For n = d −
-    1 rows or more, the mean is infinite. Source: theory/regions-and-random-matrices#random-matrices.
+    For large d, the mean approaches 1/(1 − α) with α = n/d. So least squares amplifies noise without bound as
+    n approaches d. For n ≥ d − 1, the mean is infinite. Source:
+    theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "inverse Wishart mean"

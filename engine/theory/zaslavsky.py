@@ -14,10 +14,11 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
-    """1 + n + n(n − 1)/2 = Σ_{i ≤ 2} C(n, i): the cells of n straight lines in general position on a plane.
+    """1 + n + n(n − 1)/2 = Σ_{i ≤ 2} C(n, i): number of cells of n lines in general position on a plane.
 
-    It holds with probability 1 at the start of a net with one hidden layer of n units and C_b > 0. Source:
-    Zaslavsky 1975; theory/regions-and-random-matrices#regions.
+    The n units of a net with one hidden layer and biases (C_b > 0) switch along such lines. At a random
+    start, they are in general position with probability 1. Source: Zaslavsky 1975;
+    theory/regions-and-random-matrices#regions.
     """
 
     title: ClassVar[str] = "Zaslavsky count"
@@ -37,11 +38,13 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or len(signals.widths) != 1 or signals.activation not in BENT:
-            reason = f"it requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            reason = (
+                f"the line requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            )
             return Finding(False, reason)
         if signals.cb[0] == 0:
             return Finding(
-                False, f"it requires biases, and without them all lines of {learner.name} meet at 0"
+                False, f"the line requires biases; without them, all lines of {learner.name} meet at 0"
             )
         return Finding(True, f"{learner.name} has one hidden layer, whose units switch along Gaussian lines")
 

@@ -44,8 +44,8 @@ class TrainingInputs:
 class Undrawn:
     """Inputs of a training run whose data are not drawn yet.
 
-    `data()` draws them as tensors, and `examples()` as numpy arrays. `variants` is the number of variants of
-    the learner, such as rates.
+    `data()` draws them as tensors, and `examples()` as numpy arrays. `variants` is the number of settings of
+    the learner's hyperparameters that train side by side, such as rates.
     """
 
     learner: Learner
@@ -100,14 +100,15 @@ class Descent:
     """Hypothesis that an update rule trains by gradients of the mean loss on the given examples."""
 
     def __init__(self, inputs: TrainingInputs, start: Params | None = None) -> None:
-        """Start from the tensors `start` [R, …] of every replica, by default those of `start_of`."""
+        """Start from the tensors `start` [R, …] of every replica, by default the result of `start_of`."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.net, learner.update
         self._architecture, self._update, self._loss = architecture, update, inputs.loss
         instances = data.instances
         nets = data.targets // architecture.outputs
         tensors = {
-            # All variants and targets of a replica have the same start. So curves differ only by their rates.
+            # All variants and targets of a replica have the same start, so that the curves of a learner
+            # differ only by their rates.
             layer: tensor.repeat_interleave(data.variants * nets, 0)
             for layer, tensor in (start_of(inputs) if start is None else start).items()
         }
@@ -162,7 +163,10 @@ class Descent:
         return (2 / instances.n * squares).to(instances.dtype)
 
     def _in_units(self) -> Rates:
-        """Return the rates of every net; if rates have a unit, divide them by its present value."""
+        """Return the rates of every net.
+
+        If rates are multiples of a unit 1/S, divide them by the present value of S.
+        """
         if self._unit is None:
             return self._multiples
         units = self._unit()
@@ -196,7 +200,7 @@ class Descent:
     def narrow(self, count: int) -> None:
         """Remove the weights of all inputs from index `count` on, until `widen` is called.
 
-        In this time, the instances must be 0 at these inputs.
+        Until then, the instances must be 0 at these inputs.
         """
         first = self._architecture.layers[0]
         self._left_out = self._params[first][..., count:]
@@ -395,7 +399,10 @@ def start_of(inputs: TrainingInputs) -> Params:
 
 
 def rates_of(learner: Learner) -> tuple[float, ...]:
-    """Return the rates of a learner; each rate is one variant. Return (1,) if the learner has no rate."""
+    """Return the rates of a learner, each of which has a separate curve.
+
+    Return (1,) if the learner has no rate.
+    """
     rates = learner.rate_choice
     if rates == BEST:
         return GRID
@@ -416,14 +423,17 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
 
 
 def curve_name(learner: Learner, rate: float) -> str:
-    """Return the name of a learner's curve for one rate; with several rates, it contains the rate."""
+    """Return the name of a learner's curve for one rate.
+
+    If the learner has several rates, the name contains the rate.
+    """
     return learner.name if len(rates_of(learner)) == 1 else f"{learner.name} η={rate:.4g}"
 
 
 def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
-    """Return one rate per member of w [B, …], shaped to multiply w.
+    """Return one rate per batch member of w [B, …], shaped to multiply w.
 
-    In a replica, `nets` successive members have the same rate.
+    In a replica, `nets` successive batch members have the same rate.
     """
     by_net = torch.tensor(rates, dtype=w.dtype).to(w.device).repeat_interleave(nets)
     return per_member(by_net.repeat(len(w) // len(by_net)), w)

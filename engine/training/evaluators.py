@@ -117,7 +117,7 @@ class Mistakes:
         return self._counted and (self._everywhere or looked_at(record, dense=3))
 
     def take(self, predict: Callable[[], torch.Tensor]) -> None:
-        """Take the next record; if mistakes are counted at it, count those of `predict()` [B, n]."""
+        """Take the next record. If mistakes are counted at this record, count those in `predict()` [B, n]."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
@@ -139,7 +139,7 @@ class Mistakes:
         self._record += len(predictions)
 
     def count_by(self, right: Callable[[], torch.Tensor]) -> None:
-        """Take the next record; if mistakes are counted at it, compute their share from `right()`.
+        """Take the next record. If mistakes are counted at this record, compute their share from `right()`.
 
         `right()` returns the number of right minus the number of wrong predictions, [B].
         """
@@ -344,7 +344,8 @@ class AroundZero(ByWeights):
 
 
 SHARE = 2
-"""Least ratio of the size of the instances to the size of a block's predictions."""
+"""Least ratio of entries of the instances to predictions in a block, which limits the size of blocks.
+"""
 
 
 def evaluator(
@@ -358,8 +359,8 @@ def evaluator(
     """Return the cheapest evaluator for a training run.
 
     The mean square loss of predictions xᵀw is a quadratic function, which needs no predictions. For labels
-    xᵀw*, it is a function of w − w*. For other labels, it is one of w, which is precise enough if w is less
-    precise than float64.
+    xᵀw*, it is a function of w − w*. For other labels, it is a function of w, which is precise enough if w is
+    less precise than float64.
     """
     if loss.is_square and weights is not None and not includes(measures, "train", "unseen"):
         if data.w_star is not None:

@@ -100,7 +100,7 @@ class HasFirstWeights(Protocol):
 
 
 class Recorder:
-    """Recorder of a training run. At every record, it takes losses, other measures and weights.
+    """Recorder of a training run. At every record, it stores losses, other measures and weights.
 
     The evaluator computes the losses. Every record is measured separately, so that a curve does not depend on
     how calls of `advance` divide the run.
@@ -187,7 +187,7 @@ class Recorder:
         return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
-        """Return whether a record needs more than the loss and the weights that `keeps` announces."""
+        """Return whether a record needs anything besides the loss and the weights of the first replica."""
         return any(
             self._due(schedule, record) for schedule in self._schedules.values()
         ) or self._evaluator.looks(record)

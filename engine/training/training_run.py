@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Recording(Protocol):
-    """Interface of a computation that produces the records of a learner, as its protocol says."""
+    """Interface of a computation that produces the records of a learner, as the protocol prescribes."""
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
         """Do about as much work as `records` records need, and return the records that are complete.
@@ -119,7 +119,7 @@ def on_transformed(
 
     Args:
         turn: g [d, d].
-        of_start: g⁻ᵀ, if g is not orthogonal.
+        of_start: transformation of the start, g⁻ᵀ; by default g, which is equal if g is orthogonal.
     """
     data, training_run = on_instances(inputs, begin, inputs.data.instances.rows @ turn.T)
     if isinstance(training_run.hypothesis, Turnable):
@@ -130,7 +130,8 @@ def on_transformed(
 def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
     """Return a training run.
 
-    If the inputs have measures that compare it with a run on transformed instances, it computes them, too.
+    If some measures compare a run with one on transformed instances, the returned run computes these
+    measures, too.
     """
     measures = [measure for measure in inputs.measures if measure.needs().under is not None]
     if not measures:

@@ -136,7 +136,7 @@ class Accuracy(NamedTuple):
 
 
 class OutOfEvaluations(Exception):
-    """A solution needs more evaluations of its field than allowed. It has reached `time`."""
+    """Error: a solution, computed up to `time`, needs more evaluations of its field than allowed."""
 
     def __init__(self, time: float) -> None:
         super().__init__(time)
@@ -245,7 +245,7 @@ LOOSER, LOOSEST, LOOSELY = 1e3, 1e-2, 0.02
 """Settings of the first comparison: the factor of its tolerances, its largest rtol, the allowed difference.
 
 The difference of the weights is divided by the largest norm of the weights so far. The solution is confirmed
-while the result is at most LOOSELY. Most of the difference is the error of the comparison, because its
+while this ratio is at most LOOSELY. Most of the difference is the error of the comparison, because its
 tolerances are larger.
 """
 
@@ -289,8 +289,8 @@ class VerifiedTrajectory:
     Local errors are below the tolerances, but an unstable flow amplifies them until they exceed the weights.
     Conserved quantities need not show this. So the class compares the solution with a second solution, which
     has loose tolerances and takes few steps. Once they disagree, the second solution may be wrong. It is then
-    replaced by one with tighter tolerances, computed from t = 0. If this also disagrees, accuracy is lost.
-    Source: Hairer, Nørsett, Wanner 1993, II.4.
+    replaced by a third solution with tighter tolerances, computed from t = 0. If this one disagrees, too, the
+    first solution counts as inaccurate. Source: Hairer, Nørsett, Wanner 1993, II.4.
     """
 
     def __init__(self, field: GradientField, end: float, accuracy: Accuracy) -> None:

@@ -1,7 +1,7 @@
-"""Update rules: how parameters move along a gradient. A rule sees no data, no loss and no graph.
+"""Update rules: how parameters move along a gradient. A rule sees gradients, but no data and no loss.
 
-A rule moves all nets that are trained side by side. They form the batch, the first dimension B of every
-tensor.
+A rule moves all nets that are trained side by side in one call. These nets form the batch, the first
+dimension B of every tensor.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from engine.losses import Loss
 from engine.problems.matrices import Matrix
 
 State = dict[str, Params]
-"""State of a rule between steps. For each named quantity, it has one tensor per parameter."""
+"""State of a rule between steps. It maps the name of a quantity to one tensor per parameter."""
 
 Rates = dict[str, "float | torch.Tensor"]
-"""Rate η of each parameter: the rule's `lr`, multiplied by the learner's rate for that layer.
-
-A tensor holds one rate per member of the batch and has as many dimensions as the parameter.
+"""Rate η of each parameter: the rule's `lr`, multiplied by the learner's rate for the layer of the parameter.
+If the rate is a tensor, it contains one rate per member of the batch, and has as many dimensions as the
+parameter.
 """
 
 Evaluate = Callable[[Params, int], "tuple[torch.Tensor, Params]"]
 """Function that computes the loss and the gradients of one net on the examples of the current step.
 
-Its arguments are the parameters [1, …] of the net, and the number of the net in the batch. It returns the
-loss and the gradients [1, …].
+Its arguments are the parameters [1, …] of the net, and the index of the net in the batch. It returns the loss
+and the gradients [1, …].
 """
 
 ScalarStep = Callable[
@@ -43,20 +43,22 @@ ScalarStep = Callable[
 ]
 """Step of a rule that adds multiples of the examples to the weights of a linear neuron.
 
-For gradients g = c x, the step is w ← w − s x. The arguments are c for the examples in order [K, …], and the
-rate and the memory of every batch member. The memory is 0 at first. The function returns s [K, …] and the
-memory after the last example. Rules that treat features differently may have such a step only for examples
-with entries ±1.
+For gradients g = c x, the step is w ← w − s x. The function takes c for the K examples in their order [K, …],
+and the rate and the memory of every batch member. The memory is what the rule remembers of earlier examples;
+it is 0 at first. The function returns s [K, …] and the memory after the last example. For rules that treat
+features differently, such steps may exist only if all entries of examples are ±1.
 """
 
 BEST: Literal["best"] = "best"
-"""Value of a rate field that stands for the oracle-tuned rate: the rate whose curve has the smallest mean."""
+"""Value of the rate that stands for the oracle-tuned rate: the rate whose loss curve has the smallest
+mean.
+"""
 
 GRID = tuple(2.0**exponent for exponent in range(-14, 3))
 """Rates among which the oracle-tuned rate is chosen."""
 
 ROUNDING = 256
-"""Sizes up to ROUNDING · ε times the largest size count as rounding errors, for machine epsilon ε."""
+"""Numbers up to ROUNDING · ε times the largest number count as rounding errors, for machine epsilon ε."""
 
 MOST_RATES = 128
 """Largest number of rates of a learner. Each rate adds a curve to charts and a row to the learner table."""
@@ -72,25 +74,27 @@ class UpdateStructure(NamedTuple):
     """Properties of a rule's steps, as declared by the rule. With the defaults, no theorem applies to it."""
 
     learner_kind: LearnerKind = "other"
-    """Kind of the learners that the rule trains, for architectures that do not have a kind of their own."""
+    """Learner kind of the learners that the rule trains. Architectures with a learner kind of their own
+    override it.
+    """
 
     continuous: bool = True
     """Whether a small change of the gradients changes a step only a little.
 
-    Rules with signs are not continuous: signs jump, and so amplify rounding errors.
+    Rules that use signs are not continuous, because signs jump. Such rules amplify rounding errors.
     """
 
     own_start: bool = False
-    """Whether `start` may replace the initial weights of the architecture."""
+    """Whether the rule's `start` may replace the initial weights that the architecture sets."""
 
     weights_of_state: bool = False
-    """Whether `step` computes the weights from its state alone."""
+    """Whether `step` computes the weights from the rule's state alone."""
 
     plain: bool = False
     """Whether a step is w ← w − η g, without a state."""
 
     along_gradients: bool = False
-    """Whether every layer moves within the span of its gradients so far, with one rate per layer."""
+    """Whether every layer moves within the span of the layer's gradients so far, with one rate per layer."""
 
     columnwise: bool = False
     """Whether the step of an entry depends only on that entry's gradients.
@@ -101,7 +105,7 @@ class UpdateStructure(NamedTuple):
     layerwise: bool = False
     """Whether the step of a layer depends only on that layer's gradients and weights.
 
-    Other layers may still decide which gradients count as rounding errors.
+    Other layers may still influence which gradients count as rounding errors.
     """
 
     entries_alike: bool = False
@@ -117,23 +121,25 @@ class UpdateStructure(NamedTuple):
     """
 
     invariance_of_vectors: Verdict | None = None
-    """Invariance verdict for architectures whose layers are single vectors, or None if `invariance` gives it.
+    """Invariance verdict for architectures whose layers are single vectors. None stands for the verdict that
+    `invariance` returns.
     """
 
     stable_up_to: float | None = None
     """Smallest η S at which full-batch steps on a quadratic of curvature S diverge, or None if unknown."""
 
     automatic: float | None = None
-    """Factor c if steps are those of automatic gradient descent on c times the loss. None for other rules."""
+    """Factor c if steps are those of automatic gradient descent on c times the loss, or None for other
+    rules.
+    """
 
     mini_batch: int | None = None
     """Number of examples in each gradient. None stands for all examples of the protocol."""
 
     observes: Literal["slopes", "curvature"] | None = None
-    """Signals that are sent back through every layer and passed to `observe` before each step.
-
-    `slopes` are the derivatives L' of the loss, and `curvature` stands for the roots √L'' of its second
-    derivative. None is for rules that use gradients only.
+    """Signals that are sent back through every layer and passed to `observe` before each step. With `slopes`,
+    the derivatives L' of the loss are sent back. With `curvature`, the square roots √L'' of its second
+    derivatives are sent back. None stands for rules that use gradients only.
     """
 
     evaluates: bool = False
@@ -143,7 +149,9 @@ class UpdateStructure(NamedTuple):
     """Whether a step moves the nets of the batch one after another instead of all together."""
 
     copies: int = 0
-    """Number of copies of its parameters that the optimizer of a net holds, besides those of the batch."""
+    """Number of copies of a net's parameters that its optimizer holds, in addition to the tensors of the
+    batch.
+    """
 
     matrices: int = 0
     """Number of float64 matrices [d, d] per batch member that a step holds for a parameter with d inputs."""
@@ -152,9 +160,8 @@ class UpdateStructure(NamedTuple):
     """Number of further float64 matrices [h, h] that a step holds for a parameter with h outputs."""
 
     columns: int | None = None
-    """Number of inputs per block of columns, for rules with separate matrices for each block.
-
-    None if all columns form one block.
+    """Number of inputs per block, for rules with separate matrices for each block of inputs. None means that
+    all inputs form one block.
     """
 
 
@@ -187,16 +194,16 @@ class Update(Part, frozen=True):
         return UpdateStructure(own_start=type(self).start is not Update.start)
 
     def response(self, steps: int) -> NDArray[np.float64] | None:
-        """Return the step response ρ_1 … ρ_steps of a linear rule, or None for other rules.
+        """Return the step response ρ_1 … ρ_k of a linear rule for k = `steps`, or None for other rules.
 
-        After k gradients, the weights are w₀ − η Σ_j ρ_(k−j+1) g_j, for every k. A single gradient of 1
-        therefore moves a weight by −η ρ_m in m steps, of which the first is along this gradient. Responses
-        exist for linear rules that treat all steps alike and do not move without gradients.
+        After k gradients, the weights are w₀ − η Σ_j ρ_(k−j+1) g_j, for every k. So if the first gradient is
+        1 and all later gradients are 0, a weight moves by −η ρ_m in m steps. Responses exist for linear rules
+        that treat all steps alike and do not move weights without gradients.
         """
         return None
 
     def exponentiated_rate(self, architecture: Architecture) -> float | None:
-        """Return η if the rule multiplies all weights by exp(−η g) from w = 1/d, or None for other rules.
+        """Return η if the rule multiplies weights by exp(−η g), starting at 1/d, or None for other rules.
 
         This may hold exactly, or only for small η.
         """
@@ -204,7 +211,7 @@ class Update(Part, frozen=True):
 
     @property
     def mirror(self) -> Mirror | None:
-        """Gradient flow that the rule follows at small rates, or None if there is none."""
+        """Gradient flow that the rule follows at small rates, or None if it follows none."""
         return None
 
     def refuses(self, architecture: Architecture) -> str | None:
@@ -227,11 +234,11 @@ class Update(Part, frozen=True):
         return params, {}
 
     def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
-        """Return the state after the rule has observed the signals through the layers.
+        """Return the state after the rule has observed the signals of the layers.
 
         Only rules with `observes` implement this method. The signals belong to the same examples and
         parameters as the gradients of the next step. `shares` [B, n] or [1, 1] are the weights of the
-        examples in the mean.
+        examples in the mean loss.
         """
         raise NotImplementedError
 
@@ -247,9 +254,9 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def pause(self, active: torch.Tensor, state: State) -> State:
-        """Return the state for a step that only moves the `active` nets [N].
+        """Return the state for a step that should move only the `active` nets [N].
 
-        The caller discards what the step does to other nets.
+        The step may move other nets too, because the caller discards their results.
         """
         return state
 
@@ -258,35 +265,45 @@ class Update(Part, frozen=True):
         return {name: chosen(active, tensors, old[name]) for name, tensors in new.items()}
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
-        """Return parameters and state after a step with these factors. The step may overwrite `factors`."""
+        """Return parameters and state after a step that multiplies weights by `factors`.
+
+        The step may overwrite `factors`.
+        """
         raise NotImplementedError
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         """Return whether steps commute with rotations of the instances, and why.
 
-        If steps commute with permutations of a layer's inputs, they also commute with permutations of its
-        units.
+        If steps commute with permutations of a layer's inputs, they must also commute with permutations of
+        the layer's units.
 
         Args:
             matrix: the data matrix that provides the instances.
-            single: whether every gradient belongs to a single example.
+            single: whether every gradient is the gradient of the loss on a single example.
         """
         reason = f"{self.kind} does not declare that its steps rotate with the instances"
         return Verdict(False, reason, undecided=True)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        """Return the rule as a step that multiplies weights of this architecture, or None for other rules."""
+        """Return the rule as a step that multiplies weights of this architecture.
+
+        Return None if the rule has no such form.
+        """
         return None
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        """Return the rule as a step that adds multiples of single examples, or None for other rules."""
+        """Return the rule as a step that adds multiples of single examples.
+
+        Return None if the rule has no such form.
+        """
         return None
 
     def invariant_counterpart(self) -> Update:
-        """Return a rotation-invariant rule with the same steps, for a rule that is invariant "on this data".
+        """Return a rotation-invariant rule that takes the same steps on this data.
 
-        The empirical invariance test trains this counterpart on rotated instances. By default, it is the rule
-        itself.
+        A rule whose verdict is invariant "on this data" must have such a counterpart. The empirical
+        invariance test trains the counterpart on rotated instances. By default, the rule is its own
+        counterpart.
         """
         return self
 
@@ -320,8 +337,8 @@ class Plain(Update, frozen=True):
 class MultiplicativeUpdate(Update, frozen=True):
     """Base class of rules that use a gradient g only in the factors e^(−η g).
 
-    If the entries of an example are ±1, all weights of a vector share two such factors. Two exponentials then
-    replace the exponential of every entry.
+    If all entries of an example are ±1, the weights of a vector share two such factors. Then two exponentials
+    suffice instead of one for every entry.
     """
 
     def structure(self) -> UpdateStructure:
@@ -333,16 +350,17 @@ class MultiplicativeUpdate(Update, frozen=True):
 
 
 class Diagonal(Update, frozen=True):
-    """Base class of rules that divide each entry of a gradient by a size of its past values.
+    """Base class of rules that divide each gradient entry by an average size of its past values.
 
-    With `shared`, all inputs of a first-layer unit use the mean of their squared gradients, [B, h, 1]. The
-    unit's steps are then multiples of gradients and commute with rotations. On single ±1 examples, the
-    squares within a unit are equal, so both variants agree. These rules return `by_sizes` as their
-    `invariance`. Source: theory/symmetry#rotation-invariance.
+    With `shared`, all inputs of a first-layer unit use the mean of their squared gradients, [B, h, 1]. Then
+    the unit's steps are multiples of its gradients, and commute with rotations of the instances. If each step
+    uses a single example with entries ±1, all squares within a unit are equal, and `shared` makes no
+    difference. These rules return `by_sizes` as their `invariance`. Source:
+    theory/symmetry#rotation-invariance.
     """
 
     shared: Annotated[
-        bool, Meta(title="shared rates", description="one rate for all inputs of a first-layer unit")
+        bool, Meta(title="shared rates", description="use one rate for all inputs of a first-layer unit")
     ] = False
 
     def structure(self) -> UpdateStructure:
@@ -351,8 +369,8 @@ class Diagonal(Update, frozen=True):
     def squares(self, gradients: Params) -> Params:
         """Return the squares g² that scale the rates.
 
-        They have the shapes of the gradients. With `shared`, the first layer has one mean square per unit
-        instead.
+        The squares have the shapes of the gradients. With `shared`, the first layer has one mean square per
+        unit instead.
         """
         squared = {layer: g.square() for layer, g in gradients.items()}
         if self.shared:
@@ -361,7 +379,7 @@ class Diagonal(Update, frozen=True):
         return squared
 
     def no_squares(self, params: Params) -> Params:
-        """Return zeros with the shapes of `squares`: the sum before the first gradient."""
+        """Return zeros in the shapes of `squares`: the sums of squares before the first gradient."""
         none = zeros(params)
         if self.shared:
             first = next(iter(none))
@@ -372,7 +390,7 @@ class Diagonal(Update, frozen=True):
         return msgspec.structs.replace(self, shared=True)
 
     def by_sizes(self, matrix: Matrix, single: bool) -> Verdict:
-        """Return the invariance verdict of a rule that divides gradients by the sizes of past entries."""
+        """Return the invariance verdict of a rule that divides gradient entries by sizes of past entries."""
         if self.shared:
             return Verdict(
                 True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
@@ -417,9 +435,9 @@ def descended(params: Params, directions: Params, rates: Rates) -> Params:
 
 
 def rounding(sizes: Params) -> Params:
-    """Return the size [B, 1, …] up to which entries [B, …] count as rounding errors of the largest entry.
+    """Return the size [B, 1, …] up to which entries [B, …] count as rounding errors.
 
-    The largest entry is that of all layers of a batch member.
+    This size is a small multiple of the largest entry over all layers of a batch member.
     """
     by_layer = [size.flatten(1).amax(1) for size in sizes.values()]
     least = ROUNDING * torch.finfo(by_layer[0].dtype).eps * torch.stack(by_layer).amax(0)
@@ -438,8 +456,8 @@ def norms(params: Params) -> Params:
 def with_direction(gradients: Params) -> Params:
     """Return whether the gradient of each layer is more than a rounding error, [B, 1, …].
 
-    Rounding errors are measured against the largest gradient of the batch member. A gradient that is only a
-    rounding error has no direction, and must not become a step of full length.
+    Rounding errors are relative to the largest gradient norm of the batch member. A gradient that is only a
+    rounding error has no meaningful direction, and must not become a step of full length.
     """
     lengths = norms(gradients)
     largest = torch.stack([length.flatten() for length in lengths.values()]).amax(0)
@@ -458,19 +476,19 @@ def steps_taken(params: Params) -> Params:
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
-    """Return equal positive weights: each w₀ or, if `w0` is None, weights that sum to `total`."""
+    """Return equal positive weights: all `w0` or, if `w0` is None, all `total`/d."""
     return {layer: 0 * w + (w0 or total / w.shape[-1]) for layer, w in params.items()}
 
 
 def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
-    """Return w ⊙ exp(exponents), divided by its sum over the last dimension."""
+    """Return w ⊙ exp(exponents), divided by the sum over its last dimension."""
     largest = exponents.amax(-1, keepdim=True)  # a common factor keeps exp within range, and cancels below
     products = w * torch.exp(exponents - largest)
     return products / products.sum(-1, keepdim=True)
 
 
 def identities(params: Params, size: float) -> Params:
-    """Return size · I over the inputs of every parameter, in float64, [B, d, d]."""
+    """Return the matrix size · I for the d inputs of every parameter, in float64, [B, d, d]."""
     matrices = {}
     for layer, w in params.items():
         identity = torch.eye(w.shape[-1], dtype=torch.float64, device=w.device)
@@ -484,7 +502,7 @@ def zeros(params: Params) -> Params:
 
 
 def as_matrix(w: torch.Tensor) -> torch.Tensor:
-    """Return a parameter [B, …, d] as matrices [B, h, d], one per batch member. A vector has h = 1."""
+    """Return a parameter [B, …, d] as matrices [B, h, d], one per batch member. A vector becomes one row."""
     return w.reshape(len(w), -1, w.shape[-1])
 
 
@@ -516,16 +534,16 @@ def only_mistakes(rule: Update, loss: Loss) -> str | None:
     if loss.kind == "mistake":
         return None
     return (
-        f"{rule.kind} moves after mistakes only, and the slope of {loss.kind} loss is not zero without one; "
+        f"{rule.kind} moves only after mistakes, but {loss.kind} loss has a slope without a mistake too; "
         f"take mistake loss"
     )
 
 
 class Mirror(NamedTuple):
-    """Flow dθ/dt = −∂L/∂w that a rule follows for a small rate η, with time t = η · step.
+    """Flow dθ/dt = −∂L/∂w to which a rule tends for small rates η, with time t = η · step.
 
-    The weights w are a function of the dual weights θ: θ = w for gradient descent, θ = ln w for EGU. Source:
-    KW97; theory/conventions#update-rules.
+    The weights w are a function of the dual weights θ. For gradient descent, θ = w. For EGU, θ = ln w.
+    Source: KW97; theory/conventions#update-rules.
     """
 
     dual: Callable[[Params, dict[str, Params]], Params]
@@ -542,9 +560,9 @@ EUCLIDEAN = Mirror(lambda params, _: params, lambda dual: dual)
 class MultiplicativeStep(NamedTuple):
     """Multiplicative step of a learner that predicts xᵀ(a^L − b^L), along a gradient g = c x.
 
-    Each entry of x is ±1. The step multiplies a_i by the factor of the sign of x_i. If there is a vector b,
-    the step multiplies b_i by the factor of the opposite sign. The factor is e^(−s η c) or 1 − s η c for +1,
-    and e^(s η c) or 1 + s η c for −1.
+    All entries of x are ±1, and each sign has a factor. For +1, the factor is e^(−s η c), or 1 − s η c if
+    `exponential` is False. For −1, it is e^(s η c), or 1 + s η c. The step multiplies a_i by the factor of
+    the sign of x_i. If there is a vector b, the step multiplies b_i by the factor of the opposite sign.
     """
 
     exponential: bool
@@ -555,4 +573,6 @@ class MultiplicativeStep(NamedTuple):
     halves: Callable[[Params, dict[str, Params]], tuple[torch.Tensor, ...]] = lambda params, _: (
         *params.values(),
     )
-    """Function of the initial parameters and state that returns a and b, or a only, [B, d]."""
+    """Function that returns a and b, or only a, [B, d], given the initial parameters and the initial
+    state.
+    """

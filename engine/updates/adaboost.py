@@ -1,4 +1,4 @@
-"""AdaBoost's weights of the training examples."""
+"""AdaBoost, as an update rule for the weights of the training examples."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, UpdateStructure, even, only_linear, reweighted
 
 LARGEST_EDGE = 1 - 1e-6
-"""Largest edge that is used, because a perfect weak hypothesis would get an infinite vote."""
+"""Upper limit on the edge of a weak hypothesis. Without a limit, a perfect hypothesis would get an infinite
+vote.
+"""
 
 
 class AdaBoost(Update, frozen=True, tag="adaboost"):
-    """AdaBoost for the weights of the examples: D_i ← D_i exp(−α g_i)/Z with margins g_i, from D = 1/d.
+    """AdaBoost for the weights D of the examples: D_i ← D_i exp(−α g_i)/Z with margins g_i, from D = 1/d.
 
-    The d weights D belong to d training examples, and every step uses a weak hypothesis h. The margin g_i of
-    h on example i is 1 if h is right, and −1 if h is wrong. For hinge loss on ±1, g_i = −y x_i. The edge of h
-    is γ = Σ_i D_i g_i, and its vote is α = ½ ln((1 + γ)/(1 − γ)). After the step, the edge of h is 0. With a
-    constant `vote`, the rule equals EG at this rate. The votes themselves are the weights of the rule
-    `coordinate` on exponential loss. Source: Freund, Schapire 1997; Schapire, Singer 1999;
-    theory/conventions#update-rules.
+    There are d training examples, and every step uses a weak hypothesis h. Z makes the weights sum to 1. The
+    margin g_i of h on example i is 1 if h is right, and −1 if h is wrong. For hinge loss on ±1, g_i = −y x_i.
+    The edge of h is γ = Σ_i D_i g_i, and its vote is α = ½ ln((1 + γ)/(1 − γ)). After the step, the edge of h
+    is 0. With a constant `vote`, the rule equals EG with this vote as the rate. The rule `coordinate` on
+    exponential loss computes the votes themselves as its weights. Source: Freund, Schapire 1997; Schapire,
+    Singer 1999; theory/conventions#update-rules.
     """
 
     vote: Annotated[

@@ -16,15 +16,16 @@ from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure, as_mat
 class Adafactor(Diagonal, frozen=True, tag="adafactor"):
     """Adafactor: u_ij = g_ij / √(R_i C_j / mean R), w ← w − η u / max(1, rms(u)) for every layer.
 
-    R_i is a running average of the mean of g² + ε over row i of a layer, and C_j the same for column j. At
-    step t, the newest mean has the weight t^(−c) in the running averages. For a single row, R_i C_j / mean R
-    = C_j, as in RMSProp. Rates do not depend on weights; torch multiplies them by max(10⁻³, rms(w)) min(1,
-    1/(η√t)). Source: Shazeer, Stern 2018 (with ε = 1e-30); theory/symmetry#modern-optimizers.
+    R_i is a running average of the mean of g² + ε over row i of a layer, and C_j is the same average for
+    column j. At step t, the newest mean has the weight t^(−c) in the running averages. If a layer has a
+    single row, R_i C_j / mean R = C_j, as in RMSProp. The rate η does not depend on the weights, whereas
+    torch multiplies it by max(10⁻³, rms(w)) min(1, 1/(η√t)). Source: Shazeer, Stern 2018 (with ε = 1e-30);
+    theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.00390625
     memory: Annotated[
-        float, Meta(gt=0, le=1, title="memory c", description="the newest g² has the share t^(−c)")
+        float, Meta(gt=0, le=1, title="memory c", description="weight t^(−c) of the newest g² at step t")
     ] = 0.8
     eps: Annotated[float, Meta(gt=0, title="ε", description="added to squares")] = 1e-16
 

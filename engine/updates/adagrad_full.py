@@ -16,9 +16,10 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
     """Full-matrix AdaGrad: A ← A + g gᵀ, w ← w − η A^(−1/2) g, from A = ε I.
 
-    A matrix W [h, d] has one matrix A [d, d] for its inputs. A then changes to A + GᵀG, and W changes by −η G
-    A^(−1/2). If x becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Each step requires an
-    eigendecomposition in float64, O(d³). Source: Duchi, Hazan, Singer 2011; theory/conventions#update-rules.
+    A weight matrix W [h, d] with gradient G has one matrix A [d, d] for its inputs: A ← A + GᵀG, W ← W − η G
+    A^(−1/2). The rule is rotation invariant: if every instance x becomes Ux, then G becomes GUᵀ and A becomes
+    UAUᵀ, so W becomes WUᵀ. Each step requires an eigendecomposition in float64, O(d³). Source: Duchi, Hazan,
+    Singer 2011; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.0884

@@ -16,8 +16,8 @@ from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure, zeros
 class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
     """AdaGrad with momentum and decaying memory: h ← ρ h + g², v ← μ v + g / √(ε + h), w ← w − η v.
 
-    The rule starts from h = v = 0. With ρ = 1 and μ = 0, it equals AdaGrad. Source: talk, "AdaGrad with
-    momentum and exponentially decaying memory on the past" (which gives no formula);
+    The rule starts from h = v = 0. With ρ = 1 and μ = 0, it equals AdaGrad. Source: the talk on WKA21,
+    "AdaGrad with momentum and exponentially decaying memory on the past" (which gives no formula);
     theory/conventions#update-rules.
     """
 

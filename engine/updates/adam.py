@@ -16,9 +16,9 @@ from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure, descen
 class Adam(Diagonal, frozen=True, tag="adam"):
     """Adam: m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², w ← w − η m̂ / √(ε + v̂), from m = v = 0.
 
-    m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ) correct the bias of the zero start. ε is inside the root (the paper
-    and torch add ε to the root). If the learner sets `decay`, the rule is AdamW (Loshchilov, Hutter 2019).
-    Source: Kingma, Ba 2015; theory/conventions#update-rules.
+    At step t, m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ) correct the bias due to the start at 0. ε is inside the
+    square root, whereas the paper and torch add ε to the square root. If the learner sets `decay`, the rule
+    is AdamW (Loshchilov, Hutter 2019). Source: Kingma, Ba 2015; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.0078125

@@ -14,11 +14,11 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 
 
 class AdamMini(Update, frozen=True, tag="adam-mini"):
-    """Adam-mini: Adam with one v for a neuron, or for a tensor: v ← β₂v + (1 − β₂) mean(g²).
+    """Adam-mini: Adam with a single v per neuron or per tensor, v ← β₂v + (1 − β₂) mean(g²).
 
     The mean is over the input weights of a neuron (a row of its layer), or over all weights of the layer. The
-    step is w ← w − η m̂ / √(ε + v̂), as in `adam`. AdamMini of pytorch-optimizer adds ε to the root, and
-    stores m and v in float32. Source: Zhang et al. 2024; theory/symmetry#modern-optimizers.
+    step is w ← w − η m̂ / √(ε + v̂), as in `adam`. AdamMini of pytorch-optimizer adds ε to the square root,
+    and stores m and v in float32. Source: Zhang et al. 2024; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.0078125
@@ -52,7 +52,7 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
         return descended(params, directions, rates), {"m": m, "v": v, "steps": steps}
 
     def _mean(self, squares: torch.Tensor) -> torch.Tensor:
-        """Return the mean [B, …, 1] of the squares of entries that share a rate."""
+        """Return the means [B, …, 1] of squares over the entries that share a rate."""
         over = tuple(range(1, squares.dim())) if self.per == "tensor" else (-1,)
         return squares.mean(over, keepdim=True)
 

@@ -14,9 +14,8 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, UpdateStructure
 
 NEWTON = 8
-"""Number of Newton steps to the exact rate.
-
-The first guess is close, and each step doubles the correct digits.
+"""Number of Newton steps for the exact rate. The first guess is close, and each step doubles the number of
+correct digits.
 """
 
 
@@ -29,25 +28,25 @@ class Automatic(Update, frozen=True):
             gt=0,
             le=LARGEST,
             title="loss scale c",
-            description="G is that of c times the loss; 1/(2m) for half the mean square of m outputs",
+            description="G is computed for c times the loss; 1/(2m): half the mean square of m outputs",
             extra=SELDOM,
         ),
     ] = 1.0
 
 
 class AGD(Automatic, frozen=True, tag="agd"):
-    """Automatic gradient descent: W_l ← W_l − (η/L) s_l ∇_l/‖∇_l‖_F over L layers, with no rate to choose.
+    """Automatic gradient descent: W_l ← W_l − (η/L) s_l ∇_l/‖∇_l‖_F for L layers, without a rate to choose.
 
     Here s_l = √(d_l/d_{l−1}), G = (c/L) Σ_l s_l ‖∇_l‖_F and η = ln((1 + √(1 + 4G))/2). This η minimises the
-    bound −ηG + ½(e^η − 1)² on the change of half the mean square error. A layer has d_{l−1} inputs and d_l
-    outputs; a weight vector has one output. A net of m outputs is trained on the sum of their square errors;
-    half the mean square error is c = 1/(2m) times this sum. Weights start as the architecture sets them. In
-    the paper, they start as semi-orthogonal matrices times s_l.
+    bound −ηG + ½(e^η − 1)² on the change of half the mean square error. Layer l has d_{l−1} inputs and d_l
+    outputs, and a weight vector has one output. The training loss of a net with m outputs is the sum of their
+    square errors. Half the mean square error is c times this sum, for c = 1/(2m). Weights start as the
+    architecture sets them. In the paper, they start as semi-orthogonal matrices times s_l.
 
     With the net's `l2_penalty` λ, the bound has the additional term ½ aη². Here a = cλ d̃/L, and d̃ is the
-    mean of d_l/d_{l−1}. The rate is then ln((1 + √(1 + 4G/(1 + a)))/2), which follows from e^η − 1 ≥ η. With
-    `exact`, the rate is the minimiser itself, by Newton's method. Source: Bernstein et al. 2023;
-    theory/automatic-descent#majoriser, theory/automatic-descent#majoriser.
+    mean of d_l/d_{l−1}. Because e^η − 1 ≥ η, the bound has a simpler upper bound, which is least at η = ln((1
+    + √(1 + 4G/(1 + a)))/2). This is the rate. With `exact`, the rate is the exact minimiser of the bound,
+    computed by Newton's method. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     l2_penalty: Annotated[

@@ -16,8 +16,8 @@ from engine.updates.agd import AGD, Automatic
 class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
     """Automatic gradient descent along averaged gradients: V_l ← μ V_l + (1 − μ) ∇_l, from V_l = 0.
 
-    The step is that of `agd`, with V_l in place of ∇_l in its length and in its direction. V_l is an average
-    rather than a sum, so G keeps its units. Source: Bernstein et al. 2023 (which gives no formula);
+    The step is that of `agd`, where V_l replaces ∇_l in the length and the direction of the step. V_l is an
+    average rather than a sum, so G keeps its units. Source: Bernstein et al. 2023 (which gives no formula);
     theory/automatic-descent#majoriser.
     """
 

@@ -29,8 +29,8 @@ from engine.updates import (
 class EG(Update, frozen=True, tag="eg"):
     """Exponentiated gradient: w ← U · w ⊙ exp(−η g) / Σ_i w_i exp(−η g_i), from w = U/d.
 
-    The weights are positive and always sum to `total` U. They equal U softmax(θ), where θ ← θ − η g. Source:
-    KW97; theory/conventions#update-rules.
+    The weights are positive and always sum to U, the field `total`. They equal U softmax(θ), where θ ← θ − η
+    g. Source: KW97; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.05

@@ -18,12 +18,12 @@ from engine.updates import Mirror, Rate, Rates, State, Update, UpdateStructure, 
 class EGPM(Update, frozen=True, tag="eg-pm"):
     """EG±: w = w₊ − w₋ with w± ← U · w± ⊙ exp(∓η g) / Σ(w₊ ⊙ exp(−η g) + w₋ ⊙ exp(η g)).
 
-    The 2d entries of w₊ and w₋ are positive, start at U/(2d), and always sum to `total` U, so ‖w‖₁ < U.
-    Source: KW97; theory/conventions#update-rules.
+    The 2d entries of w₊ and w₋ are positive, start at U/(2d), and always sum to U, the field `total`. So ‖w‖₁
+    < U. Source: KW97; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.25
-    total: Annotated[float, Meta(gt=0, title="total U", description="the sum of all halves")] = 1.0
+    total: Annotated[float, Meta(gt=0, title="total U", description="sum of all entries of w₊ and w₋")] = 1.0
 
     def structure(self) -> UpdateStructure:
         return (

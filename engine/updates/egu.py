@@ -24,8 +24,8 @@ from engine.updates import (
 class EGU(MultiplicativeUpdate, frozen=True, tag="egu"):
     """Exponentiated gradient, unnormalised: w ← w ⊙ exp(−η g), from w = w₀ > 0 (default 1/d).
 
-    Weights never change sign, so the rule suits targets with nonnegative weights; use egu-pm for other
-    targets. Source: KW97; theory/conventions#conventions, theory/conventions#update-rules.
+    Weights never change sign, so the rule is for targets with nonnegative weights. For other targets, use
+    `egu-pm`. Source: KW97; theory/conventions#conventions, theory/conventions#update-rules.
     """
 
     lr: Rate = 0.05

@@ -22,9 +22,9 @@ from engine.updates import (
 class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
     """EGU±: w = w₊ − w₋ with w₊ ← w₊ ⊙ exp(−η g) and w₋ ← w₋ ⊙ exp(η g).
 
-    If w starts at 0, both w₊ and w₋ start at w₀ (default 1/(2d)). From another start w, they start at
-    (±w + √(w² + 4w₀²))/2, so that w₊ w₋ = w₀². The rule equals `hypentropy` with β = 2 w₀. Source: KW97;
-    theory/conventions#update-rules.
+    If w starts at 0, both w₊ and w₋ start at w₀ (default 1/(2d)). If w starts at another value, w₊ and w₋
+    start at (±w + √(w² + 4w₀²))/2, so that w₊ w₋ = w₀². The rule equals `hypentropy` with β = 2 w₀. Source:
+    KW97; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.05
@@ -48,7 +48,7 @@ class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
         return params, state
 
     def _half(self, w: torch.Tensor) -> float:
-        """Return the starting value of w₊ and w₋ where w is 0."""
+        """Return the starting value of w₊ and w₋ for weights w that start at 0."""
         return self.w0 or 0.5 / w.shape[-1]
 
     @property

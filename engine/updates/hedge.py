@@ -18,9 +18,9 @@ from engine.updates import Rates, State, Update, UpdateStructure, even, only_lin
 class Hedge(Update, frozen=True, tag="hedge"):
     """Hedge: w_i ← w_i β^(ℓ_i) / Σ_j w_j β^(ℓ_j) for the loss ℓ_i = (1 + g_i)/2 of expert i, from w = 1/d.
 
-    Each entry of an instance is the advice of an expert. For advice and labels ±1, hinge loss is 1 − y ŷ, so
-    g_i = −y x_i. The loss ℓ_i is then 1 for a wrong expert and 0 for a right one, and Hedge equals EG at the
-    rate ½ ln(1/β). Source: Freund, Schapire 1997; theory/conventions#update-rules.
+    Each entry of an instance is the advice of an expert. For advice and labels ±1, the hinge loss is 1 − y ŷ,
+    so g_i = −y x_i. Then the loss ℓ_i is 1 for an expert that is wrong and 0 for an expert that is right, and
+    Hedge equals EG at the rate ½ ln(1/β). Source: Freund, Schapire 1997; theory/conventions#update-rules.
     """
 
     beta: Annotated[

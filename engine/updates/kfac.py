@@ -18,9 +18,10 @@ class KFAC(Update, frozen=True, tag="kfac"):
     """K-FAC: W ← W − η (S + λI)⁻¹ G (A + λI)⁻¹ per layer, with running averages A of E aaᵀ and S of E δδᵀ.
 
     a is the input of a layer that computes z = Wa, and δ is the derivative ∂L/∂z of the loss of a single
-    example. E is the mean over the examples of a step. At step t, the previous averages get the weight
-    min(1 − 1/t, β). A bias is a layer with the input 1. If x becomes Ux, then G becomes GUᵀ and A becomes
-    UAUᵀ. Source: Martens, Grosse 2015; theory/symmetry#modern-optimizers.
+    example. E is the mean over the examples of a step. G is the gradient of the layer. At step t, the
+    previous averages get the weight min(1 − 1/t, β). A bias counts as a layer with the input 1. The rule is
+    rotation invariant: if every instance x becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ. Source:
+    Martens, Grosse 2015; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.05
@@ -70,7 +71,7 @@ class KFAC(Update, frozen=True, tag="kfac"):
         return descended(params, directions, rates), state
 
     def _solved(self, S: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """Return (S + λI)⁻¹ times `right`, or NaN where this matrix has no Cholesky factor."""
+        """Return (S + λI)⁻¹ times `right`, or NaN for batch members where S + λI has no Cholesky factor."""
         damped = S + self.damping * torch.eye(S.shape[-1], dtype=S.dtype, device=S.device)
         factor, failed = torch.linalg.cholesky_ex(damped)
         return torch.cholesky_solve(right, factor).where(failed[:, None, None] == 0, torch.nan)

@@ -15,12 +15,12 @@ from engine.updates.adam import Adam
 
 
 class LAMB(Diagonal, frozen=True, tag="lamb"):
-    """LAMB: Adam's step u = m̂ / √(ε + v̂), scaled to the weights' length: W ← W − η u ‖W‖/‖u‖ per layer.
+    """LAMB: Adam's step u = m̂ / √(ε + v̂), rescaled to the length of the weights, W ← W − η u ‖W‖/‖u‖.
 
-    The factor ‖W‖/‖u‖ is replaced by 1 where W is 0, because a layer that starts at 0 would otherwise never
-    move. It is also 1 where m is only a rounding error relative to other layers. Lamb of pytorch-optimizer
-    divides its step by 1 − β₁ᵗ, and clips gradients by norm. Source: You et al. 2020;
-    theory/symmetry#modern-optimizers.
+    W are the weights of one layer. If W = 0, the factor ‖W‖/‖u‖ is replaced by 1, because a layer that starts
+    at 0 would otherwise never move. It is also replaced by 1 if m is only a rounding error relative to other
+    layers. Lamb of pytorch-optimizer divides its step by 1 − β₁ᵗ, and clips gradients by norm. Source: You et
+    al. 2020; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.0078125

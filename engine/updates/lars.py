@@ -26,10 +26,10 @@ from engine.updates import (
 class LARS(Update, frozen=True, tag="lars"):
     """Layer-wise adaptive rates: M ← μM + G ‖W‖/‖G‖, W ← W − ηM for every layer, from M = 0.
 
-    The norms are Frobenius norms. The factor ‖W‖/‖G‖ is replaced by 1 where W is 0, because a layer that
-    starts at 0 would otherwise never move. It is also 1 where G is only a rounding error relative to other
-    layers. LARS of pytorch-optimizer has a further factor, its trust coefficient. Source: You, Gitman,
-    Ginsburg 2017; theory/symmetry#modern-optimizers.
+    G is the gradient of the layer with weights W, and norms are Frobenius norms. If W = 0, the factor ‖W‖/‖G‖
+    is replaced by 1, because a layer that starts at 0 would otherwise never move. It is also replaced by 1 if
+    G is only a rounding error relative to other layers. LARS of pytorch-optimizer has an additional factor,
+    its trust coefficient. Source: You, Gitman, Ginsburg 2017; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.00390625

@@ -17,8 +17,8 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 class Lion(Update, frozen=True, tag="lion"):
     """Lion: w ← w − η sign(β₁m + (1 − β₁)g), then m ← β₂m + (1 − β₂)g, from m = 0.
 
-    The sign of a sum of gradients leaves the span of the gradients. This holds even where the sign of each
-    single gradient does not leave it, as for single ±1 examples. Source: Chen et al. 2023;
+    The sign of a sum of gradients is in general not in the span of the gradients. This is so even if the sign
+    of each single gradient is in the span, as for steps along single ±1 examples. Source: Chen et al. 2023;
     theory/symmetry#modern-optimizers.
     """
 

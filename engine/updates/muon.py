@@ -26,7 +26,9 @@ from engine.updates import (
 from engine.updates.adam import Adam
 
 QUINTIC = 3.4445, -4.7750, 2.0315
-"""Coefficients a, b, c of aσ + bσ³ + cσ⁵, which moves singular values to within about 0.3 of 1."""
+"""Coefficients a, b, c of aσ + bσ³ + cσ⁵. Applied repeatedly, it moves singular values σ to within about 0.3
+of 1.
+"""
 
 ITERATIONS = 5
 
@@ -34,12 +36,13 @@ ITERATIONS = 5
 class Muon(Update, frozen=True, tag="muon"):
     """Muon: M ← μM + G, W ← W − η √max(1, h/d) O(G + μM) for a layer of h outputs and d inputs, from M = 0.
 
-    O sets all singular values to about 1. With `newton-schulz`, O starts from the normalised matrix X =
-    ·/‖·‖_F and applies five steps X ← aX + (bA + cA²)X with A = XXᵀ. The result is an odd polynomial of the
-    matrix. Torch computes the five steps in bfloat16. With `svd`, O is exactly UVᵀ for the singular vectors U
-    and V, which are arbitrary for a matrix without full rank. With `hidden`, only hidden layers take these
-    steps, as recommended. The first layer, the last layer and all biases take steps of Adam with its usual
-    constants. Source: Jordan et al. 2024; theory/symmetry#modern-optimizers.
+    G is the gradient of the layer. The function O sets all singular values of a matrix to about 1. With
+    `newton-schulz`, O divides the matrix by its Frobenius norm and applies five steps X ← aX + (bA + cA²)X
+    with A = XXᵀ. The result is an odd polynomial of the matrix. Torch computes the five steps in bfloat16.
+    With `svd`, O is exactly UVᵀ for the singular vectors U and V. If the matrix does not have full rank, some
+    of these vectors are arbitrary. With `hidden`, only the layers between the first and the last take these
+    steps, as the authors recommend. The first layer, the last layer and all biases take steps of Adam with
+    its usual constants. Source: Jordan et al. 2024; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.02
@@ -48,7 +51,7 @@ class Muon(Update, frozen=True, tag="muon"):
         Literal["newton-schulz", "svd"], Meta(title="by", description="how singular values are made equal")
     ] = "newton-schulz"
     hidden: Annotated[
-        bool, Meta(title="hidden layers only", description="the first and the last take steps of Adam")
+        bool, Meta(title="hidden layers only", description="the first and the last layer take steps of Adam")
     ] = False
 
     def structure(self) -> UpdateStructure:
@@ -80,14 +83,14 @@ class Muon(Update, frozen=True, tag="muon"):
         return descended(params, {layer: directions[layer] for layer in params}, rates), {"M": M, **adams}
 
     def _by_adam(self, params: Params) -> list[str]:
-        """Return the parameters that Adam moves: first layer, last layer, and tensors with a single input."""
+        """Return the parameters that Adam moves: first layer, last layer, and tensors with one input."""
         if not self.hidden:
             return []
         layers = [layer for layer, w in params.items() if w.shape[-1] > 1]
         return [layer for layer in params if layer not in layers[1:-1]]
 
     def _orthogonal(self, along: Params) -> Params:
-        """Return √max(1, h/d) O(·) of every matrix [B, h, d], or 0 for gradients that are rounding errors."""
+        """Return √max(1, h/d) O(V) for every V [B, h, d] in `along`, or 0 if V is only a rounding error."""
         directions, lengths, real = {}, norms(along), with_direction(along)
         for layer, g in along.items():
             G = as_matrix(g / lengths[layer].where(real[layer], 1.0))
@@ -97,14 +100,14 @@ class Muon(Update, frozen=True, tag="muon"):
         return directions
 
     def _of_vectors(self) -> Verdict | None:
-        """Return the verdict for layers that are single vectors, or None if `invariance` gives it."""
+        """Return the verdict for layers that are single vectors, or None if it is that of `invariance`."""
         if self.by == "newton-schulz" or self.hidden:
             return None
-        return Verdict(True, "the direction of a gradient is its only singular vector, of full rank")
+        return Verdict(True, "a gradient vector has full rank, and its direction is its only singular vector")
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.hidden:
-            reason = "the first layer decides, and Adam gives each of its weights a separate rate"
+            reason = "Adam moves the first layer, and gives each of its weights a separate rate"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.by == "svd":
             reason = "a gradient without full rank is completed by arbitrary singular vectors"
@@ -115,7 +118,10 @@ class Muon(Update, frozen=True, tag="muon"):
 
 
 def newton_schulz(X: torch.Tensor) -> torch.Tensor:
-    """Return matrices [B, h, d] of norm 1 after five steps that move their singular values to about 1."""
+    """Return matrices [B, h, d] after five steps that move their singular values to about 1.
+
+    The matrices in X must have norm 1.
+    """
     wide = X if X.shape[1] <= X.shape[2] else X.mT
     a, b, c = QUINTIC
     for _ in range(ITERATIONS):

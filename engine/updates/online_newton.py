@@ -16,10 +16,11 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 class OnlineNewton(Update, frozen=True, tag="online-newton"):
     """The online Newton step: A ← A + g gᵀ, w ← w − η A⁻¹ g, from A = ε I.
 
-    A⁻¹ is stored in float64 and updated by Sherman–Morrison in O(d²). A matrix W [h, d] has one matrix A for
-    its inputs: A changes to A + GᵀG, and W changes by −η G A⁻¹. A⁻¹ is then updated by Woodbury in O(h³ + h
-    d²). If x becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Source: Hazan, Agarwal,
-    Kale 2007; theory/conventions#update-rules.
+    A⁻¹ is stored in float64 and updated by the Sherman–Morrison formula in O(d²). A weight matrix W [h, d]
+    with gradient G has one matrix A for its inputs: A ← A + GᵀG, W ← W − η G A⁻¹. Then Woodbury's formula
+    updates A⁻¹ in O(h³ + h d²). The rule is rotation invariant: if every instance x becomes Ux, then G
+    becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Source: Hazan, Agarwal, Kale 2007;
+    theory/conventions#update-rules.
     """
 
     lr: Rate = 2.0

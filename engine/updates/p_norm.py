@@ -1,4 +1,4 @@
-"""Mirror descent with the squared q-norm."""
+"""The p-norm algorithm: mirror descent with the squared q-norm."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class PNorm(Update, frozen=True, tag="p-norm"):
     """The p-norm algorithm: mirror descent with ½‖w‖_q², 1/p + 1/q = 1: θ ← θ − η g, w = ∇½‖θ‖_p².
 
     So w_i = sign(θ_i) |θ_i|^(p−1) / ‖θ‖_p^(p−2), and θ starts at ∇½‖w‖_q². Norms are over all entries of a
-    parameter, separately for each member of the batch. With p = 2, the rule is gradient descent. The default
-    p = 2 ln d, where d is the number of entries, is close to EG. Source: Grove, Littlestone, Schuurmans 2001;
-    theory/conventions#update-rules.
+    parameter, separately for each member of the batch. With p = 2, the rule is gradient descent. With the
+    default p = 2 ln d, where d is the number of entries, the rule is close to EG. Source: Grove, Littlestone,
+    Schuurmans 2001; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.03125
@@ -70,7 +70,9 @@ class PNorm(Update, frozen=True, tag="p-norm"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.p == 2:
-            return Verdict(True, "with p = 2 it is gradient descent and stays in the span of the instances")
+            return Verdict(
+                True, "with p = 2, the rule is gradient descent and stays in the span of the instances"
+            )
         return Verdict(
             False, "powers of single weights distinguish features unless p = 2", SIGNED_PERMUTATIONS
         )

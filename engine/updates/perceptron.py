@@ -10,11 +10,11 @@ from engine.updates import Plain, Rate, UpdateStructure, only_mistakes
 
 
 class Perceptron(Plain, frozen=True, tag="perceptron"):
-    """The Perceptron: after a mistake, y xᵀw ≤ 0, w ← w + η y x, and otherwise no change, from w = 0.
+    """The Perceptron: w ← w + η y x after a mistake (y xᵀw ≤ 0), and no change otherwise, from w = 0.
 
     A rule receives only gradients. Gradients of the loss `mistake` are −y x after a mistake and 0 otherwise,
-    so no other loss is allowed. η scales all weights, so it does not change the sign of any prediction.
-    Source: Rosenblatt 1958; theory/conventions#update-rules.
+    so no other loss is allowed. The rate η only scales all weights, so it does not change the sign of any
+    prediction. Source: Rosenblatt 1958; theory/conventions#update-rules.
     """
 
     lr: Rate = 1.0
@@ -25,7 +25,7 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.structure().trains_weights:
             return None
-        return f"perceptron is a rule of the linear neuron, not of {architecture.kind}; gd is the same step"
+        return f"perceptron trains the linear neuron, not {architecture.kind}; gd takes the same steps"
 
     def refuses_loss(self, loss: Loss) -> str | None:
         return only_mistakes(self, loss)

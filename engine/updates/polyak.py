@@ -1,4 +1,4 @@
-"""Gradient descent by steps that lower the loss by a constant."""
+"""Gradient descent in which every step lowers the loss by a constant, to first order."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, moved_by
 
 
 class Polyak(Update, frozen=True, tag="polyak"):
-    """Polyak's step towards a loss that is lower by η: w ← w − η g/‖g‖², with ‖g‖ over all layers.
+    """Polyak's step towards a loss that is lower by η: w ← w − η g/‖g‖².
 
-    To first order, every step lowers the loss by η. With steps along ∇ ln L of the exponential loss, the
-    smallest margin grows by about η per step, however fast the weights of a deep net grow. Where g = 0, the
-    weights stay. Source: Polyak 1969; Lyu, Li 2020; theory/implicit-bias#optimisation-geometry.
+    The norm ‖g‖ is over all layers. To first order, every step lowers the loss by η. If steps follow ∇ ln L
+    for the exponential loss L, the smallest margin grows by about η per step, however fast the weights of a
+    deep net grow. If g = 0, the weights do not change. Source: Polyak 1969; Lyu, Li 2020;
+    theory/implicit-bias#optimisation-geometry.
     """
 
     lr: Rate = 0.03125

@@ -1,4 +1,4 @@
-"""Gradient descent whose rates are the weights."""
+"""Gradient descent in which the rate of each weight is proportional to the weight."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
     """Gradient descent with a private rate η w_i for each weight: w ← w − η w ⊙ g, from w = w₀ (default 1/d).
 
     To first order in η, the rule equals EGU, w ← w ⊙ exp(−η g). Weights stay positive while η g_i < 1.
-    Source: KW97 (the approximated EG); talk, "sufficient/insufficient conditions";
-    theory/conventions#update-rules.
+    Source: KW97 (where it is called the approximated EG); the talk on WKA21, "sufficient/insufficient
+    conditions"; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.125

@@ -16,8 +16,9 @@ from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure
 class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
     """RMSProp: v ← ρ v + (1 − ρ) g², w ← w − η g / √(ε + v), from v = 0.
 
-    Without a bias correction, the first steps are up to 1/√(1 − ρ) times as long as later ones. ε is inside
-    the root (torch adds its ε to the root). Source: Tieleman, Hinton 2012; theory/conventions#update-rules.
+    There is no bias correction, so the first steps are up to 1/√(1 − ρ) times as long as later steps. ε is
+    inside the square root, whereas torch adds ε to the square root. Source: Tieleman, Hinton 2012;
+    theory/conventions#update-rules.
     """
 
     lr: Rate = 0.001953125

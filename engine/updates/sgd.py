@@ -14,16 +14,18 @@ from engine.updates import EUCLIDEAN, Mirror, Plain, Rate, UpdateStructure
 
 
 class SGD(Plain, frozen=True, tag="sgd"):
-    """Stochastic gradient descent: w ← w − η g, with g the mean gradient of a random mini-batch.
+    """Stochastic gradient descent: w ← w − η g, where g is the mean gradient over a random mini-batch.
 
-    The protocols erm and epochs use `batch`: erm draws that many random examples for each step, and epochs
-    takes them in stored or in random order. The protocols one-pass and steps have a separate field for the
-    examples of an update, and to-consistency takes one example at a time. Source:
-    theory/conventions#update-rules.
+    The field `batch` is the size of mini-batches in the protocols `erm` and `epochs`. In `erm`, the examples
+    of each step are drawn at random. In `epochs`, they are taken in stored or in random order. The protocols
+    `one-pass` and `steps` have a field of their own for the number of examples per update, and
+    `to-consistency` uses one example at a time. Source: theory/conventions#update-rules.
     """
 
     lr: Rate = 0.00390625
-    batch: Annotated[Count, Meta(title="mini-batch", description="examples per step of erm and epochs")] = 1
+    batch: Annotated[
+        Count, Meta(title="mini-batch", description="examples per step, in the protocols erm and epochs")
+    ] = 1
 
     def structure(self) -> UpdateStructure:
         return super().structure()._replace(by_operators=True, mini_batch=self.batch, along_gradients=True)

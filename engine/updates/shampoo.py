@@ -16,13 +16,14 @@ from engine.updates.adam import Adam
 
 
 class Shampoo(Update, frozen=True, tag="shampoo"):
-    """Shampoo: L ← L + GGᵀ, R ← R + GᵀG, W ← W − η L^(−1/4) G R^(−1/4), from L = R = εI, layer by layer.
+    """Shampoo: L ← L + GGᵀ, R ← R + GᵀG, W ← W − η L^(−1/4) G R^(−1/4) for each layer, from L = R = εI.
 
-    If x becomes Ux, then G becomes GUᵀ, R becomes URUᵀ, and L stays. With `factors` = left, the step is
-    L^(−1/2) G. With `grafting`, the step keeps this direction but has the length of another rule's step: that
-    of G (sgd), or that of Adam with its usual constants. `block` splits G into blocks of this number of
-    columns, each with its own L and R, as is usual for large d. Each step requires an eigendecomposition of
-    each factor, in float64. Source: Gupta, Koren, Singer 2018; Anil et al. 2020;
+    G is the gradient of the layer. If every instance x becomes Ux, then G becomes GUᵀ, R becomes URUᵀ, and L
+    does not change. With `factors` = left, the direction of the step is L^(−1/2) G. With `grafting`, the step
+    keeps its direction but has the length of another rule's step. For sgd, this is the length of G. For adam,
+    it is the length of Adam's step with the usual constants. `block` splits G into blocks with this number of
+    columns, as is usual for large d. Each block has its own L and R. Each step requires an eigendecomposition
+    of L and of R, in float64. Source: Gupta, Koren, Singer 2018; Anil et al. 2020;
     theory/symmetry#modern-optimizers.
     """
 
@@ -109,15 +110,15 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
             reason = f"gradients are cut into blocks of {self.block} features, which rotations mix"
             return Verdict(False, reason, SIGN_FLIPS)
         if self.grafting == "adam":
-            reason = "the length of its steps is that of steps of Adam, which depends on the axes"
+            reason = "its steps have the length of Adam's steps, which depends on the axes"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.factors == "left":
-            return Verdict(True, "the inner products of the rows of gradients do not change")
+            return Verdict(True, "rotations do not change the inner products of the rows of a gradient")
         return Verdict(True, "R rotates with the instances, so L^(−1/4) G R^(−1/4) does too")
 
 
 def _of_length(directions: Params, steps: Params) -> Params:
-    """Return `directions`, rescaled to the lengths of `steps`. A direction of length 0 stays 0."""
+    """Return `directions`, rescaled to the lengths of `steps`. A direction of length 0 remains 0."""
     rescaled, lengths, step_lengths = {}, norms(directions), norms(steps)
     for layer, v in directions.items():
         moves = lengths[layer] > 0
@@ -128,9 +129,10 @@ def _of_length(directions: Params, steps: Params) -> Params:
 
 
 def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return eigenvalues [..., d], smallest first, and eigenvectors [..., d, d] of symmetric [..., d, d].
+    """Return the eigenvalues [..., d], smallest first, and eigenvectors of symmetric matrices [..., d, d].
 
-    The eigenvalues of matrices that are not finite are NaN. LAPACK would raise an error for the whole batch.
+    If a matrix has entries that are not finite, its eigenvalues are NaN. LAPACK would raise an error for the
+    whole batch.
     """
     finite = matrices.isfinite().all(-1).all(-1)
     sizes, axes = torch.linalg.eigh(matrices.where(finite[..., None, None], 0.0))

@@ -15,19 +15,24 @@ from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, UpdateStruc
 
 
 class Sign(Diagonal, frozen=True, tag="sign"):
-    """Sign descent: w ← w − η sign(g); an entry that is only rounding error relative to others stays.
+    """Sign descent: w ← w − η sign(g), entry by entry.
 
-    Every gradient entry is divided by its own size, as in RMSProp without a memory. The rule differs from
-    steepest descent in ‖·‖∞ only in the length of its steps, so it tends to solutions with a small ‖w‖∞. With
+    If an entry of g is only a rounding error relative to other entries, its weight does not change. Every
+    gradient entry is divided by its own size, as in RMSProp without memory. The rule differs from steepest
+    descent in ‖·‖∞ only in the length of its steps, so it prefers solutions with a small ‖w‖∞. With
     `steepest`, the step is that of steepest descent, η mean|g_i| sign(g). The mean is over the entries of all
-    layers, so the step shrinks with the gradient. With `shared`, the root mean square over a unit of the
-    first layer replaces the |g_i| of its entries in this mean. Source: Bernstein et al. 2018; GLSS18a;
-    theory/symmetry#modern-optimizers, theory/implicit-bias#optimisation-geometry.
+    layers, so the step shrinks with the gradient. With `shared`, each unit of the first layer divides its
+    gradient by the root mean square of its entries, and this root mean square replaces |g_i| in the mean.
+    Source: Bernstein et al. 2018; GLSS18a; theory/symmetry#modern-optimizers,
+    theory/implicit-bias#optimisation-geometry.
     """
 
     lr: Rate = 0.001953125
     steepest: Annotated[
-        bool, Meta(title="steepest", description="times mean |g|, so that steps shrink with the gradient")
+        bool,
+        Meta(
+            title="steepest", description="multiply steps by mean |g|, so that they shrink with the gradient"
+        ),
     ] = False
 
     def structure(self) -> UpdateStructure:

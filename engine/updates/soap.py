@@ -14,25 +14,27 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 from engine.updates.shampoo import eigh
 
 UNCERTAIN = 1e-9
-"""Share of the largest eigenvalue below which float64 finds eigenvectors only to 1e-7 or worse.
+"""Share of the largest eigenvalue below which the eigenvectors of an eigenvalue are inaccurate. Their errors
+in float64 are 1e-7 or more.
 
-Steps along such eigenvectors would have full length, and are left out.
+Steps along such eigenvectors would have full length, so these steps are omitted.
 """
 
 
 class SOAP(Update, frozen=True, tag="soap"):
-    """SOAP: Adam in the eigenvectors of Shampoo, W ← W − η Q_L [(Q_LᵀM̂Q_R) / √(ε + V̂)] Q_Rᵀ, per layer.
+    """SOAP: Adam in the eigenbasis of Shampoo, W ← W − η Q_L [(Q_LᵀM̂Q_R) / √(ε + V̂)] Q_Rᵀ for each layer.
 
-    L and R are running averages of GGᵀ and GᵀG with β₂, and Q_L and Q_R are their eigenvectors. M is the
-    average of G with β₁, and V is the entrywise average of (Q_LᵀGQ_R)² with β₂. M̂ and V̂ correct the bias of
-    the zero start as in Adam. L and R include the gradient of the current step. Steps have no components
-    along eigenvectors that are uncertain by rounding.
+    G is the gradient of the layer. L and R are running averages of GGᵀ and GᵀG with the factor β₂, and Q_L
+    and Q_R are the matrices of their eigenvectors. M is the running average of G with the factor β₁. V is the
+    entrywise running average of (Q_LᵀGQ_R)² with the factor β₂. M̂ and V̂ correct the bias due to the start
+    at 0, as in Adam. L and R include the gradient of the current step. Steps have no components along
+    eigenvectors that rounding makes inaccurate.
 
-    `refresh` selects the released variant: the first gradient moves no weights, and steps use the basis of
-    the previous step. After every `refresh` steps, a QR decomposition of L Q_L and of R Q_R refreshes the
-    basis. Gradients may then have components along eigenvectors that were arbitrary at first. SOAP of
-    pytorch-optimizer is this variant with ε outside the root and refreshes in float32. Source: Vyas et al.
-    2025; theory/symmetry#modern-optimizers.
+    `refresh` selects the variant in the authors' released code. In this variant, the first gradient moves no
+    weights, and steps use the eigenbasis of the previous step. After every `refresh` steps, a QR
+    decomposition of L Q_L and of R Q_R updates the basis. So gradients may have components along eigenvectors
+    that were arbitrary when the basis was computed. SOAP of pytorch-optimizer is this variant, with ε outside
+    the square root and basis updates in float32. Source: Vyas et al. 2025; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.01
@@ -85,7 +87,7 @@ class SOAP(Update, frozen=True, tag="soap"):
         }
 
     def _adam(self, M: torch.Tensor, V: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
-        """Return M̂ / √(ε + V̂) after this number of steps."""
+        """Return M̂ / √(ε + V̂), given M, V and the number of steps so far."""
         return M / (1 - self.beta1**steps) / torch.sqrt(self.eps + V / (1 - self.beta2**steps))
 
     def _ideal(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
@@ -126,14 +128,14 @@ class SOAP(Update, frozen=True, tag="soap"):
 
 
 def _certain(sizes: torch.Tensor) -> torch.Tensor:
-    """Return whether each eigenvalue [B, d] has an accurate eigenvector."""
+    """Return which of the eigenvalues [B, d] have accurate eigenvectors."""
     return sizes > UNCERTAIN * sizes.amax(1, keepdim=True)
 
 
 def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the order [B, d] of Q's columns by qᵀSq, largest first, and the new Q in this order.
+    """Return the order [B, d] of Q's columns q by qᵀSq, largest first, and the updated Q in this order.
 
-    The new Q is the orthogonal factor of a QR decomposition of S Q. Batch members that are not `due` keep
+    The updated Q is the orthogonal factor of a QR decomposition of S Q. Batch members that are not `due` keep
     their order and their Q.
     """
     sizes = (Q * (S @ Q)).sum(1)

@@ -17,12 +17,12 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 
 
 class Sophia(Update, frozen=True, tag="sophia"):
-    """Sophia: M ← β₁M + (1 − β₁)G, w ← w − η clip(M / max(γh, δ), ±1), entry by entry, from M = h = 0.
+    """Sophia: M ← β₁M + (1 − β₁)G, w ← w − η clip(M / max(γh, δ), ±1) for each entry, from M = h = 0.
 
-    h ← β₂h + (1 − β₂) diag(E L''(ŷ) ∇ŷ∇ŷᵀ) averages the diagonal of the Gauss–Newton matrix, and E is the
-    mean over the examples of the step. The diagonal is computed exactly at every step; the paper estimates it
-    every tenth step. SophiaH of pytorch-optimizer takes these steps for γ = 1 if it is given the diagonal.
-    Source: Liu et al. 2024; theory/symmetry#modern-optimizers.
+    h is a running average of the diagonal of the Gauss–Newton matrix, h ← β₂h + (1 − β₂) diag(E L''(ŷ)
+    ∇ŷ∇ŷᵀ), where E is the mean over the examples of the step. Here the diagonal is computed exactly at every
+    step, whereas the paper estimates it every tenth step. SophiaH of pytorch-optimizer takes the same steps
+    for γ = 1 if it is given this diagonal. Source: Liu et al. 2024; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.001953125
@@ -42,13 +42,13 @@ class Sophia(Update, frozen=True, tag="sophia"):
 
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.outputs > 1:
-            return f"{self.kind} uses curvatures of one output, and this {architecture.kind} has more"
+            return f"{self.kind} uses the curvature of one output, and this {architecture.kind} has several"
         return only_layers(self, architecture)
 
     def refuses_loss(self, loss: Loss) -> str | None:
         if not loss.joint:
             return None
-        return f"{self.kind} requires a loss of one output, and {loss.kind} is of all outputs together"
+        return f"{self.kind} requires a separate loss for each output, and {loss.kind} couples all outputs"
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"M": zeros(params), "h": zeros(params)}

@@ -22,11 +22,11 @@ Function = Callable[["torch.Tensor", float], "torch.Tensor"]
 class Spectral(Update, frozen=True, tag="spectral"):
     """Mirror descent with the matrix hypentropy potential: Z ← Z − η G, W = P β sinh(S) Qᵀ for Z = P S Qᵀ.
 
-    W has the shape `factors`. Its entries, row by row, are the weights of a linear neuron on instances x zᵀ.
-    The rule acts on singular values as `hypentropy` acts on single weights. It equals matrix EG± on the
-    symmetric dilation of W, started at β/2 · I. Separate rotations of x and of z do not change predictions.
-    Each step computes a singular value decomposition. Source: Ghai, Hazan, Singer 2020;
-    theory/hadamard#factors.
+    P S Qᵀ is the singular value decomposition of Z. W has the shape `factors`, and its entries, row by row,
+    are the weights of a linear neuron on instances x zᵀ. The rule acts on singular values as `hypentropy`
+    acts on single weights. It equals matrix EG± on the symmetric dilation of W, started at β/2 · I. Separate
+    rotations of x and of z do not change predictions. Each step computes a singular value decomposition.
+    Source: Ghai, Hazan, Singer 2020; theory/hadamard#factors.
     """
 
     lr: Rate = 0.05
@@ -44,7 +44,7 @@ class Spectral(Update, frozen=True, tag="spectral"):
         if architecture.structure().trains_weights:
             return None
         return (
-            f"{self.kind} takes weights for one matrix, so it trains only the linear neuron, "
+            f"{self.kind} arranges the weights as one matrix, so it trains only the linear neuron, "
             f"not {architecture.kind}"
         )
 
@@ -61,7 +61,7 @@ class Spectral(Update, frozen=True, tag="spectral"):
         return weights, {"dual": dual}
 
     def _mapped(self, w: torch.Tensor, function: Function) -> torch.Tensor:
-        """Return w [B, d] after `function` has mapped its singular values, or NaN where w is not finite."""
+        """Return w [B, d] with `function` applied to its singular values, or NaN if w is not finite."""
         d = w.shape[-1]
         matrices = w.view(-1, *pair_of(self.factors, d))
         sound = matrices.isfinite().flatten(1).all(1)[:, None]

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
 USUAL = "AdamW"
-"""Default optimizer. Torch always has it, so checking its name needs no import."""
+"""Name of the default optimizer. Every version of torch has it, so its name is valid without importing
+torch.
+"""
 
 ELEMENT_WISE = frozenset(
     (
@@ -35,47 +37,51 @@ ELEMENT_WISE = frozenset(
 )
 """Optimizers whose step for an entry depends only on the gradients of that entry.
 
-A single optimizer object can move all nets that have equal rates.
+So a single optimizer object can move all nets that have equal rates.
 """
 
 BY_COORDINATE = frozenset(
     f"torch.{name}" for name in ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "RMSprop")
 )
-"""Optimizers that divide each entry of a step by a size of that entry's gradients, with any options."""
+"""Optimizers that, for all options, divide each entry of a step by a size of that entry's gradients."""
 
 USUAL_COPIES = 4
-"""Copies of a net's parameters in most optimizers: the net, its gradient, and two moments as in AdamW."""
+"""Number of copies of a net's parameters in most optimizers: the net, its gradient, and two moments as in
+AdamW.
+"""
 
 NetRates = Mapping[str, float]
-"""Rate of each layer of a net."""
+"""Rates of the layers of one net, by layer."""
 
 Option = bool | int | float | str | tuple[float, ...]
 
 
 class Torch(Update, frozen=True, tag="torch"):
-    """Optimizer of torch by its name, such as SGD, AdamW or Muon, with its own keyword arguments.
+    """An optimizer of torch, selected by the name of its class, such as SGD, AdamW or Muon.
 
-    `options` are arguments of its constructor, except for the rate. A layer of h outputs and d inputs has
-    weights of shape h × d, as in torch, and biases of shape h. An element-wise optimizer moves all nets
-    together. Any other optimizer needs a separate object for each net; random numbers are the same for all
-    nets. Optimizers that move only matrices, such as Muon, leave biases as they are. Source: the
-    documentation of torch.optim, and of pytorch-optimizer.
+    `options` are the keyword arguments of the class, except for the rate. The optimizer receives parameters
+    in the shapes of torch layers: weights h × d and biases h, for h outputs and d inputs. If the optimizer is
+    element-wise, one object moves all nets together. Otherwise, each net has a separate object, and random
+    numbers are the same for all nets. Optimizers that move only matrices, such as Muon, do not change biases.
+    Source: the documentation of torch.optim, and of pytorch-optimizer.
     """
 
-    name: Annotated[str, Meta(min_length=1, max_length=100, title="name", description="of its class")] = USUAL
+    name: Annotated[
+        str, Meta(min_length=1, max_length=100, title="name", description="name of the class")
+    ] = USUAL
     lr: Rate = 0.0078125
     options: Annotated[
         dict[str, Option],
         Meta(
             max_length=64,
             title="options",
-            description="arguments of the class, as in betas = [0.9, 0.99]",
+            description="keyword arguments of the class, such as betas = [0.9, 0.99]",
             extra=SELDOM,
         ),
     ] = msgspec.field(default_factory=dict)
     library: Annotated[
         Literal["torch", "pytorch-optimizer"],
-        Meta(title="library", description="package that has the class", extra=SELDOM),
+        Meta(title="library", description="package that contains the class", extra=SELDOM),
     ] = "torch"
 
     def __post_init__(self) -> None:
@@ -112,7 +118,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _copies(self) -> int:
-        """Copies of a net's parameters in its optimizer: itself, its gradient, its moments, its history."""
+        """Number of copies of a net's parameters in its optimizer: net, gradient, moments and history."""
         history = optimizers.arguments(self._optimizer).get("history_size")
         length = self.options.get("history_size", 0 if history is None else history.default)
         # LBFGS keeps a step and a change of the gradient for each entry of its history.
@@ -149,7 +155,7 @@ class Torch(Update, frozen=True, tag="torch"):
         return moved, Optimizers(groups)
 
     def _step(self, group: Group, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
-        """Make a step with the optimizer of a group. Raises: BadInput if it fails."""
+        """Make a step with the optimizer of a group. Raises: BadInput if the optimizer fails."""
         try:
             group.step(params, rates, evaluate)
         except (MemoryError, torch.OutOfMemoryError):
@@ -162,7 +168,10 @@ class Torch(Update, frozen=True, tag="torch"):
     def _groups(
         self, params: Params, by_net: Sequence[NetRates], groups: Sequence[Group], active: frozenset[int]
     ) -> list[Group]:
-        """Return groups of nets that move alike: parts of `groups`, and new groups of other active nets."""
+        """Return groups of nets that move together.
+
+        These are `groups`, split if necessary, and new groups for all other active nets.
+        """
         divided = []
         for group in groups:
             parts = _nets_alike(group.nets, by_net, active)
@@ -202,7 +211,7 @@ class Torch(Update, frozen=True, tag="torch"):
         if self._entry in BY_COORDINATE and not (single and matrix.structure().entries_are_signs):
             reason = "every weight has a separate rate, which distinguishes features"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
-        reason = f"nothing is declared of {self.name}, an optimizer of {self.library}"
+        reason = f"it is not known whether steps of {self.name} rotate with the instances"
         return Verdict(False, reason, undecided=True)
 
 
@@ -212,9 +221,9 @@ class Optimizers(dict[str, Params]):
     A step changes the optimizers in place.
 
     Args:
-        groups: one optimizer for each net that has moved, or for several nets of equal rates.
+        groups: optimizers with their nets. Each net that has moved is in one group.
         evaluate: function that computes losses, for optimizers that need them.
-        active: numbers of the nets that the next step moves, or None for all nets.
+        active: indices of the nets that the next step moves, or None for all nets.
     """
 
     def __init__(
@@ -228,21 +237,22 @@ class Optimizers(dict[str, Params]):
 
 
 def _of(state: State) -> Optimizers:
-    """Return the optimizers of a state. Before the first step, there are none."""
+    """Return the optimizers of a state. Before the first step, a state has none."""
     return state if isinstance(state, Optimizers) else Optimizers()
 
 
 @dataclass
 class Group:
-    """An optimizer, with the one or several nets of equal rates that it moves."""
+    """An optimizer and the nets that it moves: a single net, or several nets with equal rates."""
 
     nets: list[int]
-    """Numbers of the nets in the batch, in ascending order."""
+    """Indices of the nets in the batch, in ascending order."""
 
     parameters: dict[str, torch.nn.Parameter]
     """Parameters by layer.
 
-    Element-wise optimizers have them as [nets, …], and others in the shapes of torch layers.
+    For element-wise optimizers, they have the shape [nets, …]. For other optimizers, they have the shapes of
+    torch layers.
     """
 
     optimizer: Optimizer
@@ -252,7 +262,7 @@ class Group:
     steps: int = 0
 
     def of(self, nets: list[int]) -> Group:
-        """Return a copy for some of the nets. Only element-wise optimizers have several nets."""
+        """Return a copy of the group for some of its nets. Only element-wise optimizers have several nets."""
         memo: dict[int, object] = {}
         parameters = copy.deepcopy(self.parameters, memo)
         # `copy.deepcopy` of the optimizer would lose the attributes that its class adds to those of torch.
@@ -271,7 +281,7 @@ class Group:
     def step(self, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
         """Make a step from the current parameters and gradients of the optimizer.
 
-        `params` is only used for the shapes of the tensors that `evaluate` takes.
+        `params` is only used for the shapes of the tensors that are passed to `evaluate`.
         """
         self._set(rates)
         self.optimizer.step(*([] if evaluate is None else [self._closure(evaluate, params)]))
@@ -285,14 +295,14 @@ class Group:
 
     @property
     def index(self) -> slice | list[int]:
-        """Index of the nets in the batch. It is a slice if possible, because a slice copies nothing."""
+        """Index of the nets in the batch: a slice if possible, because slicing copies nothing."""
         first, last = self.nets[0], self.nets[-1]
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
 
     def _set(self, rates: NetRates) -> None:
-        """Set the rates that differ from those of the last step.
+        """Set the rates that have changed since the last step.
 
-        Rates that do not differ stay as they are, because optimizers may adapt their rates.
+        Rates that have not changed are not set again, because optimizers may adapt their rates.
         """
         layers = {parameter: layer for layer, parameter in self.parameters.items()}
         for group in self.optimizer.param_groups:
@@ -319,7 +329,7 @@ class Group:
 
 
 def _read(groups: Sequence[Group], params: Params, gradients: Params) -> None:
-    """Copy the parameters and gradients of the nets into their optimizers."""
+    """Copy the parameters and gradients of the nets into the nets' optimizers."""
     for layer, w in params.items():
         parameters = [group.parameters[layer] for group in groups]
         _copy(_of_groups(groups, layer, w), [parameter.data for parameter in parameters])
@@ -329,7 +339,7 @@ def _read(groups: Sequence[Group], params: Params, gradients: Params) -> None:
 
 
 def _write(groups: Sequence[Group], params: Params) -> None:
-    """Copy the parameters of the optimizers into those of their nets."""
+    """Copy the parameters from the optimizers back to the nets."""
     single = [group for group in groups if len(group.nets) == 1]
     for layer, w in params.items():
         _copy([group.parameters[layer].data for group in single], _of_groups(single, layer, w))
@@ -366,7 +376,7 @@ def _with_finite(gradients: Params) -> list[bool]:
 
 
 def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]) -> list[list[int]]:
-    """Return lists of nets with equal rates. The nets of a list are either all active or all inactive."""
+    """Return lists of nets with equal rates. All nets of a list are active, or all are inactive."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for net in nets:
         alike.setdefault((net in active, *by_net[net].values()), []).append(net)

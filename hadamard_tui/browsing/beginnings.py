@@ -1,4 +1,4 @@
-"""Problems and learners to choose from for a new experiment: the most frequent ones in built-in presets."""
+"""Problems and learners that the app offers for a new experiment: the most frequent in built-in presets."""
 
 from __future__ import annotations
 
@@ -23,30 +23,31 @@ CLAUSE = re.compile("[:;]")
 
 
 class FirstProblem(NamedTuple):
-    """Problem to choose: the kind of the matrix and the kind of the target."""
+    """Problem that the app offers for a new experiment: the kinds of its matrix and of its target."""
 
     matrix: str
     target: str
 
     @property
     def title(self) -> str:
-        """Both kinds as text, for lists."""
+        """Text that names both kinds in a list of problems."""
         return f"{self.matrix}, {self.target}"
 
     @property
     def summary(self) -> str:
-        """Two short sentences, on the instances and on the labels."""
+        """Two short sentences: one about the instances, one about the labels."""
         kinds = (("matrices", self.matrix), ("targets", self.target))
         clauses = (CLAUSE.split(summary_of(members(family)[kind]))[0] for family, kind in kinds)
         return ". ".join(clause.rstrip(".") for clause in clauses)
 
 
 class Beginner(NamedTuple):
-    """Learner to choose.
+    """Learner that the app offers for a new experiment.
 
     Args:
-        name: its name.
-        parts: field and kind of each of its parts: a solver, or an architecture and an update rule.
+        name: name of the learner.
+        parts: pairs of a field and a kind, one for each part. The learner has either a solver, or an
+            architecture and an update rule.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Beginner(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Summary of the net if the learner has one, else of the solver or the update rule."""
+        """Summary of the solver or the architecture; for a linear neuron, summary of the update rule."""
         part, kind = self.parts[0] if self.parts[0][1] != "linear" else self.parts[-1]
         return summary_of(members(FAMILIES[part])[kind])
 
@@ -74,7 +75,7 @@ def learners() -> list[Beginner]:
 
 @cache
 def _choices() -> tuple[list[FirstProblem], list[Beginner]]:
-    # Both lists are made together, because each of them needs all presets parsed.
+    # Both lists are made together, because parsing all presets takes time, and both lists need it.
     documents = [reading.read_raw(presets.path_of(preset_name)) for preset_name in presets.names()]
     counted = Counter(problem for raw in documents for problem in _problem(raw))
     return [problem for problem, _ in counted.most_common(MOST)], _frequent_learners(documents)
@@ -92,7 +93,7 @@ def _frequent_learners(documents: Sequence[Raw]) -> list[Beginner]:
 
 
 def document(problem: FirstProblem, learner: Beginner) -> Raw:
-    """Return a document in which one learner sees a problem's examples once, with default values."""
+    """Return a preset document with default values, in which one learner sees a problem's examples once."""
     parts = {part: {"kind": kind} for part, kind in learner.parts}
     return {
         "title": f"{learner.name} on {problem.title}",
@@ -103,14 +104,18 @@ def document(problem: FirstProblem, learner: Beginner) -> Raw:
 
 
 def _problem(raw: Raw) -> Iterator[FirstProblem]:
-    """Yield the problem of a preset, unless it has no target."""
+    """Yield the problem of a preset, or nothing if the problem has no target."""
     problem = raw["problem"]
     if "target" in problem:
         yield FirstProblem(_kind(problem["matrix"]), _kind(problem["target"]))
 
 
 def _name(parts: tuple[tuple[str, str], ...], names: Counter[str]) -> str:
-    """Return a name for a learner: its most frequent name in presets, or for a net the kind of the net."""
+    """Return a name for a learner.
+
+    A net is named after its architecture, and after its update rule unless this is `gd`. Any other learner
+    gets its most frequent name in presets.
+    """
     part, kind = parts[0]
     if part == "solver" or kind == "linear":
         return names.most_common(1)[0][0]

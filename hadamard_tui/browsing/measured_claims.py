@@ -1,7 +1,7 @@
-"""Stored outcomes of the claims of built-in presets, which the theory pages quote.
+"""Stored outcomes of the claims of built-in presets. The theory pages quote these outcomes.
 
-`docs/gallery.py` stores the outcomes when it runs a preset. `verify` and the app do not read them, but judge
-the claims of every run again.
+`docs/gallery.py` stores the outcomes when it runs a preset. The command `verify` and the app do not read
+them. They judge the claims of every run again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class MeasuredClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Args:
         text: the claim in words.
         holds: whether the claim holds in the stored run; None if it could not be judged.
-        detail: the comparison of numbers that decides it.
+        detail: the comparison of numbers that decides whether the claim holds.
     """
 
     text: str
@@ -35,7 +35,7 @@ class MeasuredClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_file(file: Path) -> dict[str, tuple[MeasuredClaim, ...]]:
-    """Return the measured claims in a file, by preset; empty if the file does not exist.
+    """Return the claims in a file, by preset name. If the file does not exist, the result is empty.
 
     Raises: OSError; msgspec.ValidationError for a file with other content.
     """

@@ -1,4 +1,4 @@
-"""Experiments on a table of the user, made from a few choices, and completion of typed paths to tables."""
+"""Experiments on the user's own table, made from a few choices, and completion of typed paths to tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DATA = "data"
 
 @dataclass(frozen=True)
 class TableChoices:
-    """Choices of the user about a table."""
+    """The user's choices about a table: how to read it, and how to learn from it."""
 
     path: str
     settings: TableSettings = field(default_factory=TableSettings)
@@ -40,21 +40,22 @@ class TableChoices:
     kind: Kind | None = None
     """Whether the labels are classes or numbers.
 
-    If it is None, labels are classes if they are words, or if they have at most FEW_CLASSES whole values.
+    None leaves the decision to `kind_of`. It decides for classes if the labels are words, or whole numbers
+    with 2 to FEW_CLASSES different values.
     """
 
     test_share: float = 0.3
     rotate: bool = False
 
     def read(self) -> Table:
-        """Return the table. Raises: BadInput that names the wrong setting, such as data.header."""
+        """Read and return the table. Raises: BadInput, which names the wrong setting, such as data.header."""
         return table.read(table.Request(self.path, self.settings, self.label), DATA)
 
 
 def probable_label(first: FirstRows) -> int | None:
     """Return the column that probably contains the labels.
 
-    This is a column with a name in LABEL_NAMES, else the only column of words, else the last column. Returns
+    This is a column with a name in LABEL_NAMES, else the only column of words, else the last column. Return
     None for file formats that store labels separately, and for files without a usable column.
     """
     columns = [column for column in first.columns if column not in first.aside]
@@ -68,9 +69,10 @@ def probable_label(first: FirstRows) -> int | None:
 
 
 def features_of(first: FirstRows, label: int | None, omitted: Sequence[int]) -> tuple[int | str, ...] | None:
-    """Return the feature columns, without columns of words and without the `omitted` columns.
+    """Return all feature columns except columns of words and the `omitted` columns.
 
-    Returns None if no column has to be left out, because the reader then chooses the feature columns itself.
+    Return None if no column has to be left out, because `TableChoices.read` then finds the feature columns
+    itself.
     """
     unused = {column for column in (*first.words, *omitted) if column != label}
     if not unused:
@@ -91,9 +93,9 @@ def kind_of(rows: Table, choice: Kind | None) -> Kind:
     if labels is None:
         raise BadInput("label", "choose the column of labels")
     if choice == "numbers" and labels.are_words:
-        raise BadInput("label", "the labels are words, which can only be classes")
+        raise BadInput("label", "the labels are words, so they can only be classes")
     if choice == "classes" and labels.classes is None:
-        raise BadInput("label", "the labels are not whole numbers or words, so they are no classes")
+        raise BadInput("label", "the labels are not whole numbers or words, so they cannot be classes")
     if choice is not None:
         return choice
     few = labels.classes is not None and 1 < len(labels.classes.names) <= FEW_CLASSES
@@ -102,7 +104,7 @@ def kind_of(rows: Table, choice: Kind | None) -> Kind:
 
 STEPS, BATCH, RECORDS = 400, 32, 100
 MOST_REPLICAS, CELLS = 4, 4_000_000
-"""Maximum number of replicas, which are random splits, and of table cells in all replicas together."""
+"""Maximum number of replicas (random splits), and maximum number of table cells over all replicas."""
 
 LINEAR = {"kind": "linear"}
 NET = {"kind": "dense", "widths": [32], "activation": "relu", "cw": 2, "outputs": "m"}
@@ -141,8 +143,8 @@ def document(choices: TableChoices, rows: Table) -> Raw:
         "title": f"{label} of {name}",
         "story": (
             "The learners train on a part of the rows. Loss and error are measured on the other rows, which "
-            "are held out. Each replica holds out other rows. A square loss of 1 is that of the mean label. "
-            "The panel “why?” says which bounds apply to the selected learner."
+            "are held out. Each replica holds out different rows. Predicting the mean label has square loss "
+            "1. The panel “why?” says which bounds apply to the selected learner."
         ),
         "problem": {
             "matrix": {key: setting for key, setting in matrix.items() if setting is not None},
@@ -196,14 +198,14 @@ def _pictures(classes: int, has_test_rows: bool) -> Iterator[dict[str, Any]]:
 
 
 MOST_ENTRIES, MOST_COMPLETIONS = 10_000, 200
-"""Maximum number of entries of a folder that are read, and of completions that are returned."""
+"""Maximum number of folder entries that are read, and maximum number of completions that are returned."""
 
 
 def is_file(typed: str) -> bool:
     """Return whether a typed path leads to an existing file."""
     try:
         return Path(typed).expanduser().is_file()
-    except (OSError, RuntimeError, ValueError):  # no such user, or a null character
+    except (OSError, RuntimeError, ValueError):  # an unknown ~user, or a null character in the path
         return False
 
 
@@ -219,7 +221,7 @@ def completions(typed: str) -> list[str]:
     try:
         with os.scandir(Path(folder + slash or ".").expanduser()) as contents:
             names = [(file.is_dir(), file.name) for file in islice(contents, MOST_ENTRIES)]
-    except (OSError, RuntimeError, ValueError):  # no such folder, or no such user, or a null character
+    except (OSError, RuntimeError, ValueError):  # an unknown folder or ~user, or a null character in the path
         return []
     matching = [
         (is_folder, name)

@@ -1,4 +1,4 @@
-"""Lists of the user's own and of built-in presets, and the search for presets by words."""
+"""List of the user's own presets and the built-in presets, and the search for presets by words."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ THEOREM = "thm"
 
 
 def has_words(query: str, text: str, source: str) -> bool:
-    """Return whether every typed word is the start of a word in the text or in the source.
+    """Return whether every typed word is the beginning of a word in `text` or in `source` (cited papers).
 
-    A typed number must equal a complete word. If "theorem" is typed, in any spelling, only the source is
-    searched.
+    A typed number must equal a complete word. If the query contains "theorem" in any spelling, only `source`
+    is searched.
     """
     typed = _words(query)
     text_words = _words(source) if THEOREM in typed else _words(text) | _words(source)
@@ -34,9 +34,9 @@ def has_words(query: str, text: str, source: str) -> bool:
 
 
 def has_phrase(query: str, source: str) -> bool:
-    """Return whether a source contains the typed words one after the other. At least two words are required.
+    """Return whether a citation contains the typed words one after the other. A single word does not count.
 
-    For example, "thm 3" is in "Thm 3" and in "Thms 2 and 3", but not in "Thm 2; HN20 §3".
+    For example, "thm 3" is in "Thm 3" and in "Thms 2 and 3". It is not in "Thm 2; HN20 §3".
     """
     typed, source_words = _in_order(query), _in_order(source)
     places = range(len(source_words) - len(typed) + 1)
@@ -45,9 +45,9 @@ def has_phrase(query: str, source: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def _in_order(text: str) -> tuple[str, ...]:
-    """Return the words of a text in order.
+    """Return the words of a text in order, in the form that `has_phrase` compares.
 
-    "Thms 2 and 3" becomes "thm 2 thm 3". A character that separates sources counts as a word.
+    "Thms 2 and 3" becomes "thm 2 thm 3". A character that separates citations counts as a word.
     """
     words: list[str] = []
     for word in re.findall(r"\w+|[;.§(]", text.casefold()):
@@ -84,11 +84,11 @@ OWN_TABLE = "your data"
 
 OWN_TABLE_TITLE = "Choose a table and its label, then run"
 OWN_TABLE_STORY = (
-    "Several learners train on your table, and are measured on held-out rows. A diagnosis says which bias "
-    "the table rewards."
+    "Several learners train on your table, and are measured on held-out rows. A diagnosis says which "
+    "inductive bias the table rewards."
 )
 
-NEW_STORY = "Every part can be exchanged afterwards, in the first row and in the set-up."
+NEW_STORY = "Every part can be exchanged afterwards, in the first row of the screen and in the set-up."
 
 Group = tuple[str, Sequence[PresetEntry]]
 """Heading of a group in the list of presets, and the entries below the heading."""
@@ -102,7 +102,7 @@ def groups(opened: str | None = None) -> list[Group]:
     user's own table.
 
     Args:
-        opened: the open preset. If it is a file, it is among the user's presets.
+        opened: name or path of the open preset. A path is listed among the user's own presets.
     """
     opened_files = [opened] if opened is not None and opened.endswith(".toml") else []
     own_entries = [
@@ -121,7 +121,7 @@ def groups(opened: str | None = None) -> list[Group]:
 
 
 def _paths() -> Iterator[PresetEntry]:
-    """Yield an entry for each guided path; the text that a search finds consists of the path's questions."""
+    """Yield an entry for each guided path. A search for words looks into the questions of the path."""
     for path_name, path in paths().items():
         questions = " ".join(stop.predict for stop in path.stops)
         yield PresetEntry(path_name, path.title, questions, "", PATHS, (), (), frozenset(), "")

@@ -1,8 +1,8 @@
 """Preview of a preset: its text, and a stored thumbnail that consists of a few lines of characters.
 
-The colour of every character of a thumbnail is stored as a letter, so that every theme can draw it in its own
-colours. In a chart, the letter is the position of the colour in the palette, and an accented letter is the
-same colour faded. In a heat map, a letter or digit is a step of the colour map.
+The colour of every character of a thumbnail is stored as a letter, so that every theme can use its own
+colours. In a chart, a letter stands for a colour of the palette, and an accented letter for the faded colour.
+In a heat map, a letter, a digit, "+" or "/" stands for a step of the colour map.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FRAME, BARE, OVER = ".", " ", "#"
 
 STEP_LETTERS = f"{digits}{ascii_letters}+/"
 FADED = 1 << 7
-"""Offset from the code of a colour letter to the code of the letter for the faded colour."""
+"""Number to add to the character code of a colour letter to get the letter of the faded colour."""
 
 BLANK = ord(" ")
 
@@ -60,7 +60,7 @@ class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     Args:
         digest: digest of the preset's text when it was run, as in `preset_index.PresetEntry`.
         seconds: duration of the run on one processor core.
-        caption: finding of the picture.
+        caption: sentence that states the finding of the picture.
         text: rows of characters.
         inks: for every row, the colour letters of its characters.
         grounds: for every row, the colour letters of the backgrounds of its characters; empty for a chart.
@@ -75,7 +75,7 @@ class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]:
-    """Return the fields `text` and `inks` of a chart's thumbnail, which has no title.
+    """Return the fields `text` and `inks` for the thumbnail of a chart. The chart's title is left out.
 
     The series must have colours of the current palette.
     """
@@ -102,7 +102,8 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
 def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
     """Return row, column, text and colour letter of each legend entry.
 
-    The legend lists the lettered curves. If not all of them fit, it ends in an ellipsis.
+    The legend lists the curves that have both a letter and a name. If not all of these curves fit, the legend
+    ends in an ellipsis.
     """
     entries: list[tuple[int, int, str, int]] = []
     row, column = 0, 0
@@ -132,12 +133,12 @@ def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tu
 
 
 def _letter(series: Series) -> int:
-    """Return the code of the colour letter of a series."""
+    """Return the character code of the letter that stands for the colour of a series."""
     return ord(ascii_letters[palette.current().of_charts.index(series.colour)])
 
 
 def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
-    """Return the fields `text`, `inks` and `grounds` of a heat map's thumbnail, which has no title."""
+    """Return the fields `text`, `inks` and `grounds` for the thumbnail of a heat map, without its title."""
     cells = compose(replace(heat, title=""), WIDTH, HEIGHT, colour_map(dark_is_more=False)).cells
     letters = np.full(INKS, ord(FRAME), dtype=np.uint32)
     letters[:STEPS] = [ord(letter) for letter in STEP_LETTERS]
@@ -152,7 +153,7 @@ def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
 def shown(thumbnail: Thumbnail, coloured: bool = True) -> Text:
     """Return a thumbnail in the colours of the current palette.
 
-    If it is not `coloured`, a heat map shows its values as digits.
+    Unless `coloured`, a heat map shows its values as digits.
     """
     heat = bool(thumbnail.grounds)
     style = _of_heat_map if heat else _of_chart
@@ -207,7 +208,7 @@ def _lines(cells: np.ndarray) -> tuple[str, ...]:
 
 
 NO_CHART = "No chart is stored: the preset is new, or has changed since the charts were drawn."
-NO_CHART_OF_YOURS = "Only the shipped presets have stored charts."
+NO_CHART_OF_YOURS = "Only built-in presets have stored charts."
 
 
 FILE = Path(__file__).with_name("thumbnails.json")
@@ -216,7 +217,7 @@ FILE = Path(__file__).with_name("thumbnails.json")
 def preview(entry: PresetEntry, coloured: bool = True) -> Text:
     """Return the preview of a preset: title, cost, chart, story, learners, claims and source.
 
-    The preview of a guided path consists of its stops.
+    For a guided path, the preview lists its stops.
     """
     if entry.name in (NEW, OWN_TABLE):
         return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
@@ -243,7 +244,7 @@ def preview(entry: PresetEntry, coloured: bool = True) -> Text:
 
 def _stops(path: Talk) -> Text:
     """Return the title of a guided path, and the preset and the question of each stop."""
-    about = f"{len(path.stops)} stops: predict, run, why, break it"
+    about = f"{len(path.stops)} stops; at each: predict, run, read why, break the theorem"
     text = Text.assemble((path.title, "bold"), "\n", (about, "dim"), "\n")
     for number, stop in enumerate(path.stops, 1):
         text.append(f"\n{number}. {stop.preset}\n", "bold").append(f"{stop.predict}\n")
@@ -266,12 +267,12 @@ def takes(seconds: float) -> str:
 
 @cache
 def shipped() -> Mapping[str, Thumbnail]:
-    """Return the thumbnails that come with the program, by preset."""
+    """Return the thumbnails that come with the program, by preset name."""
     return read_file(FILE)
 
 
 def read_file(file: Path) -> dict[str, Thumbnail]:
-    """Return the thumbnails in a file, by preset; empty if the file does not exist.
+    """Return the thumbnails in a file, by preset name. If the file does not exist, the result is empty.
 
     Raises: OSError; msgspec.ValidationError for a file with other content.
     """

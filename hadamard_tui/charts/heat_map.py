@@ -1,4 +1,4 @@
-"""Content of a heat map: cells, the scale of their values, lines over the cells, and marked points."""
+"""Content of a heat map: its cells, the scale of their values, contour lines, and marked points."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from engine.core.expressions import number
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Limits, LineStyle, are_whole
 
-# Largest absolute value of a cell border or scale limit, so that twice the range does not overflow. Values
-# beyond it are shown at the end of the scale.
+# Largest absolute value of a cell border or scale limit. It is so small that twice the range cannot overflow.
+# Larger values are shown at the end of the scale.
 _LARGEST = 8e307
 
 
 def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
-    """Return the borders of the cells around increasing values, shape [n + 1].
+    """Return the borders [n + 1] of cells around n increasing values.
 
-    The outer cells are symmetric around their values. A single cell reaches from 1/2 to 3/2 of its value; on
-    a log axis, it reaches from half to twice its value. A single cell at 0 reaches from −1/2 to 1/2.
+    The first and the last cell are symmetric around their values. If there is only one cell, it reaches from
+    1/2 to 3/2 of its value, and on a log axis from half to twice its value. If this value is 0, the cell
+    reaches from −1/2 to 1/2.
     """
     if log:
         logs = np.log10(values)
@@ -40,10 +41,10 @@ def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
 
 
 def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
-    """Return, for each slot of a scale, the index in `values` of the cell that contains the slot's centre.
+    """Return the index of the cell that contains the centre of each slot (row or column) of a scale.
 
-    If the centre is outside all cells, return the index of the nearest cell. A border between two cells
-    belongs to the cell with the larger value.
+    The cells are those around the increasing `values`. If a centre is outside all cells, its index is that of
+    the nearest cell. A border between two cells belongs to the cell with the larger value.
     """
     low, high = (np.log10(scale.limits) if scale.log else np.asarray(scale.limits)).tolist()
     places = low + slots * ((high - low) / max(scale.size - 1, 1))
@@ -52,7 +53,7 @@ def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
     return seen
 
 
-# A range that is narrower than this, relative to its values, is rounding noise.
+# If the range of values is narrower than this, relative to the values, it comes from rounding errors.
 _NOISE = 1e-12
 _FACTOR = 2.0
 """Factor by which the scale extends above and below a single value."""
@@ -62,7 +63,7 @@ class ValueScale(msgspec.Struct, frozen=True):
     """Scale of the values of a heat map.
 
     Args:
-        hidden: phrase on the values that the scale cannot show; empty if it shows all.
+        hidden: phrase about the values that the scale cannot show; empty if it can show all values.
     """
 
     limits: Limits
@@ -70,10 +71,10 @@ class ValueScale(msgspec.Struct, frozen=True):
     hidden: str = ""
 
     def steps(self, values: np.ndarray, count: int) -> np.ndarray:
-        """Return the number of the step that contains each value, −1 for NaN.
+        """Return the index of the step that contains each value, if the scale is divided into equal steps.
 
-        The scale is divided into `count` equal steps. Values beyond the scale belong to its first or last
-        step.
+        The scale has `count` steps. Values beyond the scale belong to its first or last step. The index is −1
+        for NaN.
         """
         share = Scale(self.limits, self.log, 2).place(values)
         defined = ~np.isnan(share)
@@ -81,14 +82,14 @@ class ValueScale(msgspec.Struct, frozen=True):
         return np.where(defined, steps.clip(0, count - 1), -1).astype(np.int16)
 
     def share(self, value: float) -> float:
-        """Return the position of a value on the scale: 0 … 1 within the limits."""
+        """Return the position of a value on the scale: 0 at the lower limit and 1 at the upper limit."""
         return float(Scale(self.limits, self.log, 2).place(np.asarray(value)))
 
 
 def value_scale(z: np.ndarray, log: bool) -> ValueScale:
-    """Return the scale from the smallest to the largest value that it can show.
+    """Return a scale for the values `z`, from the smallest to the largest value that it can show.
 
-    If no value is above 0, a logarithmic scale becomes linear; its field `hidden` then says so.
+    If no value is above 0, the scale is linear although `log` is True, and its field `hidden` says so.
     """
     finite = z[np.isfinite(z)]
     positive = finite[finite > 0]
@@ -97,7 +98,7 @@ def value_scale(z: np.ndarray, log: bool) -> ValueScale:
         reasons.append(f"{infinite} infinite")
     if log and finite.size and not positive.size:
         log = False
-        reasons.append("linear: nothing is above 0")
+        reasons.append("linear, because no value is above 0")
     elif log and (lost := finite.size - positive.size):
         reasons.append(f"{lost} not above 0")
     return ValueScale(_limits(positive if log else finite, log), log, ", ".join(reasons))
@@ -116,14 +117,14 @@ def _limits(usable: np.ndarray, log: bool) -> Limits:
 
 
 _PLAIN = (1e-4, 1e6)
-"""Range of numbers that are written with decimals; other numbers are written as powers of ten."""
+"""Range of numbers that are written in decimal notation. Numbers outside are written with a power of ten."""
 
 
 class ContourLine(msgspec.Struct, frozen=True, eq=False):
     """Line drawn over a heat map.
 
     Args:
-        name: the name in the legend; a line without a name is not listed.
+        name: the name in the legend; a line with an empty name is not in the legend.
         path: shape [n, 2], x and y in data units; a row of NaN interrupts the line.
     """
 
@@ -137,7 +138,7 @@ class ContourLine(msgspec.Struct, frozen=True, eq=False):
 
 
 class MarkedPoint(msgspec.Struct, frozen=True):
-    """Point that is marked with one letter or sign; the legend lists its name."""
+    """Point that is marked with one letter or sign, which the legend explains by the point's name."""
 
     name: str
     x: float
@@ -150,7 +151,7 @@ class MarkedPoint(msgspec.Struct, frozen=True):
 
 
 class Column(msgspec.Struct, frozen=True):
-    """Column that is marked above and below the map; the legend lists its name."""
+    """Column that is marked above and below the map, by a sign that the legend explains."""
 
     name: str
     x: float
@@ -163,19 +164,20 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
     """Values over a grid, sorted by increasing x and y.
 
     Args:
-        x, y: coordinates of the values, shapes [Nx] and [Ny], without repetition; above 0 on a log axis.
-        z: shape [Ny, Nx]; NaN for missing values.
+        x, y: coordinates of the values, shapes [Nx] and [Ny], without duplicates. On a log axis, they must be
+            above 0.
+        z: values, shape [Ny, Nx]; NaN for missing values.
         stderr: standard errors of z, same shape.
         z_log: whether the colour scale is logarithmic.
         missing: phrase for cells without a value (NaN).
         y_names: names at y = 0, 1, 2, … in place of numbers.
-        z_limits: the ends of the scale; by default the smallest and the largest value.
+        z_limits: the ends of the colour scale; by default, the smallest and the largest value.
         y_down: whether y increases downwards, like the row numbers of a matrix.
-        unlit: whether each row is grey, shape [Ny]; None colours all rows.
-        unlit_words: phrase for the grey rows.
+        unlit: whether each row is grey instead of coloured, shape [Ny]; None if all rows are coloured.
+        unlit_words: phrase that explains the grey rows.
         focus: a point (x, y). If not all cells fit, the cells around this point are shown. Without a focus,
             evenly spaced cells are shown.
-        full_size: numbers of columns and rows of the complete map if this map is a part of it.
+        full_size: numbers of columns and rows of the complete map, if this map is a part of another map.
     """
 
     x: np.ndarray
@@ -225,18 +227,18 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def scale(self) -> ValueScale:
-        """Scale over all values, or between `z_limits`."""
+        """Colour scale: between `z_limits` if these are set, otherwise over all values."""
         if self.z_limits is None:
             return value_scale(self.z, self.z_log)
         return ValueScale(self.z_limits, self.z_log)
 
     def y_name(self, y: float) -> str | None:
-        """Return the name of a row, or None if numbers identify the rows."""
+        """Return the name of the row at y, or None if rows have numbers and not names."""
         return self.y_names[int(y)] if self.y_names else None
 
     @property
     def axes(self) -> Axes:
-        """Axes around all cells."""
+        """Axes whose limits contain all cells."""
         (x_low, *_, x_high), (y_low, *_, y_high) = (
             cell_borders(self.x, self.x_log),
             cell_borders(self.y, self.y_log),
@@ -256,11 +258,11 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         )
 
     def nearest(self, x: float, y: float) -> tuple[int, int]:
-        """Return the positions in x and y of the cell that is nearest to the point (x, y)."""
+        """Return the column index and the row index of the cell that is nearest to the point (x, y)."""
         return int(np.abs(self.x - x).argmin()), int(np.abs(self.y - y).argmin())
 
     def part(self, columns: slice, rows: slice) -> HeatMap:
-        """Return the heat map of a block of columns and rows."""
+        """Return the part of the heat map with some of its columns and rows."""
         return replace(
             self,
             x=self.x[columns],
@@ -272,7 +274,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         )
 
     def around(self, place: tuple[float, float], columns: int, rows: int) -> tuple[slice, slice]:
-        """Return slices of at most `columns` columns and `rows` rows around the point `place`.
+        """Return slices that select at most `columns` columns and `rows` rows around the point `place`.
 
         Near a border of the map, the slices end at the border.
         """
@@ -287,7 +289,7 @@ def _around(values: np.ndarray, place: float, count: int) -> slice:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Cell of a heat map: its x and y, its value, which may be NaN, and a text that describes it."""
+    """Content of one cell of a heat map: x, y, the value (possibly NaN), and a text that describes it."""
 
     x: float
     y: float
@@ -296,7 +298,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read_cell(heat: HeatMap, ix: int, iy: int) -> Reading:
-    """Return the reading of the cell at the positions `ix` in x and `iy` in y."""
+    """Return the content of the cell in column `ix` and row `iy`."""
     x, y, z = float(heat.x[ix]), float(heat.y[iy]), float(heat.z[iy, ix])
     stderr = math.nan if heat.stderr is None else float(heat.stderr[iy, ix])
     where = f"{heat.x_label or 'x'} {_place(x)}, {heat.y_label or 'y'} {heat.y_name(y) or _place(y)}"
@@ -310,7 +312,10 @@ def _place(value: float) -> str:
 
 
 def with_error(value: float, stderr: float) -> str:
-    """Return a value rounded to its standard error, "0.034 ± 0.002"; without an error, to three digits."""
+    """Return a value with its standard error as text, such as "0.034 ± 0.002".
+
+    The value has as many digits as its standard error. If this is NaN, the value has three digits.
+    """
     if math.isinf(value):
         return "infinite" if value > 0 else "minus infinity"
     if not (math.isfinite(stderr) and stderr > 0):

@@ -1,4 +1,4 @@
-"""Theory lines in words: the statement of a line, and whether it applies to a learner."""
+"""Texts about theory lines: the statement of a line, and whether the line applies to a learner."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ DIRECTIONS: dict[str, str] = {
     "conjecture": "conjecture",
     "reference": "reference",
 }
-"""Names of the directions of theory lines."""
+"""Names of the relations between a theory line and its measure, by their names in presets."""
 
 
 class Standing(NamedTuple):
-    """Relation of a theory line to a learner, with the reason."""
+    """Whether a theory line applies to a learner, with the reason."""
 
     words: str
     style: str
@@ -36,7 +36,7 @@ class Standing(NamedTuple):
 
 
 def whole_name(line: Statement) -> str:
-    """Return a name of the theory line that is unique among all theory lines, drawn or not."""
+    """Return a name of the theory line that no other theory line has, whether it is drawn or not."""
     member = catalogue.members("theory").get(line.kind)
     of = "" if member is None else cast("type[Line]", member)().structure().of
     return f"{line.called} of {of}" if of else line.called
@@ -45,7 +45,7 @@ def whole_name(line: Statement) -> str:
 def head(line: Statement) -> Text:
     """Return the name and the statement of a theory line, followed by its name in presets.
 
-    For example "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)".
+    An example is "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)".
     """
     named = Text.assemble((whole_name(line), "bold"), ": ")
     statement = (line.formula, "bold"), f", {DIRECTIONS[line.direction]}"
@@ -53,9 +53,9 @@ def head(line: Statement) -> Text:
 
 
 def meaning(kind: str) -> str:
-    """Return a theory line in words, as in "No rotation-invariant learner does better on Hadamard rows …".
+    """Return the meaning of a theory line, such as "No rotation-invariant learner does better …".
 
-    The text starts with a capital letter, unless it starts with a formula, because C is not c.
+    The text starts with a capital letter. But if it starts with a formula, the first letter is unchanged.
     """
     summary = summary_of(catalogue.members("theory")[kind])
     words = summary.partition(": ")[2] or summary
@@ -63,7 +63,10 @@ def meaning(kind: str) -> str:
 
 
 def proof(kind: str) -> str:
-    """Return the conditions of a theory line and the idea of its proof, one paragraph per line of text."""
+    """Return the conditions of a theory line and the idea of its proof.
+
+    Each paragraph is one line of the text.
+    """
     paragraphs = docstring(catalogue.members("theory")[kind]).split("\n\n")[1:]
     texts = (" ".join(paragraph.partition("Source: ")[0].split()) for paragraph in paragraphs)
     return "\n".join(filter(None, texts))
@@ -72,7 +75,8 @@ def proof(kind: str) -> str:
 def standing(line: TheoryLine, learner_name: str) -> Standing:
     """Return whether a theory line applies to a learner on this problem, with the reason.
 
-    A bound from below that does not apply to the learner is called the line to beat.
+    If a lower bound does not apply to the learner, the learner may fall below it. Then it is called "the line
+    to beat".
     """
     if not line.on_problem.holds:
         return Standing("not applicable", "dim", line.on_problem.reason)

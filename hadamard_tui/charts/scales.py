@@ -1,4 +1,4 @@
-"""Scales of axes: positions of data, round tick values and short labels."""
+"""Scales of axes: positions of data values, round values for ticks, and short labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Limits
 
 
-# Far outside any chart, yet small enough to interpolate and to store as int32.
+# Position far outside any chart, yet small enough for interpolation and for int32.
 BEYOND = 1e9
 
 
@@ -30,9 +30,9 @@ class Scale(msgspec.Struct, frozen=True):
     size: int
 
     def place(self, values: np.ndarray) -> np.ndarray:
-        """Return fractional slot positions, in the shape of the values.
+        """Return the positions of values in units of slots, as floats in the shape of `values`.
 
-        NaN stays NaN. On a log axis, values ≤ 0 have positions far below 0.
+        The position of NaN is NaN. On a log axis, values ≤ 0 have positions far below 0.
         """
         low, high = self._ends()
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -47,13 +47,13 @@ class Scale(msgspec.Struct, frozen=True):
         return math.floor(place + 0.5) if -0.5 <= place < self.size - 0.5 else None
 
     def value(self, slot: float) -> float:
-        """Return the data value at a slot; the inverse of `place`."""
+        """Return the data value at a position in units of slots. This is the inverse of `place`."""
         low, high = self._ends()
         value = low + slot * ((high - low) / max(self.size - 1, 1))
         return float(10.0**value) if self.log else value
 
     def edges(self) -> np.ndarray:
-        """Return data values at the borders of the slots, shape [size + 1]."""
+        """Return the data values at the borders of the slots, shape [size + 1]."""
         low, high = self._ends()
         borders = low + (np.arange(self.size + 1) - 0.5) * ((high - low) / max(self.size - 1, 1))
         return 10.0**borders if self.log else borders
@@ -66,16 +66,16 @@ class Scale(msgspec.Struct, frozen=True):
 Tick = tuple[float, str]
 
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
-# Fixed notation up to this many characters, then scientific notation if that is shorter.
+# Largest number of characters of a decimal number. Longer numbers get a power of ten, if this is shorter.
 _PLAIN_WIDTH = 6
 _PLAIN_DECADES = range(-3, 6)
-_WHOLE = 1e7  # whole numbers below this have all their digits
+_WHOLE = 1e7  # whole numbers below this show all digits
 
 
 def x_ticks(axes: Axes, most_ticks: int) -> tuple[Tick, ...]:
     """Return at most `most_ticks` ticks of an x-axis.
 
-    If the axis has named x values, ticks are at evenly selected ones of them.
+    If the axis has named x values, ticks are at all of these, or at an even selection.
     """
     if not axes.x_names:
         return ticks(axes.x_limits, axes.x_log, most_ticks, axes.x_whole)
@@ -84,12 +84,12 @@ def x_ticks(axes: Axes, most_ticks: int) -> tuple[Tick, ...]:
 
 
 def at_places(places: Sequence[float]) -> tuple[Tick, ...]:
-    """Return one tick per element of `places`, labelled with this number."""
+    """Return one tick at each number in `places`, labelled with this number."""
     return tuple((place, tick_label(place)) for place in places)
 
 
 def tick_label(value: float) -> str:
-    """Return the label of a tick: a whole number with all its digits, other numbers with four digits."""
+    """Return the label of a tick. Whole numbers have all their digits, other numbers have four digits."""
     if value == int(value) and abs(value) < _WHOLE:
         return str(int(value))
     mantissa, _, exponent = f"{value:.4g}".partition("e")
@@ -99,13 +99,13 @@ def tick_label(value: float) -> str:
 def ticks(
     limits: Limits, log: bool, most_ticks: int, is_whole: bool = False, least: int = 2
 ) -> tuple[Tick, ...]:
-    """Return at most `most_ticks` pairs of value and label within the limits, increasing.
+    """Return at most `most_ticks` ticks within the limits, as pairs of value and label, in increasing order.
 
-    On a log axis, ticks are at powers of ten. If these are fewer than `least`, ticks are at 1, 2 and 5 times
-    the powers of ten. If these are too few as well, the ticks are evenly spaced.
+    On a log axis, ticks are at powers of ten. If fewer than `least` powers of ten are within the limits,
+    ticks are at 1, 2 and 5 times the powers of ten. If these are also too few, the ticks are evenly spaced.
 
     Args:
-        is_whole: whether ticks are at whole numbers only.
+        is_whole: whether ticks must be at whole numbers.
         least: minimum number of ticks at powers of ten; at least 2.
     """
     if most_ticks < 1:
@@ -131,11 +131,12 @@ def _linear(limits: Limits, most_ticks: int, is_whole: bool) -> list[float]:
 
 
 def _steps(limits: Limits, most_ticks: int) -> list[float]:
-    """Return candidate distances between ticks, increasing."""
+    """Return possible distances between ticks, in increasing order."""
     low, high = limits
     reach = (high - low) / most_ticks
     if _power_of_two(high) and low in (0, 1):
-        # Dimensions that are powers of two read best in halves and quarters.
+        # On an axis from 0 to a power of two, such as d = 128, ticks at halves and quarters are easiest to
+        # read.
         return [high / parts for parts in (16, 8, 4, 2, 1)]
     decade = 10.0 ** math.floor(math.log10(reach))
     return [decade * factor for factor in (*_ROUND, 20.0, 50.0)]
@@ -175,7 +176,7 @@ def _labels(values: Sequence[float]) -> list[str]:
     step = min((b - a for a, b in pairwise(values)), default=largest)
     finest = math.floor(math.log10(step) + 1e-9)
     if not math.isclose(round(step / 10.0**finest), step / 10.0**finest, rel_tol=1e-6):
-        finest -= 1  # steps of 2.5 need one digit more
+        finest -= 1  # steps such as 2.5 need one more digit
     plain = [f"{value + 0.0:.{max(0, -finest)}f}" for value in values]
     powers = [_scientific(value, max(0, _decade(value) - finest)) if value else "0" for value in values]
     if max(map(len, plain)) <= max(_PLAIN_WIDTH, max(map(len, powers))):

@@ -1,4 +1,4 @@
-"""Content of a chart: named series on a pair of axes, and the dashes of their lines."""
+"""Content of a chart: named series and a pair of axes, and the dash patterns of lines."""
 
 from __future__ import annotations
 
@@ -14,32 +14,36 @@ LineStyle = Literal["solid", "dashed", "dotted", "dash-dot", "sparse", "long", "
 Limits = tuple[float, float]
 
 BOUND_STYLE: LineStyle = "long"
-"""Line style of references, and of learners to which a proved lower bound applies; others are solid."""
+"""Line style of reference learners, and of learners to which a proved lower bound applies.
+
+The curves of all other learners are solid.
+"""
 
 FEW = 8
-"""Number of visible points up to which a curve has its letter at each point."""
+"""Largest number of visible points for which a curve shows its letter at every point."""
 
-# Beyond this value, the padded range of the data would overflow float64; such points are clipped.
+# Points beyond this value are clipped, because the padded range of the data would overflow float64.
 _LARGEST = 8e307
-# Data whose range is narrower than this, relative to the values, count as constant: they differ by rounding.
+# If the range of the data is narrower than this, relative to the values, it comes from rounding errors. The
+# data then count as constant.
 _NOISE = 1e-12
-# In wider ranges, ticks are more than 1 apart, so that whole numbers need no special treatment.
+# In wider ranges, ticks are more than 1 apart, so that they need not be moved to whole numbers.
 _MANY = 64
 
 
 class Series(msgspec.Struct, frozen=True, eq=False):
-    """Curve that is drawn in the order of x, or separate points if its style is "points".
+    """Curve whose points are joined in the order of x, or separate points if its style is "points".
 
     Args:
-        name: entry in the legend; a series without a name is drawn but not listed.
+        name: name in the legend; a series with an empty name is drawn but not in the legend.
         formula: formula shown after the name in the legend, if it fits.
         x, y: points, both of shape [n]; NaN in y makes a gap.
-        colour: any rich or Textual colour, "#e69f00" or "bright_blue".
+        colour: any colour of rich or Textual, such as "#e69f00" or "bright_blue".
         band: lower and upper border of a shaded region, both of shape [n].
-        mark: one letter at the last visible point, so that curves differ without colour.
-        faint: whether the series is dimmed, because it is only context.
-        is_region: whether the series is a theory region: only its band is drawn, more lightly than an error
-            band.
+        mark: one letter, drawn at the last visible point, which distinguishes curves without colour.
+        faint: whether the series is dimmed, because it is not the subject of the chart.
+        is_region: whether the series is a region that a theory line excludes. Only its band is drawn, more
+            lightly than an error band.
     """
 
     name: str
@@ -55,7 +59,7 @@ class Series(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def brief(self) -> str:
-        """Name in the picture: the formula if it is shorter than the name."""
+        """Name inside the picture: the name or the formula, whichever is shorter."""
         return briefer(self.name, self.formula)
 
     def __post_init__(self) -> None:
@@ -68,7 +72,10 @@ class Series(msgspec.Struct, frozen=True, eq=False):
 
 
 class Axes(msgspec.Struct, frozen=True):
-    """Labels, limits in data units, and scales of both axes. Hashable, because frames are cached by axes."""
+    """Labels, limits in data units, and scales of both axes.
+
+    Axes are hashable, because they are the key of a cache of frames.
+    """
 
     title: str
     x_label: str
@@ -78,25 +85,28 @@ class Axes(msgspec.Struct, frozen=True):
     x_log: bool = False
     y_log: bool = False
     x_whole: bool = False
-    """Whether x has whole numbers only."""
+    """Whether all x are whole numbers."""
 
     y_down: bool = False
     """Whether y increases downwards, like the row numbers of a matrix."""
 
     y_names: tuple[str, ...] = ()
-    """Names at y = 0, 1, 2, … in place of numbers; empty if ticks have numbers."""
+    """Names of y = 0, 1, 2, … that replace numbers at the ticks; empty if ticks show numbers."""
 
     x_names: tuple[tuple[float, str], ...] = ()
-    """Named x values as pairs of x and name, increasing; empty if ticks have numbers."""
+    """Pairs of an x value and its name, by increasing x, which replace numbers at the ticks.
+
+    It is empty if ticks show numbers.
+    """
 
     x_falls: bool = False
-    """Whether x falls with time, so that the axis runs from right to left."""
+    """Whether x decreases during a run, so that larger x are at the left."""
 
     y_whole: bool = False
-    """Whether y has whole numbers only."""
+    """Whether all y are whole numbers."""
 
     y_rounding: float = 0.0
-    """Absolute value up to which y counts as 0, because it may be a rounding error.
+    """Largest absolute value of y that counts as 0, because it may be a rounding error.
 
     A logarithmic axis does not show such values.
     """
@@ -113,7 +123,7 @@ class Axes(msgspec.Struct, frozen=True):
 
 
 def are_whole(values: np.ndarray) -> bool:
-    """Return whether all values are whole numbers, in a range so small that ticks might fall between them."""
+    """Return whether all values are whole numbers, so close together that ticks could lie between them."""
     few = len(values) > 0 and values[-1] - values[0] < _MANY
     return few and bool((values == np.rint(values)).all())
 
@@ -121,8 +131,8 @@ def are_whole(values: np.ndarray) -> bool:
 def limits(values: np.ndarray) -> Limits:
     """Return the range of finite values, widened on both sides by a twentieth of its length.
 
-    The padding never crosses zero, so that a loss axis starts at 0. Equal values get a margin around them,
-    and no values give (0, 1).
+    The padding never crosses zero, so that the axis of a loss starts at 0. If all values are equal, the range
+    is a margin around them. If there are no values, it is (0, 1).
     """
     if not values.size:
         return 0.0, 1.0
@@ -137,8 +147,8 @@ def limits(values: np.ndarray) -> Limits:
     )
 
 
-# Dashes of each line style: whether a dot column is visible, by the column modulo the length of the pattern.
-# The patterns are fixed to the screen, so that dashes do not move while data grow.
+# Dash pattern of each line style. The entry at the dot column, modulo the length of the pattern, says whether
+# the line is visible there. Patterns are fixed to the screen, so that dashes do not move when data are added.
 PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
     "dashed": (True, True, True, True, False, False),
     "dotted": (True, False, False, False),
@@ -150,5 +160,5 @@ PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
 
 
 def is_line(series: Series) -> bool:
-    """Return whether a series is an unmarked line beside the curves, such as a theory line."""
+    """Return whether a series is a line without a letter, such as a theory line."""
     return not (series.mark or series.faint or series.is_region) and series.style in PATTERNS

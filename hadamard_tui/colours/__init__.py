@@ -1,1 +1,1 @@
-"""Themes, and the colours of curves."""
+"""Themes of the app, and the colours of curves and heat maps."""

@@ -1,4 +1,4 @@
-"""Parsing of colours, and their contrast with the background: faded colours and text colours."""
+"""Parses colours, and changes them so that curves and texts have enough contrast with the background."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parse_colour(colour: str) -> Color:
 
 
 def triplet(colour: str) -> tuple[int, int, int]:
-    """Return red, green and blue of a colour, each 0 … 255."""
+    """Return the red, green and blue values of a colour, each from 0 to 255."""
     red, green, blue = parse_colour(colour).get_truecolor()
     return red, green, blue
 
@@ -35,8 +35,8 @@ LEAST = 3.0
 LEGIBLE = 5.1
 """Minimum contrast of text with the background.
 
-It gives a contrast of at least 4.5 with panels, whose colour is closer to that of text. Source: WCAG 2.2,
-1.4.3.
+With this value, text also has a contrast of at least 4.5 with panels, whose colour is closer to the colour of
+text. Source: WCAG 2.2, 1.4.3.
 """
 
 _STEPS, _MOST = (
@@ -52,7 +52,10 @@ def contrast(colour: str, other: str) -> float:
 
 
 def faded(colour: str) -> str:
-    """Return a colour halfway to the background, or closer to `colour` if a curve needs more contrast."""
+    """Return a mixture of a colour and the background, for faint curves.
+
+    It is half background, or less if a curve needs more contrast.
+    """
     return _faded(colour, palette.current().ground)
 
 
@@ -68,7 +71,7 @@ def _faded(colour: str, ground: str) -> str:
 def legible(colour: str) -> str:
     """Return a variant of a colour that is legible as text.
 
-    It is `colour` itself, or a mixture with the colour of theory lines that has just enough contrast.
+    It is the colour itself, or its mixture with the colour of theory lines that has just enough contrast.
     """
     return _legible(colour, palette.current().ground, palette.current().theory)
 
@@ -80,6 +83,6 @@ def _legible(colour: str, ground: str, far: str) -> str:
 
 
 def mixed(colour: str, ground: str, share: float) -> str:
-    """Return the mixture of `colour` with `ground`, as "#e69f00"; `share` is the share of `ground`."""
+    """Return a mixture of two colours as text, such as "#e69f00". `share` is the share of `ground`."""
     pairs = zip(triplet(colour), triplet(ground), strict=True)
     return "#" + "".join(f"{round(front + share * (back - front)):02x}" for front, back in pairs)

@@ -1,13 +1,14 @@
-"""Colours of curves, with one palette per background, and of heat maps.
+"""Colours of curves, with one palette for each background, and colours of heat maps.
 
 Hue shows the kind of learner: dense gradient rules are blue, exact solvers and kernels teal, multiplicative
 rules red to orange, spindly and sparse nets magenta, coordinate-wise and sign rules yellow, spectral and
 second-order rules violet, all others grey-green. Lightness distinguishes curves of one kind.
 
-These shades were found by a search. It maximised the smallest OKLab distance between two curves of one
-picture, over all pictures of built-in presets with at most six curves. The search covered normal sight,
-protanopia, deuteranopia and tritanopia (Machado, Oliveira, Fernandes 2009). All shades have the contrast that
-curves need (WCAG 2.2, 1.4.11: 3 : 1). `tests/charts/test_colours.py` measures the smallest distance.
+These shades were found by a search. It maximised the smallest OKLab distance between two curves in the same
+picture, over all pictures of built-in presets with at most six curves. The distances were computed for normal
+sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira, Fernandes 2009). All shades have the
+contrast with the background that curves need (WCAG 2.2, 1.4.11: 3 : 1). `tests/charts/test_colours.py`
+measures the smallest distance.
 """
 
 from __future__ import annotations
@@ -29,20 +30,23 @@ ThemeName = Literal["dark", "light", "contrast"]
 """Names of the themes; every theme has a background and a palette."""
 
 SHADES = 6
-"""Number of shades of each hue. Further curves of a kind reuse shades, and letters distinguish them."""
+"""Number of shades of each hue.
+
+If more curves have learners of one kind, shades are used again, and letters distinguish the curves.
+"""
 
 ALONE = 3
-"""Index of the shade for a curve that is the only one of its kind of learner."""
+"""Index of the shade for a curve if no other curve has a learner of the same kind."""
 
 
 class Palette(NamedTuple):
-    """Colours for one background: of learners' curves, of theory lines, and of other curves.
+    """Colours for charts on one background: for learners' curves, theory lines and all other curves.
 
     Args:
         ground: colour of the background.
         theory: colour of theory lines.
         unproved: colour of theory lines without a proof.
-        others: colour of curves that serve as context.
+        others: colour of everything else, such as marks and names of other runs.
         dark_is_more: whether larger values in heat maps are darker. On a light background, small values then
             look like the background, and large values stand out.
     """
@@ -59,7 +63,7 @@ class Palette(NamedTuple):
     def of(self, place: KindPlace) -> str:
         """Return the colour of a curve.
 
-        The curves of one kind of learner get evenly spaced shades of the kind's hue, in order.
+        The curves of learners of one kind have evenly spaced shades of one hue.
         """
         last = place.total - 1
         shade = ((SHADES - 1) * place.place + (last // 2)) // last if last else ALONE
@@ -113,9 +117,9 @@ _current = DARK
 
 
 def use(palette: Palette) -> None:
-    """Draw with this palette from now on.
+    """Use this palette for all charts from now on.
 
-    The complete program uses one palette at a time, because a terminal has one background.
+    There is one palette for the whole program, because a terminal has one background.
     """
     global _current
     _current = palette
@@ -140,14 +144,18 @@ def on_paper() -> Iterator[None]:
 STEPS = 64
 """Number of colours in a heat map: more than the eye can distinguish.
 
-More would be expensive, because every pair of colours that share a screen cell needs a style.
+More colours would be slow, because every pair of colours that share a screen cell needs a separate text
+style.
 """
 
 # Above this relative luminance, black text has more contrast than white (WCAG 2.2).
 _BLACK_FROM = 0.179
 
 _GREYS_ON_DARK, _GREYS_ON_LIGHT = (38, 104), (226, 160)
-"""Greys of the least and of the greatest value, 0 … 255: near the background, but distinct."""
+"""Greys, from 0 to 255, of the least and of the greatest value.
+
+They are similar to the background, but can be distinguished from it.
+"""
 
 VIRIDIS = bytes.fromhex(
     "44015444025645045745055946075a46085c460a5d460b5e470d60470e61471063471164471365481467481668481769"
@@ -170,12 +178,12 @@ VIRIDIS = bytes.fromhex(
 
 
 class ColourMap(msgspec.Struct, frozen=True, eq=False):
-    """Colours of a heat map, and an equal number of greys for its background rows.
+    """Colours of a heat map, and as many greys for rows that are not coloured.
 
     Args:
         colours: red, green and blue of every colour, uint8 [STEPS, 3].
         greys: red, green and blue of every grey, uint8 [STEPS, 3].
-        light: whether text on a colour must be black, for the colours and then the greys, bool [2 STEPS].
+        light: whether text on a colour must be black, bool [2 STEPS]. The colours come first, then the greys.
     """
 
     colours: np.ndarray
@@ -190,7 +198,7 @@ class ColourMap(msgspec.Struct, frozen=True, eq=False):
 
 @lru_cache(maxsize=2)
 def colour_map(dark_is_more: bool) -> ColourMap:
-    """Return the Viridis colour map; with `dark_is_more`, large values are dark and small values bright."""
+    """Return the Viridis colour map. Large values are dark if `dark_is_more` is True, otherwise bright."""
     table = np.frombuffer(VIRIDIS, dtype=np.uint8).reshape(-1, 3)
     colours = table[np.linspace(0, len(table) - 1, STEPS).round().astype(int)]
     colours = colours[::-1] if dark_is_more else colours
@@ -201,7 +209,7 @@ def colour_map(dark_is_more: bool) -> ColourMap:
 
 
 def luminance(colours: np.ndarray) -> np.ndarray:
-    """Return the relative luminance of sRGB colours, 0 … 1. Source: WCAG 2.2."""
+    """Return the relative luminance of sRGB colours, from 0 to 1. Source: WCAG 2.2."""
     share = colours / 255.0
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
     weighted: np.ndarray = linear @ np.array([0.2126, 0.7152, 0.0722])
@@ -209,5 +217,5 @@ def luminance(colours: np.ndarray) -> np.ndarray:
 
 
 def hex_colour(colour: Iterable[int]) -> str:
-    """Return the colour with these values of red, green and blue, as "#440154"."""
+    """Return the text of a colour such as "#440154", given its red, green and blue values."""
     return "#{:02x}{:02x}{:02x}".format(*colour)

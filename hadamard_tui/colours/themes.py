@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ColourTheme(NamedTuple):
-    """Textual theme, and the palette of the curves on its background."""
+    """Theme of Textual, with the palette of curves on its background."""
 
     theme: Theme
     palette: Palette
@@ -75,6 +75,6 @@ COLOUR_THEMES: dict[ThemeName, ColourTheme] = {
 
 
 def after(name: str) -> ThemeName:
-    """Return the name of the theme after `name`; the first theme follows the last."""
+    """Return the name of the theme after `name`. After the last theme comes the first."""
     names = list(COLOUR_THEMES)
     return names[(names.index(name) + 1) % len(names)] if name in COLOUR_THEMES else names[0]

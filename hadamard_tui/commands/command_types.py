@@ -36,7 +36,7 @@ class Group(_PlainHelp, TyperGroup):
 
 
 class CommandGroup(Group):
-    """Group of all commands. If a preset stands in place of a command, the error says how to run it."""
+    """Group of all commands. If a preset is typed in place of a command, the error says how to run it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DEFAULT_PRESET = "hadamard-128"
 
 TEXTS_STAY = "run.", "claims", "pictures", "title=", "story=", "source=", "subject="
-"""Beginnings of settings that do not change what a preset's title and story are about."""
+"""Prefixes of the settings that leave a preset's title and story true."""
 
 
 def print_error(words: str) -> None:
@@ -39,7 +39,8 @@ def load(
         settings: changes as given to --set.
         device: the value for run.device; None leaves it unchanged.
         path: the value for run.path, which names the backend; None leaves it unchanged.
-        answer: called with one line if the preset uses former words, such as old names of parts.
+        answer: function that gets a one-line message if the preset uses outdated words, such as old names of
+            parts.
 
     Raises: BadInput.
     """
@@ -57,12 +58,12 @@ def load(
         are_own = any(setting.lstrip().startswith("claims") for setting in settings or ())
         if not settings or are_own or "claims[" not in error.where:
             raise
-        remedy = "the claims are about the preset's own settings; --set 'claims=[]' drops them"
+        remedy = "the claims apply only to the preset's own settings; --set 'claims=[]' drops them"
         raise BadInput(error.where, f"{error.fault}; {remedy}") from error
 
 
 def load_to_run(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Raw:
-    """Return the document that `load` returns, with texts that are true of a changed set-up.
+    """Return the document that `load` returns, but without texts that are untrue of a changed set-up.
 
     If --set changes what is run, the title states the changes, and story and source are empty, as in the app.
     Raises: BadInput.
@@ -83,22 +84,25 @@ def load_to_run(preset: str, settings: list[str] | None, device: str | None, pat
 
 
 def need_terminal(preset: str) -> None:
-    """Check that the terminal can show the app and send keys. Raises: BadInput, which names `preset`."""
+    """Check that the terminal can show the app and send keys.
+
+    Raises: BadInput, which says how to run `preset` without the app.
+    """
     from engine.core.parts import BadInput
 
     if "TEXTUAL_DRIVER" in os.environ:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        lack = "this is no terminal"
+        lack = "input or output is redirected"
     elif os.environ.get("TERM", "dumb") in ("", "dumb"):
         lack = f"TERM is {os.environ.get('TERM') or 'not set'}"
     else:
         return
-    raise BadInput("", f"the app needs a terminal and {lack}; use {NAME} run {preset}")
+    raise BadInput("", f"the app needs a terminal, but {lack}; use {NAME} run {preset}")
 
 
 def refuse_preset(word: str) -> None:
-    """Raise BadInput if a word in place of a command is a preset."""
+    """Raise BadInput if `word`, which was typed in place of a command, is a preset."""
     from engine.core.parts import BadInput
     from engine.spec import presets
 

@@ -15,15 +15,15 @@ class SetupDifference(NamedTuple):
     place: str
     """Path of the value within `part`, such as "update.lr".
 
-    For a learner or axis that only one document has, or that is renamed, this is a phrase.
+    For a learner or axis that is renamed, or that only one document has, this is a phrase such as "with GD".
     """
 
     before: str = ""
     after: str = ""
     part: tuple[str, ...] = ()
-    """Part of the set-up that contains the value, such as ("problem",) or ("learners", "GD").
+    """Path of the part that contains the value, such as ("problem",) or ("learners", "GD").
 
-    Empty if `place` is a phrase, and for differences of axes.
+    Empty if `place` is a phrase, or if the difference is in a sweep axis.
     """
 
     owner: str = ""
@@ -90,7 +90,10 @@ def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
 
 
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
-    """Return the renamed learners or axes, which are equal except for the name: old names by new names."""
+    """Return the old name of each renamed learner or axis, by its new name.
+
+    An item counts as renamed if it differs from an earlier item in its name only.
+    """
     before = [learner for learner_name, learner in old.items() if learner_name not in new]
     after = [learner for learner_name, learner in new.items() if learner_name not in old]
     return {

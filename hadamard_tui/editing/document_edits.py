@@ -1,4 +1,4 @@
-"""Edits of a preset document: adding, removing and renaming items, and finding the claims that still fit."""
+"""Edits of a preset document: add, remove and rename items, and find the claims that still fit the set-up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
 def add_axis(raw: Raw) -> None:
     """Add a sweep axis with two values.
 
-    Pictures of curves get separate curves for its values. Heat maps show its first value.
+    Pictures of curves get separate curves for the values of the axis. Heat maps show its first value.
     """
     used_names = {axis.get("name") for axis in raw["axes"]}
     axis_name = next(letter for letter in LETTERS if letter not in used_names)
@@ -44,8 +44,8 @@ def add_axis(raw: Raw) -> None:
 def remove_axis(raw: Raw, number: int, clock: str) -> None:
     """Remove a sweep axis.
 
-    The axis's first value replaces references to the axis. Pictures along this axis get the clock as their
-    x-axis.
+    The axis's first value replaces references to the axis. Pictures along this axis get the clock of the run,
+    such as the number of examples, as their x-axis.
     """
     axis_name = raw["axes"][number].get("name")
     numbers = _first_numbers(raw, number)
@@ -62,7 +62,7 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
         picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
         read = picture.get("read")
         if along or (isinstance(read, dict) and read.get("over") == axis_name):
-            picture["read"] = None  # a picture along the clock shows every evaluation point
+            picture["read"] = None  # a picture whose x-axis is the clock shows every evaluation point
     put_numbers(raw, numbers)
     del raw["axes"][number]
 
@@ -87,16 +87,16 @@ def give_axis_by(raw: Raw, number: int, kind: str) -> None:
 
 
 def add_picture(raw: Raw, clock: str) -> None:
-    """Add a picture of the loss against the clock, with a curve for every sweep point."""
+    """Add a picture of the loss against the clock of the run, with a curve for every sweep point."""
     curves = [axis.get("name") for axis in raw["axes"]] or "learner"
     raw["pictures"].append({"x": clock, "measure": {"kind": "loss"}, "curves": curves})
 
 
 def remove_picture(raw: Raw, number: int) -> None:
-    """Remove a picture, also from beneath another one.
+    """Remove a picture. If another picture draws it as its background, remove it there, too.
 
-    A claim without a picture is about the first one. If the first picture is removed, such claims get its
-    name, so that they do not become claims about the next picture.
+    A claim that names no picture is about the first one. If the first picture is removed, its name is added
+    to such claims. Otherwise, they would become claims about the next picture.
     """
     gone = raw["pictures"].pop(number)
     for picture in raw["pictures"]:
@@ -115,7 +115,7 @@ def add_claim(raw: Raw, experiment: Experiment) -> None:
     raw["claims"].append(
         {
             "kind": "value",
-            "text": "The loss is small in the end",
+            "text": "The loss is small at the end",
             "curve": experiment.learners[0].name,
             "at": experiment.protocol.extent(rows).last,
             "below": 0.1,
@@ -124,7 +124,10 @@ def add_claim(raw: Raw, experiment: Experiment) -> None:
 
 
 def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
-    """Return the values that an axis gives to its names at its first point; empty if an axis is invalid."""
+    """Return the values that an axis gives to its variables at its first point, by variable name.
+
+    If any axis of the document is invalid, the result is empty.
+    """
     try:
         axis: Axis = axes_of(raw)[number]
     except BadInput:
@@ -171,8 +174,8 @@ class Names:
     def blamed(self, raw: Raw, place: str) -> str:
         """Return the place that an error message should name.
 
-        If the error at `place` is that two names are equal, this is the name that was typed last. Otherwise,
-        it is `place`.
+        If the error at `place` is that two names are equal, this is the place of the name that was typed
+        last. Otherwise, this is `place`.
         """
         refused, where, point = place.partition(" where ")
         part = refused.partition("[")[0]
@@ -183,7 +186,7 @@ class Names:
     def follow(self, raw: Raw, place: str, new: Any) -> None:
         """Update the references to an item before its name at `place` is set to `new`.
 
-        Does nothing if `place` is not the name of a learner, an axis or a picture.
+        If `place` is not the place of a name of a learner, an axis or a picture, do nothing.
         """
         match = re.fullmatch(r"(learners|axes|pictures)\[(\d+)\]\.name", place)
         if match is None:
@@ -215,14 +218,14 @@ Read = TypeVar("Read")
 
 
 class LeftOutClaim(NamedTuple):
-    """Claim of the document that does not fit the set-up, with the reason."""
+    """Claim of the document that does not fit the set-up, and the reason."""
 
     claim: dict[str, Any]
     why: BadInput
 
 
 class Fitting(NamedTuple):
-    """Claims that fit the set-up, and claims that do not.
+    """Claims that fit the set-up, and claims that do not fit it.
 
     Args:
         numbers: positions of the fitting claims among all claims.
@@ -236,7 +239,8 @@ class Fitting(NamedTuple):
 def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
     """Read a document without the claims that `read` refuses.
 
-    Returns: the result of `read`, the document without the refused claims, and the claims that fit or do not.
+    Returns: the result of `read`, the document without the refused claims, and the lists of accepted and
+    refused claims.
 
     Raises: BadInput if `read` refuses anything but claims.
     """

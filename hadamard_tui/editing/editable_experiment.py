@@ -1,4 +1,4 @@
-"""Set-up that the user edits: a document, which becomes an experiment whenever it is valid."""
+"""Set-up that the user edits: a preset document. While it is valid, it defines an experiment."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
-"""Families of the parts that may read data files, by their place in the document."""
+"""Family of each part that may read data files, by the part's place in the document."""
 
 
 class EditableExperiment:
@@ -41,11 +41,11 @@ class EditableExperiment:
 
     Args:
         experiment: the last valid state, which a run would use.
-        error: the fault of the current state; None if it is valid.
-        document: `experiment` as a preset document, with expressions.
-        raw: the current document, including switched-off learners and claims that do not fit.
+        error: the fault of the current state; None if the state is valid.
+        document: `experiment` as a preset document, in which numbers may be expressions such as 1/(2d).
+        raw: the current document, including switched-off learners and claims that do not fit the set-up.
         off: switched-off learners, by their position among all learners.
-        left_out: claims that do not fit, by their position among all claims.
+        left_out: claims that do not fit the set-up, by their position among all claims.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class EditableExperiment:
         return cls(presets.document(preset, changes), preset)
 
     def saved_as(self, preset: str, document: Raw) -> None:
-        """Record that the set-up was saved, with this document, as the preset file `preset`."""
+        """Record that the set-up was saved as the preset file `preset`, with the content `document`."""
         self.preset, self._origin_document = preset, document
         self._origin = documents.first(document)
         self._check()
@@ -95,14 +95,17 @@ class EditableExperiment:
     def give_letters(self) -> None:
         """Give the learners the letters A, B, … in order."""
         self.letters = list(range(len(self.learners)))
-        """Number of each learner's letter. A learner keeps its letter when other learners change."""
+        """Position of each learner's letter in the alphabet.
+
+        A learner keeps its letter when other learners change.
+        """
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
         """Set the letters of some learners, and give the next free letters to all other learners.
 
         Args:
-            letters: numbers of letters, by the learner's name.
+            letters: positions of letters in the alphabet, by learner name.
         """
         free = itertools.count(max(letters.values(), default=-1) + 1)
         self.letters = [letters.get(str(learner["name"]), -1) for learner in self.learners]
@@ -111,15 +114,15 @@ class EditableExperiment:
 
     @property
     def running_letters(self) -> dict[str, int]:
-        """Letter numbers of the active learners, by name."""
+        """Position of each active learner's letter in the alphabet, by learner name."""
         running = (place for place in range(len(self.learners)) if place not in self.off)
         return {str(self.learners[place]["name"]): self.letters[place] for place in running}
 
     @property
     def kind_places(self) -> dict[str, KindPlace]:
-        """Kind of each active learner, with its position among learners of that kind, by name.
+        """Kind of each active learner, and its position among the learners of this kind, by learner name.
 
-        References, which are drawn for comparison only, are not included.
+        Learners that are drawn only for comparison are not included.
         """
         learners = [learner for learner in self.experiment.learners if learner.role == "learner"]
         places = kind_places([learner.learner_kind for learner in learners])
@@ -137,7 +140,7 @@ class EditableExperiment:
         self.error: BadInput | None = None
         self._claims = claims
         self.last = float(experiment.protocol.extent(experiment.n).last)
-        """X at which a run ends."""
+        """Value of x at which a run ends."""
         self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):
             self.learners.insert(place, self.off[place])
@@ -145,7 +148,7 @@ class EditableExperiment:
             self.raw["claims"].insert(place, claim)
 
     def sweep(self) -> Sweep:
-        """Return the set-up at all sweep points, without the claims that do not fit.
+        """Return the set-up at all sweep points, without the claims that do not fit the set-up.
 
         If the set-up differs from its preset, the preset's claims are not judged.
 
@@ -220,7 +223,7 @@ class EditableExperiment:
             reading.sizes(changed)
 
     def put(self, place: str, value: Any) -> None:
-        """Set the value at a place. If the value is the name of an item, references to the item follow."""
+        """Set the value at a place. If this value names an item, also change all references to the item."""
         if self.value(place) == value:
             return
         self._names.follow(self.raw, place, value)
@@ -241,7 +244,10 @@ class EditableExperiment:
             self.put(f"{place}.kind", kind)
 
     def put_method(self, learner_number: int, kind: str) -> None:
-        """Make a learner a linear neuron with gradient descent, or with `kind` = "solver" least squares."""
+        """Make a learner a linear neuron with gradient descent.
+
+        If `kind` is "solver", make it a least-squares solver instead.
+        """
         changed = self.learners[learner_number]
         if kind == "solver":
             changed |= {"architecture": None, "update": None, "solver": {"kind": "lls"}}
@@ -290,9 +296,9 @@ class EditableExperiment:
         return min(learner_number, len(self.learners) - 1)
 
     def switch_learner(self, learner_number: int) -> bool:
-        """Switch a learner on or off, and return True.
+        """Switch a learner on or off, and return whether this was possible.
 
-        The last active learner stays on; then return False.
+        The last active learner cannot be switched off.
         """
         if learner_number in self.off:
             del self.off[learner_number]
@@ -364,7 +370,10 @@ class EditableExperiment:
         self.error = BadInput(self._names.blamed(self.raw, where), error.fault)
 
     def _among_all(self, where: str) -> str:
-        """Convert a place in the experiment to a place in `raw`, which also has switched-off learners."""
+        """Convert a place in the experiment, such as learners[0].name, to the same place in `raw`.
+
+        The two places can differ, because only `raw` contains switched-off learners.
+        """
         prefix = re.match(r"learners\[(\d+)\]", where)
         if prefix is None:
             return where
@@ -372,7 +381,7 @@ class EditableExperiment:
         return f"learners[{running[int(prefix.group(1))]}]{where[prefix.end() :]}"
 
     def _among_running(self, place: str) -> str:
-        """Convert a place in `raw` to a place in the experiment.
+        """Convert a place in `raw` to the same place in the experiment.
 
         Raises: KeyError if the place is in a switched-off learner or in a claim that does not fit.
         """
@@ -391,8 +400,9 @@ class EditableExperiment:
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
         """Return the title, story and source of the experiment.
 
-        They are the preset's texts, with their expressions, if at most the run settings, pictures or claims
-        differ from the preset. Otherwise, the title states the change, and story and source are empty.
+        If only run settings, pictures or claims differ from the preset, these are the preset's texts.
+        Expressions in the texts are not evaluated. Otherwise, the title states the change, and story and
+        source are empty.
         """
         origin = self._origin
         if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
@@ -427,13 +437,13 @@ POINTS, MOST_TRIED = 5, 12
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
     """Return a set-up that sweeps the number at `place`, with two pictures of the sweep.
 
-    The values of the axis are the number times powers of two; small whole numbers change in steps of 1.
+    The values of the axis are the number times powers of two, or in steps of 1 around a small whole number.
     Values with which the set-up cannot run are omitted. An expression is multiplied by powers of two. The
-    claims of the set-up are left out, because they are about one value.
+    claims of the set-up are left out, because they are about a single value of the number.
 
     Args:
         is_whole: whether the number must be whole.
-        symbol: symbol of the number in texts.
+        symbol: symbol for the number in titles and labels.
 
     Raises: BadInput if the place has no number, an axis exists already, or no other value fits.
     """
@@ -470,8 +480,8 @@ def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: b
 def _around(value: float, is_whole: bool) -> Iterator[float]:
     """Yield numbers above and below `value` in turn, the nearest first.
 
-    They are `value` times powers of two. Around a small whole number the steps are 1, and around 0 they are 1
-    or 1/4.
+    They are `value` times powers of two. Around a small whole number, they change in steps of 1. Around 0,
+    the steps are 1 for whole numbers and 1/4 for other numbers.
     """
     by_ones = value == 0 or (is_whole and abs(value) < 4)
     for distance in count(1):

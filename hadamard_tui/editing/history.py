@@ -1,4 +1,4 @@
-"""Undo and redo of changes of the set-up, and phrases for the places of its values."""
+"""Undo and redo of changes of the set-up, and phrases that name the places of values in the set-up."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ MOST = 200
 """Maximum number of changes that can be undone; each of them needs a copy of the set-up in memory."""
 
 MOST_SHOWN = 2
-"""Maximum number of differences in the description of a change: a changed name may occur in many places."""
+"""Maximum number of differences in the description of a change. A changed name may occur in many places."""
 
 ITEMS = {"axes": "axis ", "learners": "", "pictures": "picture ", "claims": "claim "}
-"""Words before the name of an item, by the list of the document that contains the item."""
+"""Word before the name of an item, by the list of the document that contains the item."""
 
 WORDS = ("title", "story", "source", "subject")
 """Fields with texts that describe the set-up; they change whenever the set-up changes."""
@@ -107,7 +107,7 @@ class History:
             return
         goes_on = typed is not None and typed == self._typed
         del self._states[self._now if goes_on else self._now + 1 :]
-        if goes_on and _same(editable, self._states[-1]):  # the user has typed the former text again
+        if goes_on and _same(editable, self._states[-1]):  # the user has typed the original text again
             typed = None
         else:
             self._states.append(editable.copied())

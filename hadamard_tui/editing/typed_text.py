@@ -1,4 +1,4 @@
-"""Conversion of values to TOML on one line and to typed text and back, and steps of numbers up and down."""
+"""Conversion of values to one-line TOML, and to typed text and back; steps between typed numbers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None
     """Return the text that a user would type for `value` in a field of kind `kind`.
 
     The text is exact unless `digits` limits the number of digits. The name of a column is quoted if it would
-    otherwise be read as a position or a truth value.
+    otherwise be read as a number or as true or false.
     """
     if value is None:
         return ""
@@ -78,8 +78,8 @@ def _item(value: Any, digits: int | None) -> str:
 def value_of(field: Field, text: str) -> Any:
     """Return the value of a text that was typed into a field.
 
-    If a number is expected and the text is not a number, returns the text. It may be an expression. If it is
-    not, reading the set-up fails later.
+    If a number is expected but the text is not a number, return the text, which may be an expression. If it
+    is not a valid expression either, reading the set-up fails later.
     """
     text, kind = text.strip(), field.kind
     if not text:
@@ -170,7 +170,7 @@ MOST_TRIED = 8
 """Maximum number of steps that are tried until a number fits the set-up."""
 
 _FACTOR = re.compile(r"\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)\s*([*/]?)\s*(?=[A-Za-z(]|\d)(.*)", re.DOTALL)
-"""Pattern of an expression that starts with a factor: the number, the operator after it, and the rest."""
+"""Pattern of an expression that starts with a factor. Its groups are the factor, operator and rest."""
 
 _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
 """Pattern of a plus or minus sign outside brackets, which shows that an expression is a sum."""
@@ -180,7 +180,7 @@ def steps_of_number(value: Any, is_whole: bool, up: bool) -> list[Any]:
     """Return the next values above or below `value`, the nearest first; empty if `value` is not a number.
 
     Steps of whole numbers include the powers of two. In an expression such as 1/(2d), only the leading factor
-    changes, so that the expression keeps its names.
+    changes, so that the variables remain.
     """
     if isinstance(value, str):
         return [_scaled(value, factor) for factor in _factors(value, up)] if value.strip() else []

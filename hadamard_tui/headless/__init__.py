@@ -1,1 +1,1 @@
-"""Code of commands that do not open the app: their computations, output and files."""
+"""Commands that do not open the app: their computations, output and files."""

@@ -1,4 +1,4 @@
-"""Jobs that measure the speed of the engine, and the command `hadamard-tui bench`."""
+"""Jobs of the command `hadamard-tui bench`, which measures the speed of the engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 QUICK = ("J1", "J2 GD", "J3 EGU±")
-"""Jobs of `bench --quick`, which take seconds."""
+"""Jobs that `bench --quick` runs. They take seconds."""
 
 
 LINEAR = {"kind": "linear"}
@@ -50,14 +50,17 @@ NET = {"kind": "dense", "widths": [128], "activation": "relu"}
 
 
 class Timed(NamedTuple):
-    """A job and the measurement of its last run."""
+    """A job, with the cost of its last run."""
 
     job: Job
     measured: Measured
 
 
 def timed(quick: bool, errors: Console) -> Iterator[Timed]:
-    """Run the jobs one by one on one thread. Short jobs run twice, and the second run counts."""
+    """Run the jobs one by one on one thread, and yield their costs.
+
+    Short jobs run twice, and the cost is that of the second run.
+    """
     for job in jobs():
         if quick and job.name not in QUICK:
             continue
@@ -117,17 +120,17 @@ class Job(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Cost and trace of a run."""
+    """Cost of a run, with its results."""
 
     cpu: float
     wall: float
     peak: float
-    """Peak memory in MiB, above the memory before the run."""
+    """Peak memory in MiB during the run, minus the peak memory before the run."""
     trace: Trace
 
 
 def jobs() -> list[Job]:
-    """Return the jobs that every machine can run, short ones first."""
+    """Return the jobs that every machine can run, beginning with the shortest."""
     listed_jobs = [
         Job(
             "J1",
@@ -164,7 +167,10 @@ def jobs() -> list[Job]:
 def all_targets(
     learner_name: str, d: int = 1024, examples: int | None = None, matrix: str = "hadamard"
 ) -> Experiment:
-    """Return the experiment of job J2: all features of a matrix as targets, one pass over the examples."""
+    """Return the experiment of job J2.
+
+    All features of a matrix are targets, and the examples are seen once.
+    """
     protocol = {"kind": "one-pass", "examples": examples}
     return described(d, "all", protocol, {learner_name: ALL_TARGETS[learner_name]}, matrix)
 
@@ -193,10 +199,10 @@ def described(
     matrix: str | dict[str, Any] = "hadamard",
     **settings: Any,
 ) -> Experiment:
-    """Return an experiment. Everything that is not given has the defaults of presets.
+    """Return an experiment. Settings that are not given have the default values of presets.
 
     Args:
-        matrix: family of a d × d matrix, or the full description of a matrix.
+        matrix: name of a matrix family, for a d × d matrix, or the full description of a matrix.
     """
     return reading.parse(
         {
@@ -212,15 +218,15 @@ def described(
 
 
 def on_path(experiment: Experiment, path: str) -> Experiment:
-    """Return the same experiment with another backend, `run.path`."""
+    """Return the same experiment with another backend, which `path` names."""
     return msgspec.structs.replace(experiment, run=msgspec.structs.replace(experiment.run, path=path))
 
 
 def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = True) -> Measured:
     """Run an experiment without claims once, and return its cost.
 
-    Torch is loaded before the clock starts. With `compiles_first`, numba also compiles before the clock
-    starts. Otherwise, a slower backend runs until the code is compiled.
+    Torch is loaded before the time is measured. If `compiles_first` is True, numba also compiles its code
+    before. Otherwise, a slower backend runs until the code is compiled.
     """
     load_torch(threads)
     if compiles_first:

@@ -1,4 +1,7 @@
-"""Runs without the app, and their results. A run is computed in a thread, so that Ctrl-C works at once."""
+"""Computes runs without the app.
+
+A run is computed in a separate thread, so that Ctrl-C works at once.
+"""
 
 from __future__ import annotations
 
@@ -47,14 +50,14 @@ POLL_SECONDS = 0.05
 
 
 PATIENCE = 0.5
-"""Maximum seconds that Ctrl-C waits for the engine to stop and store its last records.
+"""Maximum seconds that Ctrl-C waits for the engine to stop and store its last results.
 
-A product of large matrices can take longer. The run is then marked as stopped without these records.
+The product of large matrices can take longer. The run is then marked as stopped without these results.
 """
 
 
 def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
-    """Run an experiment without sweep axes by `compute_all`, and return its trace."""
+    """Run an experiment without sweep axes by `compute_all`, and return its results."""
     return compute_all(only(experiment), errors, threads).traces[0]
 
 
@@ -66,11 +69,11 @@ def compute_all(
     lines: ProgressLines | None = None,
     devices: Sequence[Begin] = (),
 ) -> Results:
-    """Run every point of a sweep to its end, and show progress on `errors` by `console.progress`.
+    """Run every point of a sweep to its end. The progress is shown on `errors` by `console.progress`.
 
-    Notes on the data files that the sweep reads are printed on `errors`, too. torch uses at most `threads`
-    threads; by default, there is no limit. If `devices` are given, the sweep points or groups of their
-    replicas are distributed over them.
+    Notes about the data files that the sweep reads are also printed on `errors`. torch uses at most `threads`
+    threads; by default, there is no limit. If `devices` are given, the sweep points, or groups of their
+    replicas, are distributed over the devices.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """
@@ -97,7 +100,7 @@ def compute_all(
 
 
 def state(results: Results) -> tuple[str, float]:
-    """Return a phrase on the present computation, and the finished share of the sweep."""
+    """Return a phrase that describes the present computation, and the finished share of the sweep."""
     points = results.sweep.points
     number = max(results.traces, default=None)
     if number is None:
@@ -107,7 +110,7 @@ def state(results: Results) -> tuple[str, float]:
         return f"running, {memory}", results.share
     done = len(results.finished) + len(results.left_out)
     left_out = f", {words}" if (words := skipped(results)) else ""
-    where = f"{done} of {len(points)} points done, {points[number].label}"
+    where = f"{done} of {len(points)} sweep points done, {points[number].label}"
     return f"{where}, {memory}{left_out}", results.share
 
 
@@ -121,7 +124,7 @@ class Done:
     """Outcomes of all claims."""
 
     strayed: list[str]
-    """Learners that diverged although no claim expects it."""
+    """Names of the learners that diverged although no claim expects it."""
 
     @property
     def experiment(self) -> Experiment:
@@ -130,21 +133,21 @@ class Done:
 
     @property
     def trace(self) -> Trace:
-        """Trace at the first sweep point."""
+        """Results at the first sweep point."""
         return self.results.traces[0]
 
     @property
     def has_pictures(self) -> bool:
-        """Whether the experiment has pictures of its own. Otherwise, the losses are shown along the clock."""
+        """Whether the experiment has pictures. If not, the losses are shown against the clock."""
         return bool(drawn(self.experiment))
 
     @property
     def exit_code(self) -> int:
-        """Exit code: 1 if a claim failed or a learner diverged unexpectedly, else 0."""
+        """Exit code: 1 if a claim failed or a learner diverged unexpectedly, and otherwise 0."""
         return int(bool(self.strayed) or any(outcome.holds is False for outcome in self.outcomes))
 
     def as_json(self, by_replica: bool = False) -> bytes:
-        """Return the result as JSON, with the values of every replica if `by_replica`.
+        """Return the results as JSON. If `by_replica` is True, include the values of every replica.
 
         Raises: BadInput for too many values.
         """
@@ -154,10 +157,10 @@ class Done:
 def computed(
     preset: str, document: Raw, errors: Console, fresh: bool = False, devices: Sequence[Begin] = ()
 ) -> Done:
-    """Run the experiment in the document of a preset.
+    """Run the experiment of a preset, which `document` describes.
 
-    The run is stored. Unless `fresh`, sweep points that earlier runs have computed are read from the store.
-    If `errors` is a terminal, the cost of expensive measures is printed before the run.
+    The run is stored. Sweep points that earlier runs have computed are read from the store, unless `fresh` is
+    True. If `errors` is a terminal, the cost of expensive measures is printed before the run.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """

@@ -1,4 +1,4 @@
-"""Consoles of the commands, and their progress as a bar or as lines of text."""
+"""Consoles to which commands print, and the progress of commands as a bar or as lines of text."""
 
 from __future__ import annotations
 
@@ -23,30 +23,31 @@ from hadamard_tui.terminal.signals import undone
 from hadamard_tui.terminal.standard_streams import printing
 
 PIPED_WIDTH, NARROWEST = 80, 40
-"""Width of standard output without a terminal, and the minimum width that COLUMNS may set."""
+"""Width of standard output if it is not a terminal, and the minimum width that COLUMNS may set."""
 
-WITHOUT_BAR = b"\r\x1b[2K\x1b[?25h"  # start of the line, erase it, show the cursor
+WITHOUT_BAR = b"\r\x1b[2K\x1b[?25h"  # go to the start of the line, erase it, show the cursor
 
 
 PERIOD = 10.0
-"""Minimum seconds between two lines of progress."""
+"""Minimum number of seconds between two lines of progress."""
 
 
 class Output(Console):
-    """Console on standard output. `printing` converts its errors."""
+    """Console on standard output. It raises BadInput or ReaderGone if a text cannot be written."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with printing():
             super().print(*objects, **options)
 
     def on_broken_pipe(self) -> None:
-        raise BrokenPipeError  # instead of ending the program, which may have files to save
+        raise BrokenPipeError  # instead of ending the program, which may still have files to save
 
 
 def output() -> Console:
-    """Return the console on standard output, whose width is COLUMNS if this variable is set.
+    """Return the console on standard output.
 
-    Without COLUMNS and without a terminal, the console is PIPED_WIDTH wide.
+    Its width is the environment variable COLUMNS, if this is set. Otherwise, it is the width of the terminal,
+    or PIPED_WIDTH if there is no terminal.
     """
     columns = os.environ.get("COLUMNS", "")
     width = None
@@ -58,7 +59,7 @@ def output() -> Console:
 
 
 class Errors(Console):
-    """Console on standard error. Text that cannot be written is lost, and the command continues."""
+    """Console on standard error. If a text cannot be written, it is lost, and the command continues."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with suppress(OSError):
@@ -69,17 +70,17 @@ class Errors(Console):
 
 
 def errors() -> Console:
-    """Return the console on standard error, for all output other than results."""
+    """Return the console on standard error, to which everything but results is printed."""
     return Errors(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 @contextmanager
 def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Callable[[str, float], None]]:
-    """Provide a function that shows progress on stderr: a description of the work, and its finished share.
+    """Provide a function that shows progress, given a description of the work and its finished share.
 
     On a terminal, the function shows a bar. The cursor is restored afterwards, even after signals. Without a
-    terminal, the function prints a line every ten seconds. A command that runs several jobs passes `lines`,
-    so that they share one clock.
+    terminal, the function prints a line every ten seconds. A command that runs several jobs passes the same
+    `lines` for all of them, so that their lines together are ten seconds apart.
     """
     bar = Progress(
         TextColumn("{task.description}"),
@@ -101,22 +102,28 @@ def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Ca
 
 
 def _give_back(errors: Console) -> None:
-    """Remove the progress bar and show the cursor, without waiting for a stopped terminal."""
+    """Remove the progress bar and show the cursor.
+
+    If the terminal has stopped its output, do not wait for it.
+    """
     with suppress(OSError):
         terminal = os.open(os.ttyname(errors.file.fileno()), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
         os.write(terminal, WITHOUT_BAR)
 
 
 class ProgressLines:
-    """Progress of a command as lines of text, at most one line in PERIOD seconds."""
+    """Prints the progress of a command as lines of text, at most one line in PERIOD seconds."""
 
     def __init__(self, errors: Console, label: str = "") -> None:
-        """Start the clock. Each line starts with `label`, such as the name of a preset."""
+        """Start to measure the time. Each line starts with `label`, such as the name of a preset."""
         self._errors, self.label = errors, label
         self._start = self._printed = monotonic()
 
     def show(self, words: str, share: float) -> None:
-        """Print `words` and the percentage of work done, at most once in PERIOD seconds."""
+        """Print `words` and the percentage of finished work.
+
+        If the last line is less than PERIOD seconds old, print nothing.
+        """
         now = monotonic()
         if now - self._printed >= PERIOD:
             self._printed = now

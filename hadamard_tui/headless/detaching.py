@@ -1,4 +1,4 @@
-"""Runs in separate processes without a terminal, which write their results to the store."""
+"""Starts runs in separate processes without a terminal. Their results go to the store of runs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from engine.core.parts import BadInput
 from hadamard_tui import NAME
 
 DETACHED = "HADAMARD_TUI_DETACHED_RUN"
-"""Environment variable by which a process without a terminal receives the name of its run."""
+"""Environment variable that tells a process without a terminal the name of its run."""
 
 FORMER = "HADAMARD_TUI_FORMER_RUN"
-"""Environment variable with the name of the unfinished run that the new run replaces."""
+"""Environment variable with the name of an unfinished run that the new run replaces."""
 
 
 def detach(arguments: Sequence[str], former: str = "") -> str:
@@ -37,10 +37,10 @@ def detach(arguments: Sequence[str], former: str = "") -> str:
             start_new_session=True,
         )
     except OSError as error:
-        raise BadInput("--detach", f"no process can begin: {files.reason(error)}") from error
+        raise BadInput("--detach", f"no process can start: {files.reason(error)}") from error
     return run
 
 
 def sentence(run: str) -> str:
     """Return a sentence that says how to watch a run without a terminal."""
-    return f"Run {run} goes on without this terminal: {NAME} watch @{run} shows it, and runs list its end."
+    return f"Run {run} goes on without this terminal. To see it, use {NAME} watch @{run} or {NAME} runs list."

@@ -1,4 +1,4 @@
-"""Diagnoses of tables for the terminal: their progress, answer, losses and charts."""
+"""Output of diagnoses of tables in the terminal: progress, answers, losses and charts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STYLES = {"axes pay": "bold green", "invariance pays": "bold cyan", "not decided
 
 
 def diagnosed(table: LabelledTable, plan: Plan, errors: Console) -> Diagnosis:
-    """Print the plan of a diagnosis and its progress on `errors`, run the diagnosis, and return it."""
+    """Run a diagnosis and return it. Its plan and its progress are printed on `errors`."""
     for note in table.notes:
         errors.print(f"data: {note}", soft_wrap=True)
     errors.print(plan.sentence, soft_wrap=True)
@@ -46,7 +46,7 @@ def diagnosed(table: LabelledTable, plan: Plan, errors: Console) -> Diagnosis:
 
 
 def shown(diagnosis: Diagnosis, console: Console) -> ConsoleRenderable:
-    """Return a diagnosis for the terminal."""
+    """Return the results of a diagnosis, formatted for the terminal."""
     parts: list[ConsoleRenderable] = [
         Text(sentence, "bold" if place == 0 else "") for place, sentence in enumerate(answers(diagnosis))
     ]
@@ -61,7 +61,10 @@ def shown(diagnosis: Diagnosis, console: Console) -> ConsoleRenderable:
 
 
 def losses(diagnosis: Diagnosis) -> Table:
-    """Return the mean losses of all learners at all sizes, with the verdicts of the judged pairs."""
+    """Return a table of the mean losses of all learners at all training sizes.
+
+    It also has the verdicts on pairs of learners.
+    """
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 1))
     unit = "error" if diagnosis.table.is_classified else "loss"
     table.add_column(f"{unit} after")

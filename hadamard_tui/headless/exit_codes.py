@@ -1,4 +1,4 @@
-"""Exit codes of the command line, and the line on stderr after an error."""
+"""Exit codes of commands, and the line that is printed on stderr after an error."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from typer.exceptions import TyperException
 
 LONGEST = 2 * LONGEST_PART
-"""Maximum length of an error in characters; longer errors are cut, because an argument may be a complete
-file."""
+"""Maximum length of an error message in characters.
+
+Longer messages are cut, because they may quote an argument that is a complete file.
+"""
 
 REFUSED = 2
 """Exit code after bad input of any kind."""
@@ -28,13 +30,13 @@ STOPPED = 130
 
 
 def refused(text: str) -> int:
-    """Print what is wrong with the input in one line, and return the exit code."""
+    """Print an error in the user's input as one line, and return the exit code."""
     _say(f"error: {message(' '.join(text.split()), LONGEST)}")
     return REFUSED
 
 
 def broken(error: Exception) -> int:
-    """Print in one line that the program failed, save the traceback in a file, and return the exit code."""
+    """Print one line about a failure of the program, save the traceback, and return the exit code."""
     import traceback
 
     from platformdirs import user_state_path
@@ -45,7 +47,7 @@ def broken(error: Exception) -> int:
         file = user_state_path(NAME) / "traceback.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except (OSError, RuntimeError):  # a full disk, or no home folder
+    except (OSError, RuntimeError):  # the disk is full, or there is no home folder
         for line in text.splitlines():
             _say(escaped(line))
         where = "its traceback is above"
@@ -56,7 +58,7 @@ def broken(error: Exception) -> int:
 
 
 def usage(error: TyperException) -> str:
-    """Return a message that says what is wrong with the arguments, and which --help documents them."""
+    """Return a message about wrong arguments of a command, with the --help command that documents them."""
     context = getattr(error, "ctx", None)
     message = error.format_message().rstrip(".")
     if message.startswith("Got unexpected extra argument") and "=" in message:
@@ -65,7 +67,7 @@ def usage(error: TyperException) -> str:
 
 
 def stop() -> None:
-    """End at once, even while the engine's thread multiplies matrices or imports torch."""
+    """End the program at once, even while another thread multiplies matrices or imports torch."""
     _say("stopped")
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
@@ -74,6 +76,6 @@ def stop() -> None:
 
 
 def _say(line: str) -> None:
-    """Print a line on stderr; ignore a stderr that cannot be written."""
+    """Print a line on stderr. If stderr cannot be written, do nothing."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)

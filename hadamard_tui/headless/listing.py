@@ -1,4 +1,4 @@
-"""Lists of presets, families, and the parts of a family."""
+"""Lists of presets, of families of parts, and of the parts in a family."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from hadamard_tui.charts.line_heads import head
 
 COLUMNS = ("field", "default", "allowed", "meaning")
 WIDEST_COLUMN = 24
-"""Maximum width of columns before the last, so that meanings keep most of the line."""
+"""Maximum width of every column but the last, which has the meanings and needs most of the width."""
 
 FORMER = {"bounds": "theory"}
-"""Current names of renamed families, by their former names."""
+"""Current names of families that were renamed, by their former names."""
 
 ALLOWED = {
     "choice": "",
@@ -77,7 +77,7 @@ def presets_table() -> Table:
         rows[essentials.title if preset_name in first else preset.subject].append(
             (Text(preset_name, "bold"), description)
         )
-    table = _table("preset", "what it shows, and where it comes from")
+    table = _table("preset", "what the preset shows, and its source")
     for subject, subject_rows in rows.items():
         if subject_rows:
             table.add_row("", Text(subject, "bold underline"), end_section=True)
@@ -87,11 +87,11 @@ def presets_table() -> Table:
 
 
 def talks_table() -> Table:
-    """Return a table of all guided paths and talks, with title and presets."""
+    """Return a table of all guided paths and talks, with their titles and presets."""
     from hadamard_tui.tours import paths, talks
 
-    table = _table("name", "what it is about, and its presets")
-    headings = {True: "Guided paths: predict, run, why, break it", False: "Talks and tours"}
+    table = _table("name", "subject, and presets")
+    headings = {True: "Guided paths: predict, run, understand, break", False: "Talks and tours"}
     for wanted, heading in headings.items():
         table.add_row("", Text(heading, "bold underline"), end_section=True)
         for talk_name, talk in talks().items():
@@ -100,13 +100,13 @@ def talks_table() -> Table:
                 table.add_row(
                     Text(talk_name, "bold"), Group(Text(talk.title, "bold"), presets), end_section=True
                 )
-    table.caption = "hadamard-tui demo NAME opens one."
+    table.caption = "hadamard-tui demo NAME opens one of them."
     return table
 
 
 def families_table() -> Table:
     """Return a table of all families of parts, with their descriptions and the kinds of their members."""
-    table = _table("family", "what it is", "kinds")
+    table = _table("family", "description", "kinds")
     for family, folder in catalogue.FOLDERS.items():
         meaning = first_sentence(docstring(importlib.import_module(folder))).partition(": ")[2]
         table.add_row(Text(family, "bold"), meaning.rstrip("."), ", ".join(catalogue.members(family)))
@@ -114,7 +114,7 @@ def families_table() -> Table:
 
 
 def members_list(family: str) -> Group:
-    """Return all members of a family with their descriptions and fields.
+    """Return all parts in a family with their descriptions and fields.
 
     Raises: BadInput for a family that does not exist.
     """
@@ -145,7 +145,7 @@ def first_sentence(text: str) -> str:
 
 
 def written(default: object) -> str:
-    """Return a default value as a preset file writes it."""
+    """Return a default value as it is written in preset files."""
     return "none" if default is None else msgspec.json.encode(default).decode()
 
 
@@ -158,7 +158,10 @@ def _table(*columns: str) -> Table:
 
 
 def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
-    """Return a table of the fields of one part. All parts of a family share the column widths `widths`."""
+    """Return a table with the fields of one part.
+
+    All parts of a family have the same column widths, `widths`.
+    """
     grid = Table.grid(padding=(0, 2, 0, 0))
     for column_name, width in zip(COLUMNS[:-1], widths, strict=True):
         grid.add_column(width=min(width, WIDEST_COLUMN), style="dim" if column_name != COLUMNS[0] else "")
@@ -169,21 +172,21 @@ def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
 
 
 def _row(field: Field) -> tuple[str, ...]:
-    """Return name, default, allowed values and description of a field."""
+    """Return the name, the default, the allowed values and the description of a field."""
     default = "required" if field.required else written(field.default)
     allowed = ", ".join(filter(None, field.choices)) or f"{ALLOWED[field.kind]} {field.limits}".strip()
     return field.name, default, allowed, f"{field.title}: {field.help}" if field.help else field.title
 
 
 def _facts(member: type[Part]) -> list[str | Text]:
-    """Return the line that some parts have below their summary, or no line.
+    """Return a list with the line to print below the summary of a part. For most parts, it is empty.
 
-    It is the statement and source of a theory line, the cost of an expensive measure, or an example of a
-    claim.
+    For a theory line, the line gives the statement and its source. For an expensive measure, it gives the
+    cost. For a claim, it gives an example.
     """
     if example := getattr(member, "example", ""):
         return [example]
     if issubclass(member, Measure) and (cost := member().schedule().expensive):
-        return [f"expensive: measured at only some of many evaluation points ({cost})"]
+        return [f"expensive: if there are many evaluation points, measured only at some ({cost})"]
     line: Any = member
     return [head(statement(line()))] if hasattr(member, "formula") else []

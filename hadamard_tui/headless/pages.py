@@ -1,4 +1,4 @@
-"""HTML pages made from runs: a report on presets, the stops of a path, and a question sheet for a class."""
+"""HTML pages from runs: a report on presets, a page for a guided path, and a question sheet for a class."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ if TYPE_CHECKING:
 INDEX = "index.html"
 
 MADE_PAGES = "report.json"
-"""File in a report's folder that lists, for each page, a digest of its inputs."""
+"""File in the folder of a report that lists, for each page, a digest of everything that determines the page.
+"""
 
 
 class StoredPage(msgspec.Struct, frozen=True):
     """Page of an earlier report.
 
     Args:
-        key: digest of the preset's document and of the program's code.
+        key: digest of the preset and of the program's code.
     """
 
     key: str
@@ -55,7 +56,7 @@ class StoredPage(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Reported:
-    """Preset with its written page, or with the reason why no page was written."""
+    """Preset in a report, with its written page or with the reason why no page was written."""
 
     preset: str
     entry: IndexEntry | None
@@ -68,7 +69,7 @@ class Reported:
 
     @property
     def in_words(self) -> str:
-        """Number of claims that hold, or the reason for a missing page."""
+        """Text with the number of claims that hold, or with the reason why there is no page."""
         if self.entry is None:
             return self.why_not
         return f"{self.entry.holding} of {self.entry.claims} claims hold"
@@ -77,8 +78,8 @@ class Reported:
 def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> Iterator[Reported]:
     """Write a page for each preset into a folder, and update the index after each page.
 
-    Unless `fresh`, points, runs and pages of shipped presets from an earlier report are reused, so that a
-    stopped report can continue. Raises: BadInput if a file cannot be written.
+    Unless `fresh` is True, results of earlier runs, and pages of built-in presets from an earlier report, are
+    used again. So a report that was stopped can be continued. Raises: BadInput if a file cannot be written.
     """
     with files.faults(str(folder), "cannot be made"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +96,7 @@ def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> 
             continue
         entries.append(page.entry)
         files.write(folder / INDEX, index_page(entries))
-        if preset_name in presets.names():  # other presets may name data files, whose content can change
+        if preset_name in presets.names():  # other presets may use data files, whose content can change
             stored[preset_name] = page
             files.write(folder / MADE_PAGES, msgspec.json.encode(stored))
         yield Reported(preset_name, page.entry)
@@ -110,7 +111,10 @@ def _write_page(folder: Path, preset_name: str, document: Raw, errors: Console, 
 
 
 def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
-    """Return the pages of earlier reports by preset. If their list is missing or broken, return no pages."""
+    """Return the pages of earlier reports, by preset.
+
+    If the file that lists them is missing or broken, return no pages.
+    """
     try:
         return msgspec.json.decode((folder / MADE_PAGES).read_bytes(), type=dict[str, StoredPage])
     except (OSError, msgspec.MsgspecError):
@@ -118,14 +122,14 @@ def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
 
 
 def _key(document: Raw) -> str:
-    """Return a digest of everything that determines a page."""
+    """Return a digest of everything that determines the page of a preset."""
     written = msgspec.json.encode(document, order="deterministic")
     return hashlib.sha256(written + f"{_code()}{outside.digest()}".encode()).hexdigest()
 
 
 @cache
 def _code() -> str:
-    """Return the digest of the program's own files."""
+    """Return a digest of the program's files."""
     digest = hashlib.sha256()
     for package in (engine, hadamard_tui):
         folder = Path(str(package.__file__)).parent
@@ -137,7 +141,7 @@ def _code() -> str:
 def shared_path(
     title: str, stops: Sequence[Stop], errors: Console, device: str | None, fresh: bool
 ) -> tuple[bytes, int]:
-    """Return the page of a path and the largest exit code of its runs.
+    """Run all stops of a guided path, and return its page and the largest exit code of its runs.
 
     Raises: BadInput if the page is too large.
     """
@@ -171,9 +175,9 @@ section { break-inside: avoid; }
 
 
 def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
-    """Return a sheet of questions and answers as one self-contained HTML page.
+    """Return a sheet of questions and answers as one HTML page, which needs no other files.
 
-    Every stop is run, because its answer contains the headline of the run.
+    Every stop of the path is run, because the answers contain the headlines of the runs.
     """
     questions = [_question(number, stop) for number, stop in enumerate(stops, 1)]
     answers = [_answer(number, stop, errors) for number, stop in enumerate(stops, 1)]
@@ -194,7 +198,7 @@ def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
 def _question(number: int, stop: Stop) -> str:
     """Return the question of a stop, with space for the answer.
 
-    If the stop shows a run along its clock, add a box for a guess about each learner.
+    If the stop shows how losses fall during a run, there is also a box for a guess about each learner.
     """
     experiment = presets.load(stop.preset, stop.changes)
     question = stop.predict or "What will this run show?"
@@ -210,7 +214,10 @@ def _question(number: int, stop: Stop) -> str:
 
 
 def _answer(number: int, stop: Stop, errors: Console) -> str:
-    """Run a stop, and return its headline, the reason, and the theorem-breaking change."""
+    """Run a stop, and return the answer to its question.
+
+    It is the headline of the run, the explanation, and the change that makes the theorem inapplicable.
+    """
     done = computed(stop.preset, presets.document(stop.preset, stop.changes), errors)
     return _section(number, done.experiment.title, *_answers(stop, done))
 

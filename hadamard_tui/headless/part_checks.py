@@ -1,7 +1,8 @@
-"""Checks of the user's parts on small experiments. The program's own parts pass such checks in the tests.
+"""Checks of the user's parts on small experiments.
 
-A file may define a naive twin of a part: a simple function that computes the same values. Its name is
-`naive_` and the tag of the part, with underscores for hyphens. TWINS has its arguments for each family.
+A file with a part may also define the naive twin of the part: a simple function that computes the same
+values. The name of this function is `naive_` and the kind of the part, with underscores in place of hyphens.
+TWINS lists its arguments for each family.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ Floats = NDArray[np.float64]
 SEED, REPLICAS, N, D = 7, 3, 12, 8
 
 NEAR, NEAR_SINGLE = 1e-9, 1e-3
-"""Largest relative deviations that rounding explains, in float64 and in float32."""
+"""Largest relative deviations that rounding errors can explain, in float64 and in float32."""
 
 RATES = 0.01, 0.02
-"""Learning rates whose runs are compared: both rates in one run, and each in a run of its own."""
+"""Learning rates for a comparison: one run with both rates, against one run for each rate."""
 
 DRAWS = 8
-"""Number of random settings of the hyperparameters that are tried."""
+"""Number of random settings of a part's hyperparameters that are tried."""
 
 PROBLEMS: tuple[Raw, ...] = (
     {"matrix": {"kind": "gaussian", "n": N, "d": D}, "target": {"kind": "feature", "index": 1}},
@@ -55,14 +56,14 @@ PROBLEMS: tuple[Raw, ...] = (
     {"matrix": {"kind": "hadamard", "d": D}, "target": {"kind": "feature", "index": 1}},
     {"matrix": {"kind": "gaussian", "n": N, "d": D}, "target": "zero"},
 )
-"""Small problems; a part is checked on the first one that it accepts."""
+"""Small problems for the checks. A part is checked on the first of them that it accepts."""
 
 COMPARED: tuple[Raw, ...] = (
     {"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": "1/(2d)"}},
     {"name": "EGU", "architecture": "linear", "update": {"kind": "egu", "lr": "1/d"}},
     {"name": "least squares", "solver": {"kind": "lls"}},
 )
-"""Learners that are compared with a theory line."""
+"""Learners whose losses are compared with a theory line."""
 
 SIDES = {
     "lower": ("lower",),
@@ -70,10 +71,16 @@ SIDES = {
     "upper": ("upper",),
     "exact": ("lower", "upper"),
 }
-"""Sides on which a theory line bounds a run, by the direction of the line."""
+"""Sides from which a theory line bounds a run, by the direction of the line.
+
+An exact line is both a lower and an upper bound.
+"""
 
 REPLICAS_OF_LINES = 32
-"""Number of replicas in runs that are compared with a theory line: enough for Student's t-test to decide."""
+"""Number of replicas in runs that are compared with a theory line.
+
+This number is large enough for Student's t-test to decide.
+"""
 
 TWINS = {
     "updates": "(rule, w, gradients): weights after steps along the gradients [T, d] from w [d]",
@@ -81,24 +88,24 @@ TWINS = {
     "solvers": "(solver, X, y, rows): predictions for rows after examples X [k, d] and y [k]",
     "losses": "(loss, prediction, label): loss of a prediction",
 }
-"""Arguments and result of naive twins, by family."""
+"""Arguments and results of naive twins, by family of parts."""
 
 
 class Check(NamedTuple):
     """Outcome of a check."""
 
     subject: str
-    """Property that the check tests, in words."""
+    """Text that names the property that is checked."""
 
     holds: bool | None
     """Whether the property holds; None if the check does not apply."""
 
     words: str
-    """The finding in one sentence."""
+    """Sentence with the result of the check."""
 
 
 class CheckedPart(NamedTuple):
-    """A part of a file, and its checks."""
+    """A part that a file defines, and its checks."""
 
     family: str
     kind: str
@@ -106,7 +113,7 @@ class CheckedPart(NamedTuple):
 
 
 def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
-    """Yield every part and every optimizer that the modules define, with its checks. Raises: BadInput."""
+    """Yield all parts and optimizers that the modules define, each with its checks. Raises: BadInput."""
     modules_by_name = {module.__name__: module for module in modules}
     for family in catalogue.FOLDERS:
         for kind, member in catalogue.members(family).items():
@@ -119,7 +126,10 @@ def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
 
 
 def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None = None) -> Iterator[Check]:
-    """Yield the checks of a part with default hyperparameters. `twin` is its naive twin, if it has one."""
+    """Yield the checks of a part, which has its default hyperparameters.
+
+    `twin` is the naive twin of the part, or None.
+    """
     yield _documented(member)
     try:
         part = member()
@@ -128,14 +138,18 @@ def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None 
         return
     written = msgspec.to_builtins(part)
     is_equal = catalogue.make(family, **written) == part
-    yield Check("defaults", is_equal, "a part equals what it writes" if is_equal else f"it writes {written}")
+    yield Check(
+        "defaults",
+        is_equal,
+        "written and read again, the part is the same" if is_equal else f"it writes {written}",
+    )
     yield from _guarded("twin", lambda: _like_its_twin(family, part, twin))
     yield from _checks_of_runs(family, part)
     yield from _guarded("fuzz", lambda: _fuzz(family, member))
 
 
 def _check_optimizer(name: str) -> Iterator[Check]:
-    """Yield the checks of an optimizer of torch that a file defines."""
+    """Yield the checks of a subclass of torch's `Optimizer` that a file defines."""
     try:
         part = catalogue.make("updates", "torch", name=name)
     except msgspec.ValidationError as error:
@@ -145,7 +159,7 @@ def _check_optimizer(name: str) -> Iterator[Check]:
 
 
 def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
-    """Yield the checks that run small experiments with a part."""
+    """Yield the checks for which small experiments with the part are run."""
     try:
         setup = _setup(family, msgspec.to_builtins(part))
     except BadInput as error:
@@ -183,7 +197,7 @@ def _documented(member: type[Part]) -> Check:
 
 
 def _setup(family: str, part: Raw) -> Raw:
-    """Return a small experiment with a part. Raises: BadInput if it fits no small problem."""
+    """Return a small experiment with a part. Raises: BadInput if the part accepts none of PROBLEMS."""
     refusal = BadInput("", "there is no problem")
     for problem in PROBLEMS:
         raw = _document(family, part, problem)
@@ -192,7 +206,8 @@ def _setup(family: str, part: Raw) -> Raw:
         except BadInput as error:
             refusal = error
             continue
-        # A theory line is checked on the first problem where it holds, otherwise on the last problem.
+        # A theory line is checked on the first problem to which it applies. If there is none, it is checked
+        # on the last.
         is_last = problem is PROBLEMS[-1]
         if family != "theory" or is_last or catalogue.make(family, **part).holds(experiment)[0]:
             return raw
@@ -222,7 +237,7 @@ def _document(family: str, part: Raw, problem: Raw) -> Raw:
             raw["protocol"] = part
         case "measures":
             raw["run"]["measures"] = [part]
-        case _:  # theory lines are not named in the document
+        case _:  # an experiment does not name its theory lines
             pass
     return raw
 
@@ -276,12 +291,12 @@ def _like_a_loop(raw: Raw) -> Check:
     return Check(
         "batch",
         deviation < NEAR,
-        f"{REPLICAS} replicas side by side and one by one deviate by {deviation:.1g}",
+        f"losses of {REPLICAS} replicas, trained together and one by one, deviate by {deviation:.1g}",
     )
 
 
 def _rates_like_a_loop(raw: Raw) -> Check:
-    """Check that one run with two learning rates has the same losses as a run with each rate."""
+    """Check that one run with two learning rates has the same losses as two runs with one rate each."""
 
     def with_rate(rate: Any) -> Trace:
         (learner,) = raw["learners"]
@@ -292,12 +307,18 @@ def _rates_like_a_loop(raw: Raw) -> Check:
         _deviation(_measured(together, number)["loss"], _measured(with_rate(rate))["loss"])
         for number, rate in enumerate(RATES)
     )
-    return Check("rates", deviation < NEAR, f"two rates side by side and alone deviate by {deviation:.1g}")
+    return Check(
+        "rates",
+        deviation < NEAR,
+        f"losses with two rates in one run and in two runs deviate by {deviation:.1g}",
+    )
 
 
 def _near_in_single(raw: Raw, family: str, part: Any) -> Check:
     if family in ("updates", "solvers") and not part.structure().continuous:
-        return Check("float32", None, "it jumps (continuous = False), so that rounding can change a run")
+        return Check(
+            "float32", None, "its results can jump (continuous = False), so rounding errors can change a run"
+        )
     double, single = (_measured(_curves(raw, dtype=dtype)[1])["loss"] for dtype in ("float64", "float32"))
     deviation = _deviation(double, single)
     return Check(
@@ -308,7 +329,7 @@ def _near_in_single(raw: Raw, family: str, part: Any) -> Check:
 def _deviation(first: Floats, second: Floats) -> float:
     """Return the largest difference, divided by max(1, the largest absolute value in `first`).
 
-    Arrays of different shapes deviate by ∞. So do arrays with infinities or NaNs at different positions.
+    The result is ∞ if the shapes differ, or if infinities or NaNs are at different positions.
     """
     if first.shape != second.shape or (np.isfinite(first) != np.isfinite(second)).any():
         return math.inf
@@ -326,9 +347,10 @@ def _verdict(raw: Raw) -> Check:
 
 
 def _measured_line(raw: Raw, line: Line) -> Check:
-    """Compare a theory line with learners that it applies to, as `judge` does with the program's own lines.
+    """Check that learners to which a theory line applies respect the line.
 
-    Curves of few replicas may deviate by a few standard errors. An exact line is a lower and an upper bound.
+    Their curves may violate it by a few standard errors. An exact line counts as a lower and as an upper
+    bound.
     """
     sides = SIDES.get(line.structure().direction)
     if sides is None:
@@ -350,7 +372,7 @@ def _measured_line(raw: Raw, line: Line) -> Check:
         for direction in sides
     }
     if not outcomes:
-        return Check("measurement", None, f"it binds no learner on {_problem(experiment)}")
+        return Check("measurement", None, f"it applies to no learner on {_problem(experiment)}")
     broken = {name: outcome for name, outcome in outcomes.items() if outcome.holds is False}
     judged = [*broken.items(), *outcomes.items()][0]
     words = f"{judged[0]} bound {judged[1].word[2:]}: {judged[1].detail}"
@@ -415,7 +437,7 @@ _PAIRS: Mapping[str, Callable[[Any, Callable[..., Any]], Pair]] = {
 
 
 def _fuzz(family: str, member: type[Part]) -> Check:
-    """Check that every random setting of the hyperparameters runs, or is refused by BadInput."""
+    """Check that runs with random hyperparameters either succeed or raise BadInput."""
     rng, ran, refused = np.random.default_rng(SEED), 0, 0
     described = msgspec.inspect.type_info(member)
     assert isinstance(described, msgspec.inspect.StructType), "a part is a Struct"
@@ -438,7 +460,7 @@ def _fuzz(family: str, member: type[Part]) -> Check:
 
 
 def _drawn(kind: Any, rng: np.random.Generator) -> Any:
-    """Return a random value for a field of type `kind`, or None to keep the field's default."""
+    """Return a random value for a field of type `kind`, or None to use the field's default."""
     match kind:
         case msgspec.inspect.Metadata(type=inner):
             return _drawn(inner, rng)

@@ -1,4 +1,4 @@
-"""New files of parts from templates, and the printed outcome of checks."""
+"""Writes new files with parts from templates, and prints the outcomes of checks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SINGULAR = {
     "measures": "measure",
     "theory": "line",
 }
-"""Singular word for each family of parts that has a template."""
+"""Word for one part of each family that has a template."""
 
 MARKS = {True: Text("holds", "green"), False: Text("fails", "bold red"), None: Text("—", "dim")}
 
@@ -56,7 +56,7 @@ def write_new(family: str, file: Path) -> str:
 
 
 def report(parts: Iterable[CheckedPart]) -> Group:
-    """Return the outcome of all checks, one line per check."""
+    """Return the outcomes of all checks, one line per check."""
     shown: list[Text | Table] = []
     for part in parts:
         grid = Table.grid(padding=(0, 2, 0, 0))

@@ -1,4 +1,4 @@
-"""Pictures of an experiment as `run` prints them: charts or heat maps, each with its numbers."""
+"""Pictures of an experiment as the command `run` prints them: charts and heat maps, with tables of values."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ if TYPE_CHECKING:
     from hadamard_tui.colours.palette import ColourMap
 
 WIDEST_CHART, CHART_HEIGHTS = 120, (18, 28)
-"""Maximum width, and range of heights, of a printed chart in terminal cells."""
+"""Maximum width, and least and greatest height, of a printed chart in terminal cells."""
 
 LINES_BESIDE_CHART = 4
-"""Number of terminal rows left for the prompt and the text around the chart."""
+"""Number of terminal rows that a chart leaves free for the prompt and the text around the chart."""
 
 MOST_ROWS = 12
-"""Maximum number of table rows. If there are more x values, evenly spaced ones are shown."""
+"""Maximum number of rows in a table. If there are more x values, an evenly spaced selection is shown."""
 
 COLUMN, WIDEST_NAME = 14, 34
-"""Width reserved for a number with its standard error, and for the name of a curve in a row."""
+"""Width of a number with its standard error, and width of the name of a curve at the start of a row."""
 
 GAP = 2
-"""Width between two columns."""
+"""Number of blanks between two columns."""
 
 NOTHING = "—"
 
@@ -63,9 +63,9 @@ _RESET = "\x1b[0m"
 
 
 def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
-    """Yield each picture of an experiment with its headline, numbers and claims, then the other claims.
+    """Yield each picture with its headline, values and claims, followed by claims about no picture.
 
-    A picture that another picture shows beneath itself is printed only there.
+    A picture that is shown beneath another picture is printed only once, there.
 
     Raises: BadInput for a picture that does not exist.
     """
@@ -105,7 +105,7 @@ def said_of(
 
 
 def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[ConsoleRenderable]:
-    """Yield a heading, and the claims with their outcomes. Without claims, yield nothing."""
+    """Yield a heading, and the claims with their outcomes. If there are no claims, yield nothing."""
     if not outcomes:
         return
     yield Text(f"\n{heading}", "bold")
@@ -141,9 +141,9 @@ def chart(view: View, console: Console) -> Text:
 
 
 def table(view: View, width: int) -> Table:
-    """Return a table with a row per x value, and a column per curve and theory line.
+    """Return a table of a view, with one row for each x, and one column for each curve and theory line.
 
-    If the columns do not fit, curves and theory lines are the rows.
+    If there are too many columns for the width, there is one row for each curve and theory line instead.
     """
     lines = different_lines(view.lines)
     curves: list[CurveView | LineView] = [*view.curves, *lines]
@@ -180,13 +180,16 @@ def table(view: View, width: int) -> Table:
 
 
 def _wrapped(head: Text, room: int) -> Text:
-    """Break a heading between words, because rich would break the numbers below it instead."""
+    """Break a heading between words. Otherwise, rich would break the numbers below the heading."""
     lines = (line for part in str(head).splitlines() for line in textwrap.wrap(part, room))
     return Text("\n".join(lines), head.style)
 
 
 def _direction(line: LineView) -> str:
-    """Return the direction of a theory line, such as "lower bound", without words that its name contains."""
+    """Return the direction of a theory line, such as "lower bound".
+
+    Words that the name of the line contains are left out.
+    """
     words = DIRECTIONS.get(line.direction, line.direction)
     if line.direction == "shape" and "shape" in line.called:
         return words.removeprefix("shape only, ")
@@ -194,9 +197,9 @@ def _direction(line: LineView) -> str:
 
 
 def _places(view: View, most_places: int) -> list[float]:
-    """Return at most `most_places` x values of the curves and theory lines, including the last.
+    """Return at most `most_places` x values for a table of curves and theory lines, including the last.
 
-    If x is a measured quantity, return round numbers instead.
+    If x is a measured quantity, they are round numbers.
     """
     if any(curve.places.is_passed for curve in view.curves):
         axes = plot(Look(view)).axes
@@ -211,7 +214,7 @@ def _places(view: View, most_places: int) -> list[float]:
 def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
     """Return the value of a curve or theory line at x with its standard error, as text.
 
-    A value that is negligible in the picture becomes 0.
+    A negligible value is shown as 0.
     """
     place = curve.place(x)
     if place is None or np.isnan(curve.y[place]):
@@ -230,7 +233,7 @@ def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
 
 
 def _number(value: float) -> str:
-    """Return four significant digits, or all digits of a whole number."""
+    """Return a number as text, with four significant digits. Whole numbers have all their digits."""
     return f"{value:g}" if value == int(value) and abs(value) < 1e12 else f"{value:.4g}"
 
 
@@ -251,9 +254,10 @@ def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap 
 
 
 def _codes(rgb: dict[int, tuple[int, int, int]], fore: int, back: int) -> str:
-    """Return the terminal's codes for the foreground ink `fore` on the background ink `back`.
+    """Return the codes that set the terminal's text colour `fore` and background colour `back`.
 
-    Inks without an RGB value, as in the frame, keep the terminal's own colours.
+    Colours are given by their numbers. If a number has no RGB value, as in the frame, the terminal's default
+    colour is used.
     """
     parts = [(38, fore)] if fore in rgb else []
     parts += [(48, back)] if back != GROUND else []

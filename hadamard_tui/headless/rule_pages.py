@@ -1,4 +1,4 @@
-"""Judgements of update rules as pages: for the terminal, as JSON, and as Markdown for an appendix."""
+"""Formats judgements of update rules for the terminal, as JSON, and as Markdown for an appendix."""
 
 from __future__ import annotations
 
@@ -37,17 +37,18 @@ SIGNS = {"invariant": "✓", "not invariant": "✗", "unstable": "?"}
 STYLES = {"invariant": "green", "not invariant": "red", "unstable": "yellow"}
 CHART_HEIGHT = 16
 _ENDS = {min(RATES): " (lowest tried)", max(RATES): " (highest tried)"}
-"""Remarks on a best rate that is the lowest or highest one tried: a better rate may lie beyond it."""
+"""Remarks about a best rate that is the lowest or the highest rate tried. A better rate may lie beyond it."""
 
 FOOTNOTE = (
-    f"A linear neuron from 0, d = {D}, {STEPS} steps on the first k examples; the best of {len(RATES)} "
-    f"rates from {RATES[0]:g} to {RATES[-1]:g} that fit them. No rotation-invariant learner has a mean "
-    "loss below 1 − k/d; on: within three standard errors."
+    f"Learner: a linear neuron that starts at 0, d = {D}, {STEPS} steps on the first k examples. "
+    f"Rate: the best of {len(RATES)} rates from {RATES[0]:g} to {RATES[-1]:g} that fit these examples. "
+    "Bound: no rotation-invariant learner has a mean loss below 1 − k/d. “On” it: within three standard "
+    "errors."
 )
 
 
 class Page(NamedTuple):
-    """A judgement in all its output formats."""
+    """A judgement in all output formats."""
 
     shown: Callable[[Console], ConsoleRenderable]
     """Function that returns the judgement, formatted for a console."""
@@ -55,11 +56,11 @@ class Page(NamedTuple):
     as_json: dict[str, Any]
     as_markdown: str
     is_sound: bool
-    """Whether structure and measurement agree, and no bound is broken."""
+    """Whether the structure of the rule and the measurement agree, and no bound is broken."""
 
 
 def page(name: str, settings: Sequence[str], errors: Console) -> Page:
-    """Judge the update rule `name`, with settings of its arguments such as `beta=0.5`.
+    """Judge the update rule `name`, with hyperparameters from `settings`, such as `beta=0.5`.
 
     Progress is shown on `errors`. Raises: BadInput.
     """
@@ -76,12 +77,14 @@ def page(name: str, settings: Sequence[str], errors: Console) -> Page:
 
 
 def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
-    """Return a judgement for the terminal."""
+    """Return a judgement, formatted for the terminal."""
     parts: list[ConsoleRenderable] = [Text(judged.measured, "bold")]
     parts += [Text(sentence) for sentence in judged.by_structure]
     parts.append(_symmetries(judged))
     if precisions := judged.symmetries[0].precisions:
-        parts.append(Text(f"It computes in {listed(precisions)} where float64 is given.", "yellow"))
+        parts.append(
+            Text(f"The rule computes in {listed(precisions)}, although its input is float64.", "yellow")
+        )
     parts += [Text(f"  ✗ disagree: {words}", "bold red") for words in judged.contradictions]
     if judged.losses:
         parts += [_losses(judged), _chart(judged, console), Text(FOOTNOTE, "dim")]

@@ -1,4 +1,4 @@
-"""Lists of stored runs."""
+"""Formats lists of stored runs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WIDE = 120
 
 
 def table(runs: Sequence[StoredRun], width: int) -> Table:
-    """Return a table with a row per run: name, time, preset, state and finding.
+    """Return a table of runs, with the name, the time, the preset, the state and the finding of each run.
 
-    If `width` is at least WIDE, the table also has the size of the run's file and a small chart.
+    If `width` is at least WIDE, the table also has the file size and a small chart of each run.
     """
     columns = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     is_wide = width >= WIDE
@@ -46,12 +46,12 @@ def table(runs: Sequence[StoredRun], width: int) -> Table:
 
 
 def left_out(shown: int, total: int) -> str:
-    """Return a sentence that says how many runs a list shows, and how to list all."""
+    """Return a sentence with the number of listed runs, and with the option that lists all runs."""
     return f"The newest {shown:,} of {total:,} runs; --newest 0 lists all."
 
 
 def as_json(runs: Sequence[StoredRun]) -> bytes:
-    """Return runs as JSON, without their documents."""
+    """Return a list of runs as JSON, without the descriptions of their experiments."""
     listed = []
     for run in runs:
         described: dict[str, Any] = {"fate": run.fate, **msgspec.to_builtins(run)}

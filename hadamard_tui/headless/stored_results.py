@@ -1,4 +1,4 @@
-"""Results of stored runs, and the differences between two of them."""
+"""Reads the results of stored runs, and compares two stored runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def done(path: Path) -> tuple[StoredRun, Done]:
-    """Read a stored run. Return its entry in the store, and its results in the form of a new run's results.
+    """Read a stored run, and return its entry in the store and its results.
+
+    The results have the same form as those of a new run.
 
     Raises: BadInput.
     """
@@ -33,7 +35,10 @@ def done(path: Path) -> tuple[StoredRun, Done]:
 
 
 def difference(before: StoredRun, after: StoredRun) -> Iterator[Text | Table]:
-    """Yield a comparison of two runs: changed settings, both findings, and both numbers for each claim."""
+    """Yield a comparison of two runs.
+
+    It has the changed settings, both headlines, and the measured numbers of each claim.
+    """
     full_documents = [
         documents.in_full(run.document, documents.first(run.document)) for run in (before, after)
     ]

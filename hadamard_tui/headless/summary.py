@@ -1,4 +1,4 @@
-"""Output of a run: the chart, the losses beside the bounds, the theory lines, and the claims."""
+"""Output of the command `run`: the chart, the losses and bounds, the theory lines, and the claims."""
 
 from __future__ import annotations
 
@@ -48,10 +48,13 @@ COLUMNS: dict[str, tuple[str, JustifyMethod]] = {
     "ratio": ("loss /\nbound", "right"),
 }
 MEASURES = ("error", "train", "unseen", "rank")
-"""Columns that appear only if their measure has values."""
+"""Columns of the table of losses that appear only if their measure has values."""
 
 NARROW, MEASURE = 72, 9
-"""Table width below which two optional columns are dropped: a base width, plus a width for each measure."""
+"""Table width below which two optional columns are left out.
+
+It is the sum of a base width and of a width for each measure.
+"""
 
 NOTHING = "—"
 
@@ -65,7 +68,10 @@ def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
 
 
 def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> Padding:
-    """Return a table with one row per curve. A row has one line of text per x value in `where`."""
+    """Return a table of losses with one row per curve.
+
+    A row has one line of text for each x value in `where`.
+    """
     losses = run["loss"]
     measured = [name for name in MEASURES if run[name].curves]
     spared = set(MEASURES) - set(measured)
@@ -90,10 +96,10 @@ def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> P
 
 
 def loss_signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
-    """Yield explanations of the signs in the table of losses."""
+    """Yield the explanations of the signs in the table of losses."""
     compared = [(curve, strongest_bound(losses, curve, x)) for curve in losses.curves for x in where]
     if any(bound is not None and not bound.binds(curve) for curve, bound in compared):
-        yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
+        yield Text("(…) a bound that does not apply to this learner, whose loss may be lower", "dim")
     turned = {bound for curve, bound in compared if bound is not None and bound.group == TRIVIAL}
     axes = [
         curve
@@ -102,29 +108,29 @@ def loss_signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
     ]
     names = [curve.name for curve in axes if any(bound.binds(curve) for bound in turned)]
     if names:
-        reason = "not rotation invariant, yet bound, because the data are rotated at random"
+        reason = "not rotation invariant, but the bound applies, because the data are rotated at random"
         yield Text(f"{listed(names)}: {reason}", "dim")
     if any(bound is not None and bound.direction == "conjecture" for _, bound in compared):
         yield Text("…? a conjecture, not proved", "dim")
 
 
 def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
-    """Yield notes on the backends, on learners with one optimizer per net, and on the rates tried."""
+    """Yield notes on backends, separate optimizers for each net, and the learning rates that were tried."""
     for backend in backends().values():
         names = ", ".join(curve.name for curve in trace.curves if curve.backends[-1] == backend.name)
         if backend.words and names:
-            words = f"computed {backend.words} ({backend.name}): {names}; --path dense takes the matrix"
+            words = f"computed {backend.words} ({backend.name}): {names}; --path dense uses the matrix itself"
             yield Text(words, "dim")
     if names := ", ".join(learner.name for learner in experiment.learners if learner.is_net_by_net):
-        yield Text(f"trained by one optimizer per net: {names}", "dim")
+        yield Text(f"trained by a separate optimizer for each net: {names}", "dim")
     for curve in trace.curves:
         if curve.grid:
             tried = ", ".join(f"{rate:.3g}: {_mean(mean)}" for rate, mean in curve.grid.items())
-            yield Text(f"{curve.name} tried η = (mean of the curve) {tried}", "dim")
+            yield Text(f"{curve.name}: rates tried, each with the mean of its curve: {tried}", "dim")
 
 
 def _rate(losses: View, curve: CurveView) -> str:
-    """Return a line with the oracle-tuned rate of a curve, or an empty text if the rate was not tuned."""
+    """Return a line of text about the best learning rate of a curve, or "" if no other rates were tried."""
     if curve.training.grid:
         return f"\n  η={curve.training.rate:.4g}, best of {len(curve.training.grid)}"
     rivals = sum(other.learner == curve.learner for other in losses.curves)
@@ -134,7 +140,7 @@ def _rate(losses: View, curve: CurveView) -> str:
 def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]:
     """Return the table cells of a curve at x, by column.
 
-    A bound that does not apply to the learner is in parentheses.
+    If a bound does not apply to the learner, it is in parentheses.
     """
     loss = _at(run["loss"], curve.name, x)
     cells = {"k": f"{x:g}", "bound": NOTHING, "which": NOTHING, "ratio": NOTHING}
@@ -170,14 +176,14 @@ def _at(measured: View, curve_name: str, x: float) -> float | None:
 
 
 def _mean(mean: float) -> str:
-    """Return the mean of a curve as text. The mean is the criterion for choosing a learning rate."""
+    """Return the mean of a curve as text. Learning rates are compared by this mean."""
     return _number(mean) if np.isfinite(mean) else "diverged"
 
 
 def _number(value: float) -> str:
-    """Return a value with four decimals; small and large values are in scientific notation.
+    """Return a value as text with four decimals. Small and large values are in scientific notation.
 
-    A value that differs from 0 by no more than rounding becomes 0.
+    A value that may be a rounding error of 0 is shown as 0.
     """
     if abs(value) < ZERO:
         return "0"
@@ -192,13 +198,13 @@ def show(
     notes: bool = False,
     onward: Sequence[str] = (),
 ) -> None:
-    """Print a finished run.
+    """Print the results of a finished run.
 
     Args:
         settings: changes of the preset by --set.
-        bounds: whether to print, for every theory line, the learners that it applies to, or why it does
-            not hold.
-        notes: whether to print backends and the learning rates tried.
+        bounds: whether to print, for every theory line, the learners that it applies to, or the reason why it
+            applies to none.
+        notes: whether to print the backends and the learning rates that were tried.
         onward: sentences about the next steps.
     """
     experiment, trace = done.experiment, done.trace
@@ -225,7 +231,10 @@ def show(
 
 
 def checkpoints(trace: Trace) -> list[float]:
-    """Return the x values of the table: the first records at or after ¼ and ½ of the run, and the last."""
+    """Return the x values in the table of losses.
+
+    They are the first evaluation points at or after ¼ and ½ of the run, and the last evaluation point.
+    """
     places = np.searchsorted(trace.x, trace.last * np.array([0.25, 0.5, 1.0]))
     return [float(x) for x in np.unique(trace.x[places])]
 
@@ -244,7 +253,10 @@ def _heading(experiment: Experiment, trace: Trace) -> Text:
 
 
 def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
-    """Yield a line for each learner that diverged or lost accuracy, with whether a claim expects this."""
+    """Yield a line about each learner that diverged or lost accuracy.
+
+    It says whether a claim expects this.
+    """
     claimed, clock = expected_to_diverge(experiment), experiment.protocol.clock
     for curve in trace.curves:
         if curve.learner in strayed:
@@ -255,31 +267,34 @@ def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) ->
 
 
 def _diverged(curve: Curve, clock: str) -> str:
-    """Return a sentence: where a learner diverged or lost accuracy, and in how many replicas."""
+    """Return a phrase about a learner that diverged or lost accuracy.
+
+    It says at which x this happened, and in how many replicas.
+    """
     why = f": {WHY_INACCURATE}" if curve.inaccurate.any() else ""
     if curve.replicas == 1:
         return f"{curve.name} {curve.fate} at {clock} = {curve.diverged_at:g}{why}"
     extent = (
         f"in {curve.diverged} of {curve.replicas} replicas, in the first at {clock} = {curve.diverged_at:g}"
     )
-    means = "" if curve.diverged == curve.replicas else "; from then on means exclude them"
+    means = "" if curve.diverged == curve.replicas else "; later means exclude these replicas"
     return f"{curve.name} {curve.fate} {extent}{means}{why}"
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
-    """Yield hints on further options."""
+    """Yield hints about options that print more."""
     options = {
-        "--bounds lists the theory lines that apply here, the learners that they bind, and why": not bounds,
-        "--notes shows how it was computed": not notes,
+        "--bounds lists the theory lines that apply here, to which learners, and why": not bounds,
+        "--notes shows how the run was computed": not notes,
     }
     if any(options.values()):
         yield Text(f"\n{'; '.join(words for words, wanted in options.items() if wanted)}", "dim")
 
 
 def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
-    """Yield the theory lines that hold here, with the learners that they apply to and the reasons.
+    """Yield the theory lines of a run, with the learners that they apply to and the reasons.
 
-    Then yield the theory lines that do not hold here, with the reasons.
+    Theory lines that do not hold for this problem come last, with the reasons.
     """
     yield Text("\nTheory", "bold")
     explained: list[TheoryLine] = []
@@ -290,12 +305,14 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
         yield _indented(f"holds here: {line.on_problem.reason}")
         same = next((other for other in explained if other.on_learners == line.on_learners), None)
         if same is not None:
-            yield _indented(f"binds the learners of the {whole_name(same.statement)}, for the same reasons")
+            yield _indented(
+                f"applies to the same learners as the {whole_name(same.statement)}, for the same reasons"
+            )
             continue
         explained.append(line)
         reasons = Table.grid(padding=(0, 2, 0, 0))
         for finding in line.on_learners.values():
-            reasons.add_row("binds" if finding.holds else "does not bind", finding.reason)
+            reasons.add_row("applies" if finding.holds else "does not apply", finding.reason)
         yield Padding(reasons, (0, 0, 0, 2))
     for line in lines:
         if not line.on_problem.holds:
@@ -303,7 +320,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
 
 
 def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:
-    """Yield a note that changed settings may be why claims failed, if settings were changed."""
+    """If settings were changed, yield a note that this may be the reason why claims failed."""
     if changed and any(outcome.holds is False for outcome in outcomes):
         yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
 

@@ -1,4 +1,4 @@
-"""Command `judge` for presets: verdicts on each learner by structure and measurement, and conflicts."""
+"""Command `judge` for presets: the verdict on each learner, by its structure and by measurement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def page(document: Raw, errors: Console) -> Page:
-    """Run the first experiment of a preset document, and return the judgement of each learner as a page."""
+    """Run the first experiment of a preset document, and return a page with the judgement of each learner."""
     experiment = documents.first(document)
     judged = judgements(experiment, compute(experiment, errors), errors)
     return Page(
@@ -36,7 +36,7 @@ def page(document: Raw, errors: Console) -> Page:
 
 
 def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Judgement]:
-    """Return the judgement of each learner of a finished run, with progress on `errors`."""
+    """Return the judgement of each learner of a finished run. Progress is shown on `errors`."""
     judged = []
     with console.progress(errors) as show:
         for number, learner in enumerate(experiment.learners):
@@ -50,7 +50,7 @@ def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Ju
 
 
 def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
-    """Return the judgements for the terminal."""
+    """Return the judgements, formatted for the terminal."""
     parts: list[ConsoleRenderable] = []
     for judged in all_judged:
         grid = Table.grid(padding=(0, 2, 0, 2))
@@ -67,7 +67,7 @@ def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
         for reason in judged.reasons if judged.verdict.invariant is False else ():
             grid.add_row("bound, for", reason)
         if not judged.bounds:
-            grid.add_row("bounds", "none binds this learner here")
+            grid.add_row("bounds", "none applies to this learner here")
         parts += [Text(judged.learner, "bold"), grid]
     return Group(*parts)
 

@@ -40,10 +40,10 @@ class Verified:
 
 
 def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
-    """Run presets one by one, each on one thread.
+    """Run presets one by one, each on one thread, and yield the outcomes.
 
-    The tensors of presets are small. More threads gain nothing, and on a busy machine they wait for one
-    another.
+    The tensors of presets are so small that more threads would save no time. On a busy machine, the threads
+    would even wait for one another.
 
     Raises: BadInput before the first run, if one of the presets cannot run.
     """
@@ -67,7 +67,7 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
 
 def shown(verified: Verified) -> ConsoleRenderable:
-    """Return one preset with the outcomes of its claims, for the terminal."""
+    """Return one preset with the outcomes of its claims, formatted for the terminal."""
     table = Table.grid(padding=(0, 2, 0, 0))
     sign = _sign(verified.holds)
     table.add_row(sign, Text.assemble((verified.preset, "bold"), f"  {verified.seconds:.1f} s"))
@@ -82,7 +82,7 @@ def shown(verified: Verified) -> ConsoleRenderable:
 
 
 def total(all_verified: Sequence[Verified]) -> str:
-    """Return a sentence on the number of claims that hold."""
+    """Return a sentence with the number of claims that hold."""
     claims = [outcome for verified in all_verified for outcome in verified.outcomes]
     holding = sum(outcome.holds is True for outcome in claims)
     return f"{holding} of {len(claims)} claims of {len(all_verified)} presets hold."
@@ -120,7 +120,7 @@ def as_json(all_verified: Sequence[Verified]) -> dict[str, Any]:
 
 
 def as_markdown(all_verified: Sequence[Verified]) -> str:
-    """Return a readable report in Markdown."""
+    """Return a report about the claims of all presets in Markdown."""
     lines = ["# Claims of the presets, measured", "", total(all_verified)]
     for verified in all_verified:
         experiment = verified.experiment

@@ -1,7 +1,7 @@
-"""Panels below the chart: the PANEL of every file in this package, and panels from the user's own modules.
+"""All panels below the chart: those in this package, and those in the user's own modules.
 
-The app imports all panels at its start, because it needs their names. Code that a panel needs only to show
-results is imported inside the panel's functions.
+Every file in this package defines a panel, PANEL. The app imports all panels at its start, because it needs
+their names. Code that a panel needs only to show results is imported inside its functions.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,16 +16,16 @@ from engine.core.parts import BadInput
 from hadamard_tui.panels.panel import Panel
 
 PANELS: tuple[Panel, ...]
-"""All panels, ordered by place and name.
+"""All panels, ordered by their numbers `place` and by name.
 
-Panels from the user's own modules are last, so that the built-in panels keep their digits.
+Panels from the user's own modules come last, so that the built-in panels keep their digits as keys.
 """
 
 ABOUT: dict[str, str]
-"""Description of each tab below the chart, by the tab's name."""
+"""Description of each tab below the chart, by the name of the tab."""
 
 WORDS: dict[str, str]
-"""Word that each tab shows, by the tab's name."""
+"""Word on each tab, by the name of the tab."""
 
 
 def _all_panels() -> tuple[Panel, ...]:
@@ -36,14 +36,14 @@ def _all_panels() -> tuple[Panel, ...]:
         for panel in _panels_of([module]):
             if panel.name in {TABLE, *(other.name for other in panels)}:
                 raise BadInput(
-                    str(module.__file__), f"there is a panel {panel.name!r} already; name yours differently"
+                    str(module.__file__), f"a panel {panel.name!r} already exists; give yours another name"
                 )
             panels.append(panel)
     return tuple(panels)
 
 
 def _panels_of(modules: Iterable[ModuleType]) -> list[Panel]:
-    """Return the panels of modules, ordered by place and name; experimental panels are last."""
+    """Return the panels that modules define, ordered by `place` and name. Experimental panels come last."""
     panels: list[Panel] = [module.PANEL for module in modules if hasattr(module, "PANEL")]
     return sorted(panels, key=lambda panel: (panel.experimental, panel.place, panel.name))
 
@@ -51,14 +51,14 @@ def _panels_of(modules: Iterable[ModuleType]) -> list[Panel]:
 TABLE = "learners"
 """Name of the tab with the table of learners.
 
-This tab is not a panel. It leaves the chart as much room as possible.
+This tab is not a panel, and leaves as much space as possible for the chart.
 """
 
 DIGITS = 10
 """Number of tabs that have a digit as their key."""
 
 FORMER = {"table": TABLE, "theory": "why", "verdict": "invariance"}
-"""Current names of renamed tabs, by their former names."""
+"""Current names of tabs that were renamed, by their former names."""
 
 
 def _about() -> dict[str, str]:
@@ -79,7 +79,7 @@ def _constant(name: str) -> Any:
 
 
 def __getattr__(name: str) -> object:
-    # Computed at first use: a user's module imports this package before the module's own panel exists.
+    # These are computed at first use. A user's module imports this package before it defines its panel.
     if name in _CONSTANTS:
         return _constant(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

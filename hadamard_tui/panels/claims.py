@@ -1,4 +1,4 @@
-"""Claims about a set-up, and their outcomes."""
+"""Panel: claims about a set-up, and their outcomes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
 STYLES = {True: "bold green", False: "bold red", None: "dim"}
-"""Sign and style of a claim, by outcome."""
+"""Style of the sign of a claim, by outcome."""
 
 
 def show(context: PanelContext) -> Text:
-    """Return the claims of a run, followed by the claims that are left out because they do not fit it."""
+    """Return a text with the claims about a run.
+
+    Claims that were left out because they do not fit the run come last, with the reasons.
+    """
     predictions = context.predictions
     return Text("\n").join(
         [*claims(context.experiment, predictions.outcomes), *left_out(predictions.left_out)]
@@ -29,16 +32,16 @@ def show(context: PanelContext) -> Text:
 
 
 def tally(context: PanelContext) -> str:
-    """Return the number of claims that hold and of claims that are judged, as "3/4".
+    """Return the number of claims that hold, of those that are judged, as in "3/4".
 
-    Empty if no claim is judged.
+    If no claim is judged, return "".
     """
     judged = [outcome.holds for outcome in context.predictions.outcomes or () if outcome.holds is not None]
     return f"{sum(judged)}/{len(judged)}" if judged else ""
 
 
 def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:
-    """Return one line of text per claim, with its outcome if `outcomes` are known."""
+    """Return one line of text per claim, with the outcome of the claim if `outcomes` are known."""
     if outcomes is None:
         return [Text.assemble(("· not measured yet  ", "dim"), claim.text) for claim in experiment.claims]
     lines = []
@@ -49,7 +52,7 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
 
 
 def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
-    """Return one line of text per claim that does not fit the set-up, with the reason."""
+    """Return one line of text for each claim that does not fit the set-up, with the reason."""
     return [
         Text(f"– left out: {omission.claim.get('text')}  ({omission.why.fault})", style="dim")
         for omission in omissions
@@ -57,7 +60,7 @@ def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the panel is empty for an experiment: it has no claims."""
+    """Return the reason why the panel is empty if the experiment has no claims, or None if it has claims."""
     return None if experiment.claims else Lack("This set-up has no claims.")
 
 

@@ -1,4 +1,7 @@
-"""Weights of all learners at the playhead as a heat map, with a row per learner and a column per feature."""
+"""Panel: weights of all learners at the playhead as a heat map.
+
+There is a row for each learner, and a column for each feature.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,14 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_FEATURES = 512
-"""Maximum number of drawn features, more than any screen has columns."""
+"""Maximum number of features that are drawn. It is larger than the number of columns of any screen."""
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the heat map of the weights at the playhead; with several targets, for the first target."""
+    """Return the heat map of the weights at the playhead, or a text if there are none.
+
+    If there are several targets, the weights are those for the first target.
+    """
     d = context.experiment.d
     target = target_feature(context.experiment)
     first = min(max((target or 0) - MOST_FEATURES // 2, 0), max(d - MOST_FEATURES, 0))
@@ -30,7 +36,7 @@ def show(context: PanelContext) -> HeatMap | Text:
     z = np.array([_weights_at(curve, context.place, features) for curve in curves])
     lacking = [curve for curve in curves if curve.uncached_weight_bytes]
     if not len(z) or np.isnan(z).all():
-        return nothing(uncached(lacking[0]) if lacking else "No learner here has a weight per feature yet.")
+        return nothing(uncached(lacking[0]) if lacking else "No learner has weights of features yet.")
     view = context.loss.view
     names = tuple(f"{letter_of(view.curve(curve.name))} {curve.name}".strip() for curve in curves)
     at = context.trace.clocks_at(context.place)[context.experiment.protocol.clock]
@@ -56,7 +62,7 @@ def show(context: PanelContext) -> HeatMap | Text:
 def _weights_at(curve: Curve, place: float, features: slice) -> np.ndarray:
     """Return the weights at the last record whose x is at most `place`.
 
-    Returns NaN if no such record exists, or if the curve has no weights.
+    If there is no such record, or if the curve has no weights, the weights are NaN.
     """
     record = int(np.searchsorted(curve.weights_x, place, side="right")) - 1
     if curve.weights is None or record < 0:

@@ -1,4 +1,4 @@
-"""Distance of each learner above or below the bound that it is compared with."""
+"""Panel: loss of each learner minus the bound with which it is compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reasons why no lower bound on the loss applies to an experiment, or None if one applies."""
+    """Return the reasons why no lower bound on the loss holds for a problem, or None if one holds."""
     from engine.theory import on_problem
 
     bounds = [
@@ -38,7 +38,7 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the chart of the loss minus the strongest bound, for all learners."""
+    """Return the chart of the loss minus the strongest bound for all learners, or a text if it is empty."""
     trace, look = context.trace, context.loss
     view = look.view
     series = [

@@ -1,6 +1,6 @@
-"""Matrix of instances, with rows in the order in which they are seen.
+"""Panel: matrix of instances, with rows in the order in which they are seen.
 
-Rows that the selected learner has seen have colours; other rows are grey.
+Rows that the selected learner has seen are coloured. All other rows are grey.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_FEATURES, MOST_ROWS = 512, 256
-"""Maximum numbers of drawn features and rows, more than any screen has."""
+"""Maximum numbers of features and of rows that are drawn. They are larger than any screen."""
 
 
 def lacks(experiment: Experiment) -> Lack | None:
@@ -38,7 +38,10 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the heat map of the entries around the row at the playhead and the target feature."""
+    """Return the heat map of a part of the matrix, or a text if there is none.
+
+    The part is around the row at the playhead and the feature that is the target.
+    """
     problem, seed = context.experiment.problem, context.experiment.run.seed
     n, d = problem.matrix.shape()
     k = int(context.trace.clocks_at(context.place)["k"])

@@ -1,4 +1,4 @@
-"""Nets of the learners as nodes and edges at the playhead, the selected learner first."""
+"""Panel: nets of the learners at the playhead as nodes and edges, beginning with the selected learner."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Nets | Text:
-    """Return drawings of the nets of all learners that are nets, at the playhead.
+    """Return the nets of all learners that are nets, with their weights at the playhead.
 
-    A net is missing until retraining has reached the record at the playhead.
+    The weights come from a second training of the learners. A net is missing until this has reached the
+    playhead.
     """
     snapshots = context.retraining.snapshots
     if snapshots is None:
-        return nothing("Nets are drawn after the run: the learners train once more for that.")
+        return nothing("Nets are drawn after the run, because the learners must be trained again for this.")
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
     nets = []
     for curve in curves:
@@ -37,7 +38,7 @@ def show(context: PanelContext) -> Nets | Text:
     if nets:
         return Nets(f"Nets, {at}", nets)
     reasons = "\n".join(f"{learner_name}: {reason}." for learner_name, reason in snapshots.reasons.items())
-    return nothing(reasons or "The learners train once more, so that their nets can be drawn …")
+    return nothing(reasons or "The learners are being trained again, so that their nets can be drawn …")
 
 
 def _clock(context: PanelContext) -> str:
@@ -45,9 +46,9 @@ def _clock(context: PanelContext) -> str:
 
 
 def _net(context: PanelContext, curve: Curve, snapshots: Snapshots) -> Net | None:
-    """Return the net of a learner at the playhead.
+    """Return the net of a learner with its weights at the playhead.
 
-    Returns None if the learner is not a net, or if retraining has not reached the playhead yet.
+    If the learner is not a net, or if its second training has not reached the playhead yet, return None.
     """
     record = snapshots.at(context.place)
     if record is None or record >= len(snapshots.edges) or not snapshots.edges[record]:

@@ -1,4 +1,4 @@
-"""Picture for proofs: the next row of the matrix, the rows before it, and their inner products."""
+"""Drawing for proofs: the next row of the matrix, the rows before it, and their inner products with it."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 ROWS_BEFORE = 4
-"""Number of drawn rows before the new row: enough to see whether their inner products with it are equal."""
+"""Number of rows that are drawn before the new row.
+
+They are enough to see whether their inner products with the new row are equal.
+"""
 
 MOST_FEATURES = 32
-"""Number of drawn features, which fit into 80 columns together with the text beside them."""
+"""Number of features that are drawn. With the text beside them, they fit into 80 columns."""
 
 MOST_WEIGHED = 1 << 14
-"""Maximum number of features for which inner products are computed, because they need complete rows."""
+"""Maximum number of features for which inner products are computed. They need complete rows."""
 
 SHADES = "·░▒▓█"
-"""Characters for entries, from the least to the largest entry."""
+"""Characters that show entries of the matrix, from the least to the largest entry."""
 
 
 def new_row(context: PanelContext) -> Text | None:
-    """Return a drawing of the next row to be seen after the playhead, below the rows before it.
+    """Return a drawing of the next row to be seen after the playhead, and of the rows seen before it.
 
-    At the end of a run, the next row is the last row. Returns None before the first example, if the run's
-    clock does not count examples, or if the matrix is too large to be drawn.
+    At the end of a run, the last row takes the place of the next row. Before the first example, the result is
+    None. It is also None if the clock of the run does not count examples, or if the matrix is too large.
     """
     experiment = context.experiment
     matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d
@@ -71,7 +74,7 @@ def _drawn(
     shown = f"features {first} to {last - 1}" if entries.shape[1] < d else "all features"
     text = Text.assemble(
         "\n",
-        (f"{words[0].upper()}{words[1:]}, below the rows before it", "bold"),
+        (f"Row {numbers[-1]} is new; the previous rows are above it", "bold"),
         (f" ({shown}; {SHADES[-1]} is {_number(high)}, {SHADES[0]} is {_number(low)})\n", "dim"),
     )
     heading = (

@@ -1,4 +1,4 @@
-"""Panels: each has a name, and a function that returns a chart or a text for the state of the screen."""
+"""Panels below the chart. A panel has a name, and a function that returns a chart or a text to show."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 
 class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
-    """Predictions about a run, and their outcomes.
+    """Predictions about a run by claims and by the user, and the outcomes of the claims.
 
     Args:
-        experiment: the experiment with its sweep axes, to which the claims belong. If it is None, the claims
-            belong to the experiment of the run.
-        outcomes: the judged claims; None until the run is shown to its end.
-        results: the results at all sweep points; None without a sweep.
+        experiment: the experiment with its sweep axes, if the claims are about the sweep; None if they are
+            about the run.
+        outcomes: the outcomes of the claims; None until the run is shown to its end.
+        results: the results at all sweep points; None if there is no sweep.
         left_out: claims of the set-up that are omitted because they do not fit it.
-        guesses: by learner name, the x from which the user expects the loss to stay below 0.1; None for
-            "never".
+        guesses: the user's guess of the x from which the loss of a learner stays below 0.1, by learner name;
+            None means never.
     """
 
     experiment: Experiment | None = None
@@ -50,7 +50,7 @@ class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
 
 
 class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """State of the run and of the screen, from which a panel makes its content.
+    """State of the run and of the screen, from which a panel computes its content.
 
     Args:
         curve: the curve of the selected learner.
@@ -58,8 +58,8 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         place: the x of the playhead, at most `shown`.
         predictions: claims and guesses, and their outcomes.
         retraining: workers that train the learners again for panels.
-        where: the sweep point as text; empty without a sweep.
-        onward: sentences about the next steps from this preset.
+        where: the sweep point as text; empty if there is no sweep.
+        onward: sentences that suggest what to do next after this preset.
     """
 
     experiment: Experiment
@@ -75,7 +75,10 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     onward: Sequence[str] = ()
 
     def look(self, measure: str, title: str = "") -> Look:
-        """Return the chart view of a measure for all learners that have it, up to the shown record."""
+        """Return the data and options for a chart of a measure, up to the last visible x.
+
+        The chart shows all learners that have the measure.
+        """
         from engine.results.results import of_one
         from engine.spec.experiment import of_run
 
@@ -85,13 +88,14 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def loss(self) -> Look:
-        """Chart view of the loss of all learners."""
+        """Data and options for the chart of all learners' losses."""
         return self.look("loss")
 
     def headline(self, look: Look) -> str:
         """Return the headline of a chart.
 
-        Once the run is shown to its end, the headline is the finding. Before, it is the experiment's title.
+        Once the run is shown to its end, the headline states the finding. Until then, it is the title of the
+        experiment.
         """
         predictions = self.predictions
         if predictions.outcomes is None:
@@ -102,16 +106,16 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def playhead(self) -> float | None:
-        """X of the vertical line that marks the playhead; None if it is at the end of the shown extent."""
+        """Position of the vertical line at the playhead; None if this is the end of the visible part."""
         return self.place if self.place < self.shown else None
 
     def marked(self, x: np.ndarray) -> int | None:
         """Return the index of the last record at or before the playhead.
 
-        Returns None if no playhead is drawn, or if it is before the first record.
+        If no playhead is drawn, or if it is before the first record, return None.
 
         Args:
-            x: increasing x of the records, [S].
+            x: the x of all records, in increasing order, [S].
         """
         if self.playhead is None:
             return None
@@ -120,12 +124,12 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 class Remedy(NamedTuple):
-    """Change of the set-up after which a panel has content.
+    """Change of the set-up after which an empty panel has content.
 
     Args:
-        place: the field to change.
-        value: its new value.
-        words: text on the effect of the change on a run.
+        place: the name of the field to change.
+        value: the new value of the field.
+        words: text on what a run does after the change.
     """
 
     place: str
@@ -134,45 +138,46 @@ class Remedy(NamedTuple):
 
 
 class Lack(NamedTuple):
-    """Reason why a panel has no content for an experiment, and the remedy if one exists."""
+    """Reason why a panel has no content for an experiment, and the remedy if there is one."""
 
     reason: str
     remedy: Remedy | None = None
 
 
 def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
-    """Return the remedy that adds `measures` to the recorded measures of the run."""
+    """Return a remedy that adds `measures` to the measures that a run records."""
     recorded = experiment.run.measures
     missing = [measure for measure in measures if measure not in recorded]
     return Remedy("run.measures", msgspec.to_builtins([*recorded, *missing]), words)
 
 
 def lacks_nothing(experiment: Experiment) -> Lack | None:
-    """Return None, because the panel applies to every experiment."""
+    """Return None: nothing prevents the panel from having content."""
     return None
 
 
 def nothing_to_count(context: PanelContext) -> str:
-    """Return an empty tally."""
+    """Return "", for panels that count nothing on their tabs."""
     return ""
 
 
 class Panel(NamedTuple):
-    """Panel below the chart of losses.
+    """Panel below the main chart.
 
     Args:
         name: one word that identifies the panel.
         about: a short description, shown before a run.
         show: function that returns the content: a chart, a heat map, nets, or a text. The text may be the
             reason why the panel is empty.
-        place: number by which panels are ordered; the first nine panels have a digit as their key.
-        word: the word on the panel's tab; the name by default.
-        tally: function that returns the text after the word once a run has ended, such as "3/4" claims.
-        lacks: function that returns the reason why the panel does not apply to an experiment, or None if it
-            applies. With a reason, the panel's tab is dimmed, and `show` is not called.
-        looks_inside: whether the panel shows the inside of learners, which must be trained again for that.
+        place: number by which panels are ordered. The first nine panels have a digit as their key.
+        word: the word on the panel's tab; by default, it is the name.
+        tally: function that returns the text after the word on the tab once a run has ended, such as "3/4".
+        lacks: function that returns the reason why the panel has no content for an experiment, or None if it
+            has. If there is a reason, the panel's tab is dimmed, and `show` is not called.
+        looks_inside: whether the panel shows the weights inside learners, which must be trained again for
+            that.
         experimental: whether the panel is unfinished. Such a panel comes after all other panels, and the
-            documentation and pictures of the app omit it.
+            documentation leaves it out.
     """
 
     name: str
@@ -195,12 +200,12 @@ def plot(
     highest: float = np.inf,
     smoothed: str = "",
 ) -> Plot:
-    """Return a chart along the x-axis of the run.
+    """Return a chart of series against the clock of the run.
 
     Args:
-        floor: value that the y-axis contains in addition to the visible values.
-        highest: a linear y-axis does not extend beyond ± `highest`.
-        smoothed: note on the width of the smoothing.
+        floor: a value that the y-axis must contain, in addition to the visible values.
+        highest: largest absolute value on a linear y-axis.
+        smoothed: text on the width of the moving average, or "".
     """
     series, options = list(series), replace(context.chart_options, x_log=context.loss.resolved.x_log)
     low, high = options.x_limits(context.trace.x)
@@ -215,11 +220,11 @@ def plot(
 
 
 def measured(context: PanelContext, measure: str) -> list[Series]:
-    """Return the drawn curves of a measure for all learners that have it, up to the shown record."""
+    """Return the curves of a measure as series, for all learners that have it, up to the last visible x."""
     look = context.look(measure)
     return [segment for curve in look.view.curves if len(curve.x) for segment in Pen(look).draw(curve)]
 
 
 def nothing(text: str) -> Text:
-    """Return the text of a panel without content, in italics."""
+    """Return a text in italics, for a panel that has no other content."""
     return Text(text, style="italic")

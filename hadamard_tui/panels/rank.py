@@ -1,4 +1,4 @@
-"""Numerical rank of each learner's weight matrix across targets, and the maximum in theory."""
+"""Panel: numerical rank of each learner's weight matrix across targets, and its theoretical maximum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the chart of the ranks up to the shown record, with theory lines.
+    """Return the chart of the ranks up to the last visible x, with theory lines, or a text if it is empty.
 
     If the playhead is drawn, the names of the curves include the ranks at the playhead.
     """

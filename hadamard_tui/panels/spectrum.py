@@ -1,4 +1,4 @@
-"""Singular values of the selected learner's weight matrix across targets, against k."""
+"""Panel: singular values of the selected learner's weight matrix across targets, during training."""
 
 from __future__ import annotations
 
@@ -17,17 +17,23 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
-"""Maximum number of drawn singular values. If there are more, an evenly spaced selection is drawn."""
+"""Maximum number of singular values that are drawn.
+
+If there are more, an evenly spaced selection is drawn.
+"""
 
 
 ALIKE = 1e-3
-"""Relative difference up to which singular values count as equal, because their curves look the same."""
+"""Largest relative difference between singular values that count as equal.
+
+The curves of such values look the same.
+"""
 
 
 def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
     """Return the reason why an experiment has no spectrum, or None if it has one.
 
-    A spectrum needs several targets, and the run must record `measure`.
+    There must be several targets, and the run must record `measure`.
     """
     from engine.measures.rank import Rank
     from engine.measures.spectrum import SingularValues
@@ -36,7 +42,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
     if experiment.m < 2:
         return Lack(
             "There is one target, so the weights are one vector and not a matrix. "
-            "Targets such as all or doubled have a spectrum."
+            "With the target all or doubled, there is a spectrum."
         )
     if is_recorded(measure, experiment):
         return None
@@ -45,17 +51,17 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
 
 
 def no_spectrum(curve: Curve) -> str:
-    """Return the reason why this learner has no spectrum, even if other learners have one."""
+    """Return the reason why a learner has no spectrum, even if other learners have one."""
     if curve.length:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
     return f"The singular values of {curve.name} are computed at its first evaluation point."
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the chart of the positive singular values up to the shown record.
+    """Return the chart of the positive singular values up to the last visible x, or a text if it is empty.
 
-    Only the curve of the largest value has a name. If the playhead is drawn, the name includes the value
-    there. If all positive values are equal, one curve shows them.
+    Only the curve of the largest value has a name. If the playhead is drawn, the name includes the value at
+    the playhead. If all positive values are equal, one curve shows them.
     """
     from engine.measures.spectrum import SingularValues
     from engine.results.report import picture_of_spectra, spectra
@@ -76,7 +82,7 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
-    """Return whether the positive singular values look equal at every record.
+    """Return whether all positive singular values look equal at every record.
 
     Args:
         values: singular values at each record, in decreasing order, [S, r].
@@ -90,8 +96,8 @@ def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
 def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:
     """Return one curve that shows several equal singular values.
 
-    The curve's name includes the number of equal values at the playhead. Without a playhead, it includes the
-    range of this number over all records.
+    The name of the curve includes the number of equal values at the playhead. If there is no playhead, it
+    includes the range of this number over all records.
     """
     counts = rank[rank > 0] if now is None else rank[[now]]
     count = "" if counts.min() == counts.max() else f"{counts.min()} to "
@@ -103,12 +109,12 @@ def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | No
 
 
 def _lines(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> list[Series]:
-    """Return a curve per singular value, the largest value last; at most MOST_LINES curves."""
+    """Return one curve for each singular value, at most MOST_LINES curves. The largest value comes last."""
     values, r = np.where(values > 0, values, np.nan), values.shape[1]
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
     line_name = f"largest of {r} singular values"
     if now is not None:
-        line_name += f": {values[now, 0]:.4g}, {rank[now]} above 0"
+        line_name += f": {values[now, 0]:.4g}; {rank[now]} are above 0"
     rest = [Series("", x, values[:, i], others(), faint=True) for i in shown[:0:-1]]
     return [*rest, Series(line_name, x, values[:, 0], tint, mark="1")]
 

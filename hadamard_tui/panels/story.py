@@ -1,4 +1,4 @@
-"""Story of a set-up, and the theorem that applies."""
+"""Panel: the story of a set-up, and the theorem that applies to the selected learner."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return the story of a run and the suggested next steps.
+    """Return the story of a run, and suggestions for the next steps.
 
-    If all pictures show the loss, the strongest theorem follows the story.
+    If all pictures show the loss, the theorem with the strongest bound follows the story.
     """
     of_loss = all(
         picture.measure == context.loss.view.picture.measure for picture in context.experiment.pictures
@@ -46,7 +46,7 @@ def story_text(experiment: Experiment) -> Text:
 
 
 def _source(source: str) -> Text:
-    """Return the source of a set-up; a click on a cited theory page opens that page."""
+    """Return the source of a set-up. A click on a cited theory page opens this page."""
     from engine.spec import theory_pages
 
     text = Text(f"Source: {source}\n", "dim")
@@ -59,12 +59,12 @@ def _source(source: str) -> Text:
 
 
 def expensive(experiment: Experiment) -> list[Text]:
-    """Return a line of text about the cost of each expensive measure of a set-up, to show before a run."""
+    """Return one line of text about the cost of each expensive measure, to show before a run."""
     return [Text(f"{words}\n", style="dim") for words in costs(experiment)]
 
 
 def theorem(context: PanelContext) -> Text:
-    """Return a text on the strongest lower bound on the selected learner's loss at the playhead."""
+    """Return a text about the strongest lower bound on the loss of the selected learner at the playhead."""
     learner_name, losses = context.curve.learner, context.loss.view
     strongest = strongest_bound(losses, losses.curve(context.curve.name), context.place)
     if strongest is None:
@@ -74,10 +74,10 @@ def theorem(context: PanelContext) -> Text:
         standing(bound, learner_name),
         bound.on_learners[learner_name].reason.removeprefix(f"{learner_name} is "),
     )
-    binds = "binds" if bound.on_learners[learner_name].holds else "does not bind"
+    applies = "applies" if bound.on_learners[learner_name].holds else "does not apply"
     beat = "" if bound.on_learners[learner_name].holds else f", so it is {stands.words}"
     says = f"\n{meaning(bound.kind)}\n"
-    condition = f"It holds here: {bound.on_problem.reason}. It {binds} {learner_name}{beat}: {why}.\n"
+    condition = f"It holds here: {bound.on_problem.reason}. It {applies} to {learner_name}{beat}: {why}.\n"
     return head(bound.statement).append(f"{says}{condition}")
 
 

@@ -1,4 +1,7 @@
-"""Weights of the selected learner across targets at the playhead as a heat map, with a row per target."""
+"""Panel: weights of the selected learner for all targets at the playhead as a heat map.
+
+There is one row for each target.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +20,28 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the panel is empty for an experiment: it has only one target."""
+    """Return the reason why the panel is empty if there is only one target, or None if there are several."""
     if experiment.m > 1:
         return None
     return Lack("There is one target, so the weights are one vector and not a matrix.")
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the heat map of the weights at the playhead, for the targets and features in the snapshots."""
+    """Return the heat map of the weights at the playhead, or a text if there are none.
+
+    It shows the targets and features whose weights were stored by a second training of the learner.
+    """
     snapshots, curve = context.retraining.snapshots, context.curve
     if snapshots is None:
         return nothing(
-            "Weights across targets are drawn after the run: the learner trains once more for that."
+            "Weights across targets are drawn after the run, because the learner must be trained again."
         )
     curve_snapshots = snapshots.by_learner.get(curve.learner)
     if curve_snapshots is None:
         reason = snapshots.reasons.get(curve.learner)
-        return nothing(f"{curve.name} trains once more …" if reason is None else f"{curve.name}: {reason}.")
+        return nothing(
+            f"{curve.name} is being trained again …" if reason is None else f"{curve.name}: {reason}."
+        )
     record = curve_snapshots.at(context.place)
     if record is None or record >= len(curve_snapshots.weights):
         return nothing(f"{curve.name} is not linear in the instance, so it has no matrix of weights.")

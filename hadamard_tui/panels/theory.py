@@ -1,4 +1,4 @@
-"""Theory of the selected learner: its verdict, and for each theory line whether it applies, and why."""
+"""Panel: verdict on the selected learner, and for each theory line whether it applies, and why."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 def show(context: PanelContext) -> Text:
     """Return the verdict on the selected learner, the theory lines, and the learning rates that were tried.
 
-    Theory lines that apply to the learner come first, then bounds to beat, then all other lines. The first
-    line that applies and has a proof is followed by a drawing of the rows in the proof.
+    Theory lines that apply to the learner come first. Lower bounds that do not apply to it follow, and then
+    all other lines. After the first line that applies and has a proof, there is a drawing of the matrix rows
+    in the proof.
     """
     from engine.backends import backends
 
@@ -31,7 +32,7 @@ def show(context: PanelContext) -> Text:
     )
     if words := backends()[curve.backends[-1]].words:
         how = f"It is computed {words} ({curve.backend})"
-        text.append(f"{how}; the backend “dense”, in the set-up, takes the matrix.\n", "dim")
+        text.append(f"{how}; the backend “dense” uses the matrix itself.\n", "dim")
     applicable = [line for line in context.trace.theorems if line.on_problem.holds]
     picture = new_row(context)
     for line in sorted(applicable, key=lambda line: _rank(line, curve.learner)):
@@ -49,7 +50,8 @@ def show(context: PanelContext) -> Text:
 def _rank(line: TheoryLine, learner_name: str) -> int:
     """Return the sort key of a theory line that holds for the problem.
 
-    The key is 0 if the line applies to the learner, 1 for other lower bounds, and 2 for the rest.
+    The key is 0 if the line applies to the learner. Otherwise, it is 1 for lower bounds, and 2 for all other
+    lines.
     """
     if line.on_learners[learner_name].holds:
         return 0
@@ -59,7 +61,7 @@ def _rank(line: TheoryLine, learner_name: str) -> int:
 def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
     """Return a theory line, and whether and why it applies to a learner.
 
-    The reason is omitted if it repeats `reason`. If the line applies, the idea of its proof follows.
+    If the reason is the same as `reason`, it is left out. If the line applies, the idea of its proof follows.
     """
     stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "
@@ -71,7 +73,7 @@ def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
 
 
 def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
-    """Return the theory lines that do not hold for the set-up, with the reasons."""
+    """Return a text with the theory lines that do not hold for the set-up, and with the reasons."""
     verb = "lines do" if len(lines) > 1 else "line does"
     text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
     for line in lines:
@@ -80,8 +82,10 @@ def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
 
 
 def _grid_text(curve: Curve) -> Text:
-    """Return the learning rates that were tried, with the mean loss of each."""
-    text = Text.assemble(("Rates tried", "bold"), ", by the mean of the whole curve (oracle-tuned)\n")
+    """Return a text with the learning rates that were tried, and with the mean loss for each rate."""
+    text = Text.assemble(
+        ("Rates tried", "bold"), ", compared by the mean of the whole curve (oracle-tuned)\n"
+    )
     for rate, loss in sorted(curve.grid.items()):
         best = rate == curve.rate
         text.append(

@@ -1,4 +1,4 @@
-"""Loss of each learner over the seen examples, and the selected learner's loss over unseen rows."""
+"""Panel: loss of each learner on the examples seen, and of the selected learner on unseen rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the panel is empty for an experiment: its run does not record the train loss."""
+    """Return the reason why the panel is empty, or None. It is empty if the train loss is not recorded."""
     from engine.measures import named
     from engine.planning.run_plan import is_recorded
 
@@ -28,9 +28,9 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the chart of the train loss of all learners up to the shown record.
+    """Return the chart of the train loss of all learners up to the last visible x, or a text if it is empty.
 
-    It also has the selected learner's loss over unseen rows.
+    The chart also shows the loss of the selected learner on unseen rows.
     """
     series = measured(context, "train")
     if not series:

@@ -1,6 +1,7 @@
-"""Every weight of the selected learner against k; the target's weights are coloured and drawn on top.
+"""Panel: all weights of the selected learner during training.
 
-If a learner takes no steps, or if only start and end are recorded, the weights are points against the
+The weights of the target's features are coloured and drawn on top. If a learner takes no steps, or if only
+the start and the end are recorded, the chart shows the weights at the playhead against the index of the
 feature.
 """
 
@@ -29,16 +30,16 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
-"""Maximum number of drawn weights, about the number of dots of a screen.
+"""Maximum number of weights that are drawn, about the number of dots in the height of a screen.
 
 If a learner has more weights, a selection is drawn.
 """
 
 MOST_MARKED = 8
-"""Maximum number of features of a target; the features of a larger target are not marked."""
+"""Maximum number of features of a target that are marked. If the target has more, none are marked."""
 
 MOST_POINTS = 1 << 15
-"""Maximum number of points of all curves together; a screen has fewer dots."""
+"""Maximum number of points of all curves together. A screen has fewer dots."""
 
 
 def show(context: PanelContext) -> Plot | Text:
@@ -62,10 +63,10 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def uncached(curve: Curve) -> str:
-    """Return a message that a curve from the cache has no weights, with the reason and the remedy."""
+    """Return a message which says that the cache has no weights of a curve, and why, and what to do."""
     size = curve.uncached_weight_bytes / (1 << 20)
     reason = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
-    return f"{reason} A run with other seeds computes them."
+    return f"{reason} To see weights, run with other seeds."
 
 
 def _learner(context: PanelContext) -> Learner:
@@ -73,21 +74,24 @@ def _learner(context: PanelContext) -> Learner:
 
 
 def _is_net(context: PanelContext) -> bool:
-    """Return whether the selected learner is trained in steps, and so may be drawn as a net."""
+    """Return whether the selected learner is trained in steps, and so may be a net."""
     return _learner(context).solver is None
 
 
 def _has_course(context: PanelContext) -> bool:
-    """Return whether the weights change along the run, so that each weight is drawn as a curve.
+    """Return whether the weights change during the run, so that each weight is drawn as a curve.
 
-    This needs more than two records, and a learner that is not solved only once.
+    The run must have more than two records, and the learner must not be one that is solved only once.
     """
     solved_once = _learner(context).solver is not None and context.experiment.protocol.clock != "k"
     return len(context.trace.x) > 2 and not solved_once
 
 
 def _by_feature(context: PanelContext) -> Plot:
-    """Return the chart of the weights at the playhead against the feature, the target's weights on top."""
+    """Return the chart of the weights at the playhead against the index of the feature.
+
+    The weights of the target's features are drawn on top.
+    """
     curve, marked = context.curve, target_features(context.experiment)
     assert curve.weights is not None, "a curve without weights has nothing to draw"
     record = max(0, int(np.searchsorted(curve.weights_x, context.place, side="right")) - 1)
@@ -110,7 +114,10 @@ def _note(context: PanelContext) -> str:
 
 
 def _title(context: PanelContext) -> str:
-    """Return a title with the learner's name; if there are several targets, it also names the first one."""
+    """Return a title with the name of the learner.
+
+    If there are several targets, it also names the first one.
+    """
     problem, curve_name = context.experiment.problem, context.curve.name
     count = problem.target.columns(problem.matrix)
     if count == 1:
@@ -121,39 +128,40 @@ def _title(context: PanelContext) -> str:
 
 
 def target_feature(experiment: Experiment) -> int | None:
-    """Return the instance entry that equals the first target, or None if no single entry does."""
+    """Return the index of the instance entry that equals the first target, or None if no entry does."""
     return next(iter(features), None) if len(features := target_features(experiment)) == 1 else None
 
 
 def target_features(experiment: Experiment) -> tuple[int, ...]:
-    """Return the instance entries that the first target is a combination of.
+    """Return the indices of the instance entries of which the first target is a combination.
 
-    Returns an empty tuple if no such entries exist, or if they are more than MOST_MARKED.
+    If there are no such entries, or more than MOST_MARKED, the result is empty.
     """
     problem = experiment.problem
     if problem.matrix.rotate or problem.matrix.feature_count() != problem.matrix.shape()[1]:
-        return ()  # the entries that learners see are not the target's features
+        return ()  # the entries of the learners' inputs are not the features of the target
     features = features_of(problem.target, problem.matrix, experiment.run.seed)
     return features if len(features) <= MOST_MARKED else ()
 
 
 @lru_cache(maxsize=4)
 def features_of(target: Target, matrix: Matrix, seed: int) -> tuple[int, ...]:
-    """Return the features that the first target is a combination of, in the first replica."""
+    """Return the indices of the features of which the first target is a combination, in the first replica."""
     combination = target.combination(matrix, Streams([seed]))
     return () if combination is None else tuple(sorted(combination.places[0, 0].tolist()))
 
 
 def first_feature(target: Target, matrix: Matrix, seed: int) -> int | None:
-    """Return the feature that equals the first target in the first replica, or None if no feature does."""
+    """Return the index of the feature that equals the first target in the first replica, or None."""
     features = features_of(target, matrix, seed)
     return features[0] if len(features) == 1 else None
 
 
 def weight_series(context: PanelContext) -> list[Series]:
-    """Return the curves of the selected learner's weights up to the shown record, the target's on top.
+    """Return the curves of the selected learner's weights up to the last visible x.
 
-    If the playhead is drawn, the names of the curves include the values there.
+    The weights of the target's features are on top. If the playhead is drawn, the names of the curves include
+    the values at the playhead.
     """
     curve, problem = context.curve, context.experiment.problem
     assert curve.weights is not None, "a curve without weights has nothing to draw"
@@ -186,7 +194,7 @@ def weight_series(context: PanelContext) -> list[Series]:
 
 
 def _named(marked: Sequence[int], target: str) -> str:
-    """Return a phrase with the indices of a target's weights."""
+    """Return a phrase with the indices of the weights of a target's features."""
     numbers = ", ".join(map(str, marked))
     return f"weight {numbers}, {target}" if len(marked) == 1 else f"weights {numbers} of {target}"
 
@@ -205,20 +213,26 @@ def _values(weights: np.ndarray) -> str:
 
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
-    """Return the unmarked features that are drawn, among d features: all, or a selection of MOST_LINES."""
+    """Return the unmarked features to draw, among d features.
+
+    They are all unmarked features, or a selection of MOST_LINES.
+    """
     unmarked: np.ndarray = np.delete(np.arange(d), marked)
     positions = np.linspace(0, len(unmarked) - 1, min(len(unmarked), MOST_LINES)).astype(int)
     return np.asarray(unmarked[positions])
 
 
 def _limits(series: list[Series]) -> tuple[float, float]:
-    """Return y-limits that contain 0 and all weights; they change in large steps, and so rarely."""
+    """Return y-limits that contain 0 and all weights.
+
+    They change rarely, because they change in large steps.
+    """
     values = np.concatenate([[0.0], *(curve.y[np.isfinite(curve.y)] for curve in series)])
     return still_limits(values)
 
 
 def weight_limits(values: np.ndarray) -> tuple[float, float]:
-    """Return limits that contain 0 and `values`, as multiples of 1/4 so that they change rarely."""
+    """Return limits that contain 0 and `values`. They are multiples of 1/4, so that they change rarely."""
     values = values[np.isfinite(values)]
     low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)
     return float(np.floor(low * 4 + 1e-3) / 4), float(np.ceil(high * 4 - 1e-3) / 4)

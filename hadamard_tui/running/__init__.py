@@ -1,1 +1,1 @@
-"""Runs of experiments in the app: sessions, playback, the list of runs, and retraining for certificates."""
+"""Runs of experiments in the app: sessions, playback, the list of runs, and retraining of learners."""

@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 SECONDS = 1e10
-"""Number of multiplications from which on a run takes seconds."""
+"""Number of multiplications above which a run takes several seconds."""
 
 
 def costs(experiment: Experiment) -> list[str]:
     """Return warnings about expensive measures and solvers.
 
-    Measures with the same reason share a warning; every expensive solver has its own.
+    Measures that are expensive for the same reason share a warning. Every expensive solver has its own
+    warning.
     """
     named = [picture.measure for picture in experiment.pictures]
     named += [claim.measure for claim in experiment.claims if claim.measure is not None]
@@ -29,7 +30,7 @@ def costs(experiment: Experiment) -> list[str]:
 
 
 def _refitted(experiment: Experiment) -> list[str]:
-    """Return a warning for each learner that is fitted again after every example, if this takes seconds."""
+    """Return a warning for each learner whose fits, repeated after every example, take several seconds."""
     from engine.planning.run_plan import sizes_of
 
     warnings = []
@@ -39,6 +40,6 @@ def _refitted(experiment: Experiment) -> list[str]:
         sizes = sizes_of(learner, experiment)
         count = learner.solver.operations(sizes)
         if count >= SECONDS:
-            often = f"fitted anew with each of {sizes.examples} examples"
+            often = f"fitted again after each of {sizes.examples} examples"
             warnings.append(f"Expensive: {learner.name} ({often}: about {count:.1e} multiplications).")
     return warnings

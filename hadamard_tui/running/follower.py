@@ -1,7 +1,7 @@
-"""Reader of a stored run, so that the app shows it as if it were computed here.
+"""Reader of a stored run. With it, the app shows the run as if it were computed in this process.
 
-Another process may still compute the run, or the run has ended. A follower has the same methods as the
-engine's worker, but it only reads the run's file.
+Another process may still be computing the run, or the run may have ended. A follower has the same methods as
+the engine's worker, but it only reads the run's file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_SILENT = 30.0
 
 @dataclass(frozen=True)
 class Silent:
-    """Event: data of the run may be missing, because its writer is silent or wrote unknown parts.
+    """Event: data of a run may be missing, because its writer is silent or wrote data of unknown kinds.
 
     Args:
         why: message to the user.
@@ -40,7 +40,7 @@ class Silent:
 
 
 class Follower:
-    """Thread that reads the file of a run while it grows, and calls `notify` with the events it finds."""
+    """Thread that reads the growing file of a run, and calls `notify` with the events that it finds."""
 
     def __init__(self, reader: RunReader, notify: Callable[[Event | Silent], None]) -> None:
         self._reader, self._notify = reader, notify
@@ -55,13 +55,13 @@ class Follower:
         self._thread.start()
 
     def pause(self) -> None:
-        """Do nothing: only the playback pauses; another process computes the run."""
+        """Do nothing: another process computes the run, so only the playback pauses."""
 
     def resume(self) -> None:
-        """Do nothing: only the playback resumes; another process computes the run."""
+        """Do nothing: another process computes the run, so only the playback resumes."""
 
     def step(self) -> None:
-        """Do nothing: only the playback moves; another process computes the run."""
+        """Do nothing: another process computes the run, so only the playback moves."""
 
     def stop(self) -> None:
         """Stop reading the file; this does not stop the process that computes the run."""
@@ -106,13 +106,13 @@ class Follower:
         if news:
             self._heard, self._was_silent = time.monotonic(), False
         elif reader.run.is_here and not is_written:
-            self._notify(Silent("The process that computed this run has ended before the run did."))
+            self._notify(Silent("The process that computed this run ended before the run was finished."))
             self._notify(Changed("stopped"))
             return True
         elif not reader.run.is_here and not self._was_silent and time.monotonic() - self._heard > MOST_SILENT:
             self._was_silent = True
             where = reader.run.host
-            self._notify(Silent(f"No news for {MOST_SILENT:.0f} s: the run on {where} may be over."))
+            self._notify(Silent(f"No new data for {MOST_SILENT:.0f} s: the run on {where} may be over."))
         return False
 
     def _end(self) -> None:
@@ -125,11 +125,11 @@ class Follower:
             self._notify(Changed("stopped"))
 
     def _say_what_is_missing(self) -> None:
-        """Notify the user about each kind of data in the file that this version does not know, once."""
+        """Notify the user once about each kind of data in the file that this version does not know."""
         run, missing = self._reader.run, self._reader.unknown - self._said_missing
         if missing:
             self._said_missing |= missing
             kinds = ", ".join(sorted(missing))
             self._notify(
-                Silent(f"Version {run.version} wrote this run; parts of it are not shown ({kinds.strip()}).")
+                Silent(f"Version {run.version} wrote this run; unknown data are not shown ({kinds.strip()}).")
             )

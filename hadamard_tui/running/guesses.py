@@ -1,4 +1,4 @@
-"""Guesses, made before a run, of the x at which each learner's loss falls below 0.1, and their scores."""
+"""Guesses and their scores. Before a run, the user guesses at which x each learner's loss falls below 0.1."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
 
 LEVEL = GUESSED
-"""Loss that a guess is about: the user guesses where the loss falls below it."""
+"""Level of the loss in guesses: the user guesses at which x the loss of a learner falls below this level."""
 
 BEST, RIGHT = 100, 50
-"""Score of an exact guess, and minimum score that counts as right on a path.
+"""Score of an exact guess, and minimum score of a guess that counts as right on a guided path.
 
 A guess with the minimum score is wrong by a factor of two.
 """
@@ -27,10 +27,11 @@ A guess with the minimum score is wrong by a factor of two.
 
 @dataclass
 class Guesses:
-    """Guesses while the user makes them, one learner after the other.
+    """Guesses in progress: the user makes one guess per learner, one learner after the other.
 
     Args:
-        places: x of the records of the coming run; a guess after the last record means "never".
+        places: the value of x at each record (evaluation point) of the coming run. A guess after the last
+            record means "never".
         learners: names of the learners, in the order of the guesses.
         guessed: number of confirmed guesses.
     """
@@ -101,13 +102,13 @@ def scores(guesses: Mapping[str, float | None], view: View) -> list[int]:
 
 
 def scored(guesses: Mapping[str, float | None], view: View) -> str:
-    """Return a sentence with the mean score and with every guess and its outcome; empty without guesses."""
+    """Return a sentence with the mean score, every guess and every outcome; empty if there are no guesses."""
     parts = []
     for curve in view.curves:
         if curve.learner in guesses and curve.chosen:
             guess, came_out = guesses[curve.learner], outcome(curve)
             learner_name = f"{letter_of(curve)} ({short_name(view, curve)})"
-            parts.append(f"{learner_name} guessed {in_words(guess)}, it was {in_words(came_out)}")
+            parts.append(f"{learner_name}: guess {in_words(guess)}, result {in_words(came_out)}")
     if not parts:
         return ""
     points = scores(guesses, view)

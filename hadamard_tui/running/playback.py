@@ -1,4 +1,4 @@
-"""Playback of a run: the last record that the screen shows, and the record of the playhead."""
+"""Playback of a run: it determines the last record on the screen, and the record at the playhead."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ SLOWEST, FASTEST = 1.0, 1e6
 """Minimum and maximum playback rate in records per second."""
 
 SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
-"""Minimum and maximum pace: ten presses of the key that halves or doubles it."""
+"""Minimum and maximum of `Pace.factor`. Each press of a key halves or doubles the factor."""
 
 
 @dataclass
 class Pace:
-    """Playback speed relative to the default, which depends on the length of the run.
+    """Playback speed relative to the default speed. The default speed depends on the length of the run.
 
-    It also applies to later runs.
+    The pace also applies to later runs.
 
     Args:
         factor: the playback rate divided by the default rate.
@@ -30,20 +30,20 @@ class Pace:
     unlimited: bool = False
 
     def change(self, by: float) -> None:
-        """Multiply the factor by `by`, within its limits, and make the pace limited."""
+        """Multiply the factor by `by`, within its limits, and end an unlimited pace."""
         self.unlimited = False
         self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
     def describe(self) -> str:
-        """Return the pace as text; it does not state a rate, which depends on the run."""
-        return "as fast as it can" if self.unlimited else f"at {self.factor:g} × the usual rate"
+        """Return the pace as text, without a rate in records per second, because that depends on the run."""
+        return "as fast as possible" if self.unlimited else f"at {self.factor:g} × the usual rate"
 
 
 class Playback:
     """Position in a run that advances by `rate` records per second, up to the last computed record.
 
     The playback never slows the engine. If the user looks back, the playhead is at an earlier record than the
-    position, which still advances. Then `replay` moves the playhead towards the position.
+    position, and the position still advances. Then, `replay` moves the playhead towards the position.
     """
 
     def __init__(self, last: int, pace: Pace, at_once: bool = False) -> None:
@@ -106,7 +106,7 @@ class Playback:
         self.replaying = not self.replaying
 
     def is_moving(self, frontier: int) -> bool:
-        """Return whether the position or the playhead advances without a key."""
+        """Return whether the position or the playhead advances without a key press."""
         return self.replaying or (self.playing and self.position < frontier)
 
     def tick(self, seconds: float, frontier: int) -> None:
@@ -120,7 +120,7 @@ class Playback:
                 self.seek(self.shown)
 
     def step(self, frontier: int) -> bool:
-        """Show the next record, and return True; return False if it is not computed yet."""
+        """Show the next record and return True, or return False if this record is not computed yet."""
         if self.shown + 1 > frontier:
             return False
         self.position = self.shown + 1

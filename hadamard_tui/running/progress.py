@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 SPAN = 30.0
-"""Seconds of the latest work from which the speed is estimated; sweep points differ in cost."""
+"""Seconds of recent work that determine the estimated speed; earlier sweep points may differ in cost."""
 
 SHORTEST = 2.0
-"""Seconds of work before the first estimate."""
+"""Minimum seconds of work before the first estimate of the remaining time."""
 
 
 def skipped(results: Results) -> str:
-    """Return a phrase on runs that a sweep skips because their outcome is known; empty if it skips none."""
+    """Return a phrase about the runs that a sweep skips because their outcome is known; empty if none."""
     runs = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
@@ -36,7 +36,7 @@ class Remaining:
         self._remaining = math.inf
 
     def see(self, seconds: float, done: float, remaining: float) -> None:
-        """Record the finished and the remaining amount of work, `seconds` of work after the last call."""
+        """Record the amounts of finished and remaining work; `seconds` is the time since the last call."""
         worked, self._remaining = self._seen[-1][0] + seconds, remaining
         self._seen.append((worked, done))
         while len(self._seen) > 2 and self._seen[1][0] <= worked - SPAN:
@@ -63,7 +63,7 @@ def duration_in_words(seconds: float) -> str:
 
 
 class EngineTime:
-    """Stopwatch for the time that the engine works on a trace; it stops during pauses."""
+    """Stopwatch for the time that the engine works on a run; the stopwatch stops during pauses."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._axes = sweep.axes
@@ -72,22 +72,22 @@ class EngineTime:
         self._since: float | None = None
 
     def begin(self) -> None:
-        """Start to count from 0 for a new trace."""
+        """Start to count from 0 for a new run."""
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
-        """Add the time since the last call, and continue to count if the engine is running."""
+        """Add the time since the last call. Time after this call counts only if the engine `is_running`."""
         self._worked, now = self.seconds, time.perf_counter()
         self._since = now if is_running else None
 
     @property
     def is_counting(self) -> bool:
-        """Whether the engine is working on the trace."""
+        """Whether the engine is working on the run."""
         return self._since is not None
 
     @property
     def seconds(self) -> float:
-        """Seconds of work on the trace."""
+        """Seconds of work on the run."""
         return self._worked + (0.0 if self._since is None else time.perf_counter() - self._since)
 
     def speed(self, x: float) -> float:
@@ -95,13 +95,13 @@ class EngineTime:
         return x / max(self.seconds, 1e-9)
 
     def observe(self, seconds: float, results: Results) -> None:
-        """Record the progress of a sweep, `seconds` of work after the last call."""
+        """Record the progress of a sweep; `seconds` is the work time since the last call."""
         if self._axes and self.is_counting:
             self._remaining.see(seconds, *results.points_done)
 
     @property
     def remaining(self) -> str:
-        """Text on the time that the remaining sweep points need; empty while no estimate is possible.
+        """Text about the time that the remaining sweep points need; empty while no estimate is possible.
 
         If points may be skipped, the time is an upper limit.
         """

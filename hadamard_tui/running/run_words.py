@@ -23,7 +23,7 @@ def state(run: StoredRun) -> str:
 
 
 def small_chart(heights: Sequence[float | None]) -> str:
-    """Return a chart of one row with a bar per height, scaled to the range of heights; None is a blank."""
+    """Return a one-row chart with a bar per height, scaled to the range of heights. None becomes a blank."""
     numbers = [height for height in heights if height is not None]
     low, high = min(numbers, default=0.0), max(numbers, default=0.0)
     scale = (len(BARS) - 2) / (high - low) if high > low else 0.0

@@ -1,4 +1,4 @@
-"""List of the runs of this session and of the store; runs whose curves are in memory can be compared."""
+"""List of the runs of this session and of stored runs. Runs with curves in memory can be compared."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_DIFFERENCES = 2
 """Maximum number of differences that can serve as the name of a pinned run."""
 
 MOST_BYTES, MOST_RUNS = 128 << 20, 32
-"""Maximum memory and number of the runs in memory that are neither pinned nor on the screen.
+"""Maximum bytes and maximum number of the runs in memory that are neither pinned nor on the screen.
 
 Beyond these limits, the oldest of these runs are dropped.
 """
@@ -38,7 +38,7 @@ Beyond these limits, the oldest of these runs are dropped.
 class Kept:
     """Finished run whose curves are in memory.
 
-    While it is pinned, its curves are drawn together with the curves of the run on the screen.
+    While the run is pinned, its curves are drawn together with the curves of the run on the screen.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Kept:
     renamed: bool = False
     views: Viewed = field(default_factory=Viewed)
     missing: str = ""
-    """Reason why the run lacks replicas that a picture needs; empty if no picture has needed more."""
+    """Message about replicas that a picture needs and the run lacks; empty if no picture has needed more."""
 
     began: float = field(default_factory=time.time)
     """Time at which the run began, in seconds since 1970; the list is sorted by it."""
@@ -78,7 +78,7 @@ class Kept:
         return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
 
     def compared(self, document: Raw) -> tuple[str, str]:
-        """Return this run's name for a comparison with a run of another set-up, and the change between them.
+        """Return a name for this run when it is compared with another set-up, and the change of the set-up.
 
         For example, "d = 128" and "d 128 → 256". A run that the user has renamed keeps its name.
 
@@ -168,7 +168,7 @@ class ListedRun:
 
 
 class Runs:
-    """All runs of the list, in order: runs with curves in memory, and stored runs once the store is read.
+    """Runs of the list: runs with curves in memory, and stored runs after the store has been read.
 
     Args:
         finished: runs with curves in memory.
@@ -185,7 +185,7 @@ class Runs:
         self._count = 0
 
     def listed(self, words: str = "", but: str | None = None) -> list[ListedRun]:
-        """Return the runs with texts that contain all the words, in the order in which they began.
+        """Return the runs whose texts contain all the `words`, in the order in which the runs began.
 
         Args:
             but: id of a stored run to leave out.
@@ -238,7 +238,7 @@ class Runs:
     def make_room(self, shown: Trace | None) -> list[Kept]:
         """Drop the oldest runs until the remaining runs are within the limits.
 
-        Runs that are pinned or on the screen are not dropped and do not count.
+        Runs that are pinned or on the screen are not dropped, and do not count towards the limits.
 
         Returns: the dropped runs.
         """
@@ -253,7 +253,7 @@ class Runs:
         return dropped
 
     def of(self, trace: Trace | None) -> Kept | None:
-        """Return the run with this trace, or None if it is not in memory."""
+        """Return the run with this trace, or None if no such run is in memory."""
         return next((run for run in self.finished if run.trace is trace), None)
 
     def holds(self, trace: Trace) -> bool:
@@ -299,7 +299,7 @@ class Runs:
         return list(pinned.values())
 
     def difference_of(self, run: Kept) -> str:
-        """Return the differences between a run and the run before it in memory, as text.
+        """Return the differences between a run and the previous run in memory, as text.
 
         For the first run, returns the title of its experiment.
         """

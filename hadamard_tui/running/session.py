@@ -1,4 +1,4 @@
-"""Session: a run that the screen shows, with its engine worker, its sweep point and its playback."""
+"""Session: a run on the screen, with the engine that computes it, the shown sweep point and the playback."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def last(self) -> float:
-        """X at which the run at this point ends."""
+        """Value of x at which the run at this point ends."""
         return float(self._extent.last)
 
     @property
@@ -90,11 +90,11 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def skipped(self) -> str:
-        """Phrase on the runs that the sweep skips; empty if it skips none."""
+        """Phrase about the runs that the sweep skips; empty if it skips none."""
         return "" if self.results is None else skipped(self.results)
 
     def picture(self, number: int) -> Picture:
-        """Return picture `number` of the experiment, counted from 1, or for 0 the losses at this point."""
+        """Return picture `number`, counted from 1. Number 0 is the picture of the losses at this point."""
         if number:
             return drawn(self.sweep.experiment)[number - 1]
         picture = of_run(self.experiment)
@@ -105,7 +105,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
         return 0.0 if self.trace is None else float(self.trace.x[min(record, len(self.trace.x) - 1)])
 
     def record_at(self, x: float, log: bool = False) -> int:
-        """Return the record whose x is nearest, or 0 if the run has not begun.
+        """Return the number of the record whose x is nearest to `x`, or 0 if the run has not begun.
 
         Args:
             log: whether the x-axis is logarithmic, so that ratios determine the nearest record.
@@ -172,7 +172,7 @@ class Session:
         self.views = Viewed(letters)
         self._pace, self.at_once = pace, at_once
         self.point = ShownPoint(sweep)
-        """Sweep point on the screen: the point that is computed, the last point, or a selected point."""
+        """Sweep point on the screen: the point being computed, the last point, or a selected point."""
 
         self.playback = self._new_playback()
         self.engine_time = EngineTime(sweep)
@@ -185,9 +185,9 @@ class Session:
         """Last sample of the load of the machine that computes the run; None before the first sample."""
 
         self.guesses: dict[str, float | None] = {}
-        """X at which the user expects each learner's loss to fall below 0.1, by name; None for "never"."""
+        """Value of x at which the user expects each learner's loss to fall below 0.1; None for "never"."""
         self._former_retraining: list[Retraining] = []
-        """Retraining workers of sweep points that were on the screen before."""
+        """Workers that retrain the learners of sweep points that were on the screen before."""
         self._looks: dict[tuple[int, bool], Look] = {}
         self._engine: engine.State = "idle"
         self._stopped = False
@@ -300,7 +300,7 @@ class Session:
         return self._looks[wanted]
 
     def go_to(self, look: Look) -> None:
-        """Show the run at the sweep point that the cursor in a chart selects, if all runs are over."""
+        """If all runs are over, show the run at the sweep point that the cursor in a chart selects."""
         if not self.over or (point := self.point.at_place_of(look)) is self.point:
             return
         assert point.trace is not None, "a point with results has a trace"
@@ -382,7 +382,7 @@ class Session:
         else:
             self._worker.pause()
             if self.trace is None:
-                self._worker.step()  # a run paused before its first record needs one to show
+                self._worker.step()  # a run that is paused before its first record has nothing to show yet
 
     def step(self) -> None:
         """Pause, and show the next record; if necessary, the engine computes it first."""

@@ -1,8 +1,8 @@
 """Stored pictures: curves of built-in presets, which the app shows until a run of the preset ends.
 
-`docs/gallery.py` writes a file for every preset. It stores curves against the clock and against sweep axes,
-but no heat maps, because these have no curves. A stored picture is not a result, so tables, claims, headlines
-and exported files never read it.
+`docs/gallery.py` writes a file for every preset. It stores curves against the clock of a run, such as
+examples, and against sweep axes. It stores no heat maps, because these have no curves. A stored picture is
+not a result, so tables, claims, headlines and exported files never read it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     Args:
         x, y: coordinates of the points; None makes a gap.
         ink: position of the colour in the palette, so that every theme can draw the series.
-        mark: the letter of a learner's curve; None for a theory line or a mark.
+        mark: the letter of a learner's curve; None for a theory line or another mark in the chart.
     """
 
     x: tuple[float | None, ...]
@@ -72,7 +72,7 @@ class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
         return Plot([series.drawn(faint) for series in self.series], self.axes, f"{STORED} · {note}")
 
     def ghost(self) -> tuple[Series, ...]:
-        """Return one legend entry and the faint curves to draw behind a run; empty without curves."""
+        """Return one legend entry and the faint curves to draw behind a run; empty if there are no curves."""
         nothing = np.empty(0)
         curves = [
             Series("", curve.x, curve.y, curve.colour, "sparse", faint=True)
@@ -119,10 +119,10 @@ def write(name: str, stored: Stored) -> None:
 
 
 def digest(document: Raw) -> str:
-    """Return a digest of the values in a preset on which its curves depend; claims and titles do not count.
+    """Return a digest of those values in a preset on which its curves depend, so not of claims and titles.
 
-    Fields with default values do not count either. So the stored curves stay valid when a later version adds
-    a field to a part.
+    Fields with default values are also left out. So the stored curves stay valid when a later version adds a
+    field to a part.
     """
     pictures = [{**picture, "title": ""} for picture in document["pictures"]]
     content = {**document, "pictures": pictures, "claims": []}

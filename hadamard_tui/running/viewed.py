@@ -1,4 +1,4 @@
-"""Views and headlines of results that grow, and retraining of learners, all computed on demand.
+"""Views and headlines of growing results, and retraining of learners. All are computed on demand.
 
 The code of views and workers is imported only when it is needed, because the first paint does not need it.
 """
@@ -68,9 +68,9 @@ def _extent(results: Results) -> object:
 def with_letters(view: View, learners: Mapping[str, int]) -> View:
     """Return a view in which the curves have the letters and colours of their learners.
 
-    If a learner has one curve per rate, the first curve gets the learner's number, and the other curves get
-    unused numbers. If the curves are split by sweep axes, the view is returned unchanged, and the letters
-    count the curves.
+    If a learner has one curve per learning rate, the first curve gets the learner's number, and the other
+    curves get unused numbers. If the curves are split by sweep axes, the view is returned unchanged, and the
+    letters count the curves.
 
     Args:
         learners: numbers that determine letters and colours, by learner name.
@@ -127,7 +127,8 @@ class Retraining:
     def measure_certificates(self, learner_name: str, again: bool = False) -> None:
         """Start to measure the certificates of all learners, unless this has started already.
 
-        The certificate of `learner_name` is measured next. With `again`, a stopped measurement starts again.
+        A certificate is an empirical test of a learner's invariances. The certificate of `learner_name` is
+        measured next. With `again`, a stopped measurement starts again.
         """
         from hadamard_tui.running.workers import CertificateWorker
 
@@ -138,7 +139,7 @@ class Retraining:
             self.certificates.request(learner_name)
 
     def take_snapshots(self, learner_name: str, target: int | None) -> None:
-        """Start to take snapshots of all learners, of `learner_name` first, unless this has started."""
+        """Start to store weight snapshots of all learners, `learner_name` first, unless this has started."""
         from hadamard_tui.running.workers import SnapshotWorker
 
         if self.run is not None and self.snapshots is None:

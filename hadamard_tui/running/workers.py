@@ -1,4 +1,4 @@
-"""Threads that train the learners of a run again, to measure certificates or to take snapshots."""
+"""Threads that train the learners of a run again, to test their invariances or to store weight snapshots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CertificateWorker:
-    """Thread that judges the learners of a finished run, a requested learner first.
+    """Thread that tests the invariances of a finished run's learners. A requested learner is tested first.
 
     Each learner trains three more times, or twelve times if rotations change its predictions. The results in
     `judged` and `failed` grow meanwhile; panels read them at every redraw.

@@ -1,4 +1,4 @@
-"""Page that lists the presets by subject and filters them by words; page that starts a new experiment."""
+"""Page that lists the presets by subject and filters them by words, and page for a new experiment."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 
 PREVIEW_FROM, TITLES_FROM = 72, 104
-"""Minimum screen width in columns for a preview beside the list, and for titles in that list."""
+"""Minimum screen widths in columns: for a preview beside the list, and for titles in such a list."""
 
 FEW_COLOURS = ("standard", "windows")
 
 
 class Browser(Framed[str | None]):
-    """Page that returns the name or file of the chosen preset, or None."""
+    """Page that returns the name or file of the chosen preset, or None if the user closes the page."""
 
-    # These keys apply while the filter has the focus. The list has its own keys.
+    # These keys work while the filter has the focus. The list has its own keys.
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(
             move_down="move('cursor_down')",
@@ -105,7 +105,7 @@ class Browser(Framed[str | None]):
         """Read all presets in a thread, because reading many files would block the app."""
         self._groups = await asyncio.to_thread(groups, self._opened)
         self._entries = {entry.name: entry for _, entries in self._groups for entry in entries}
-        with suppress(NoMatches):  # the page may be closed by now
+        with suppress(NoMatches):  # the page may have been closed
             self._list()
 
     def _list(self) -> None:
@@ -119,7 +119,7 @@ class Browser(Framed[str | None]):
             options.highlighted = options.get_option_index(meant.name)
         elif not matches and self._groups:
             self._show(
-                Text(f"No preset has “{typed}”. {key('command_palette')} searches parts, too.", "italic")
+                Text(f"No preset matches “{typed}”. {key('command_palette')} also searches parts.", "italic")
             )
 
     @on(Input.Changed)
@@ -169,7 +169,7 @@ class Browser(Framed[str | None]):
 
 
 def _lines(group: Group, titled: bool) -> Iterator[Option]:
-    """Yield list options for the heading of a group and for its presets, with their titles if `titled`."""
+    """Yield the lines of a group: its heading, and its presets by name. If `titled`, add their titles."""
     heading, entries = group
     yield Option(heading, disabled=True)
     for entry in entries:
@@ -178,7 +178,7 @@ def _lines(group: Group, titled: bool) -> Iterator[Option]:
 
 
 class NewExperiment(Framed[dict[str, Any] | None]):
-    """Page that returns the document of a new experiment with one learner, or None."""
+    """Page that returns the document of a new experiment, or None if the user closes the page."""
 
     DEFAULT_CSS = """
     NewExperiment > Vertical { width: 100; }
@@ -195,7 +195,8 @@ class NewExperiment(Framed[dict[str, Any] | None]):
             yield Static(Text("2. Learner", "bold"))
             yield Lines(id="learner-lines", compact=True)
             yield Static(
-                Text(f"{key('recipe')} and {key('setup')} change every part afterwards.", "dim"), markup=False
+                Text(f"Afterwards, {key('recipe')} and {key('setup')} change every part.", "dim"),
+                markup=False,
             )
 
     def on_mount(self) -> None:
@@ -206,7 +207,7 @@ class NewExperiment(Framed[dict[str, Any] | None]):
         """Read the presets in a thread, because reading many files would block the app."""
         problems = await asyncio.to_thread(_lines_of_problems)
         learners = await asyncio.to_thread(_lines_of_learners)
-        with suppress(NoMatches):  # the page may be closed by now
+        with suppress(NoMatches):  # the page may have been closed
             for id, lines in (("#problem-lines", problems), ("#learner-lines", learners)):
                 options = self.query_one(id, OptionList)
                 options.add_options(lines)

@@ -1,4 +1,4 @@
-"""Command palette, which finds actions, presets, parts and theory pages by names, words and papers."""
+"""Command palette. It finds actions, presets, parts and theory pages by names, words and cited papers."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from hadamard_tui.screens.modal import Modal
 from hadamard_tui.widgets.controls import Lines
 
 BY_NAME, BY_SOURCE, BY_SUMMARY, BY_WORDS = 1.0, 0.8, 0.7, 0.5
-"""Scores of a match: in the name, as a phrase in the source, in the summary, and in any other text."""
+"""Scores of matches: in the name, as a phrase in the cited source, in the summary, and in any other text."""
 
 OF_THEORY = 0.1
-"""Bonus that ranks theory lines before other parts with the same source."""
+"""Bonus that ranks theory lines (bounds and laws) before other parts with the same source."""
 
 
 class Finder(Protocol):
-    """Methods of the app that open a chosen preset, part or section of the theory pages."""
+    """Methods of the app that open a preset, a part, or a section of the theory pages."""
 
     async def choose_preset(self, preset: str | None) -> None: ...
 
@@ -94,7 +94,7 @@ class TheoryProvider(Provider):
 
 
 def _source(member: type[Part]) -> str:
-    """Return the sources of a part: its `source` attribute, and the source in its docstring."""
+    """Return the papers that a part cites, in its `source` attribute and in its docstring."""
     written = docstring(member).partition("Source:")[2]
     return f"{getattr(member, 'source', '')} {written}"
 
@@ -122,18 +122,18 @@ class Query(CommandInput):
 
 
 class MatchingCommands(CommandList, Lines, can_focus=False):
-    """List of matching commands. A click does nothing if a new search has removed the clicked command."""
+    """List of matching commands. A click on a command that a new search has just removed does nothing."""
 
 
 class Searching(LoadingIndicator):
     """Sign of a running search, without animation."""
 
     def on_mount(self, event: events.Mount) -> None:
-        event.prevent_default()  # Textual would animate it 16 times a second, even hidden
+        event.prevent_default()  # Textual would animate it 16 times a second, even while it is hidden
 
 
 class Commands(CommandPalette, Modal[None]):
-    """Textual's command palette as a page that closes at most once, so that a command runs at most once."""
+    """Textual's command palette. It closes at most once, so that a command runs at most once."""
 
     def __init__(self) -> None:
         super().__init__([ActionProvider, PresetProvider, PartProvider, TheoryProvider])
@@ -145,7 +145,7 @@ class Commands(CommandPalette, Modal[None]):
             yield widget if stand_in is None else stand_in()
 
     def run_worker(self, work: Any, *arguments: Any, **options: Any) -> Worker[Any]:
-        """Start the search. Ignore a missing list, because the page may be closed before it is composed."""
+        """Start the search. Ignore that the list may be missing, because the page may be closed early."""
 
         async def search() -> None:
             with suppress(NoMatches):

@@ -1,4 +1,4 @@
-"""Page that diagnoses which inductive bias a table rewards. It shows the set-up, progress and answer."""
+"""Page that measures which inductive bias a table rewards. It shows settings, progress and answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BAR = 30
 
 
 class DiagnosisPage(Framed[None]):
-    """Page that shows the plan, the progress and the answer of a diagnosis.
+    """Page that shows the plan, the progress and the answer of a diagnosis of a table.
 
     Closing the page stops the diagnosis.
     """
@@ -81,7 +81,7 @@ class DiagnosisPage(Framed[None]):
     def compose(self) -> ComposeResult:
         kind = next(words for words, kind in KINDS.items() if kind == self._kind)
         with Vertical() as page:
-            page.border_title = Text(f"Which bias does {self._path.rpartition('/')[2]} reward?")
+            page.border_title = Text(f"Which inductive bias does {self._path.rpartition('/')[2]} reward?")
             page.border_subtitle = f"{key('move-page-down')} reads on · {key('close')} stops and closes"
             with Horizontal():
                 yield Static("labels are")
@@ -92,8 +92,8 @@ class DiagnosisPage(Framed[None]):
                 yield compact(Entry("0", id="seed"))
             with Horizontal():
                 yield Small("start", tooltip="Fit all learners on all splits", id="start")
-                yield Small("stop", tooltip="Stop the diagnosis, and keep nothing of it", id="stop")
-                yield compact(Checkbox("only the two pairs that decide", id="quick"))
+                yield Small("stop", tooltip="Stop the diagnosis, and discard its results", id="stop")
+                yield compact(Checkbox("only the two pairs that decide the answer", id="quick"))
             yield Static("", id="status", markup=False)
             yield Words(id="answer")
 
@@ -113,11 +113,11 @@ class DiagnosisPage(Framed[None]):
     @work(exclusive=True)
     async def _announce(self) -> None:
         """Read the table, and show the number of fits and the memory that the diagnosis needs."""
-        with suppress(NoMatches):  # the page may be closed by now
+        with suppress(NoMatches):  # the page may have been closed
             await self._plan()
 
     async def _plan(self) -> Plan | None:
-        """Show the plan of the present set-up, and return it.
+        """Return the plan of a diagnosis with the settings on the page, and show the plan in words.
 
         If the table cannot be read or a number is invalid, show the error and return None.
         """
@@ -142,7 +142,7 @@ class DiagnosisPage(Framed[None]):
     def _number(self, field: str, least: int, largest: int) -> int:
         typed = self.query_one(f"#{field}", Entry).value.strip()
         if not typed.isdecimal() or not least <= int(typed) <= largest:
-            raise BadInput(field, f"{typed!r} is no whole number from {least} to {largest}")
+            raise BadInput(field, f"{typed!r} is not a whole number from {least} to {largest}")
         return int(typed)
 
     @on(Button.Pressed, "#start")
@@ -154,7 +154,7 @@ class DiagnosisPage(Framed[None]):
     async def _start(self) -> None:
         from engine.diagnosis.diagnosing import DiagnosisJob
 
-        with suppress(NoMatches):  # the page may be closed by now
+        with suppress(NoMatches):  # the page may have been closed
             plan = await self._plan()
             if plan is None or self._table is None or self._job is not None or not self.is_attached:
                 return
@@ -185,8 +185,8 @@ class DiagnosisPage(Framed[None]):
             try:
                 diagnosis = job.finish()
             except Stopped:
-                self._say("Stopped. Start it again, or change its set-up first.")
-            except Exception as error:  # a failed fit must not end the app and lose the run
+                self._say("The diagnosis was stopped. Change its settings, or start it again.")
+            except Exception as error:  # a failed fit must not end the app, because the run would be lost
                 self._say(f"▲ The diagnosis failed: {type(error).__name__}: {error}", is_wrong=True)
             else:
                 self._answer(diagnosis)
@@ -219,7 +219,7 @@ class DiagnosisPage(Framed[None]):
         charts = [ChartView() for _ in pairs]
         notes = "\n".join((*diagnosis.table.notes, diagnosis.plan.sentence))
         self._say("")
-        with suppress(NoMatches):  # the page may be closed by now
+        with suppress(NoMatches):  # the page may have been closed
             await self._write(
                 Static(Text(first, "bold")),
                 Static(Text("\n".join(sentences))),
@@ -232,7 +232,7 @@ class DiagnosisPage(Framed[None]):
             self.query_one("#answer").focus()
 
     async def _write(self, *parts: Widget) -> None:
-        """Replace the content below the set-up."""
+        """Replace the content below the settings."""
         answer = self.query_one("#answer", Words)
         await answer.remove_children()
         await answer.mount(*parts)

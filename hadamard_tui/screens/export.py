@@ -52,14 +52,14 @@ class Export(Framed[None]):
         files: FileWriter,
         saved: Callable[[Path, Experiment | Raw], None] | None = None,
     ) -> None:
-        """Propose the file name `name`.
+        """Open the page with the proposed file name `name`.
 
-        If `name` ends in .toml, the page appends this suffix to typed names without a known suffix.
+        If `name` ends in .toml, the page appends this suffix to a typed name that has no known suffix.
 
         Args:
-            shown: returns the content to write. It is called once a name is entered, because the run
-                on the screen may have advanced by then.
-            saved: called with the path and the document of a written preset file.
+            shown: function that returns the content to write. It is called only after a name is entered,
+                because the run on the screen may advance until then.
+            saved: function that gets the path and the document of a written preset file.
         """
         super().__init__()
         self._shown, self._proposed, self._files, self._saved = shown, name, files, saved
@@ -73,10 +73,10 @@ class Export(Framed[None]):
             yield compact(Entry(self._proposed, placeholder="name of the file"))
             yield Static("", id="doing", markup=False)
             yield Static("", id="wrong", markup=False)
-            place = f"in {here()}, unless the name has a folder"
+            place = f"in {here()}, unless the name contains a folder"
             if self.app.is_web:
-                place = "for your browser to save"
-            yield Static(f"\n{place}; the suffix chooses the content:\n", markup=False)
+                place = "your browser saves the file"
+            yield Static(f"\n{place}; the suffix determines the content:\n", markup=False)
             yield from _kinds()
 
     @on(Input.Submitted)
@@ -134,18 +134,18 @@ class Export(Framed[None]):
         result.add_done_callback(partial(self.app.call_later, self._written, done))
 
     def _progressed(self, file_name: str, share: float) -> None:
-        """Show the finished share of a file. Called from another thread."""
+        """Show the finished share of a file. This is called from another thread."""
         self.app.call_later(self._doing, file_name, f"{100 * share:.0f} %")
 
     def _doing(self, file_name: str, progress: str) -> None:
         if self._writing and self.is_attached:
             self._say(
                 "doing",
-                f"writing {escaped(file_name)} {progress}\nit goes on if {key('close')} closes this page",
+                f"writing {escaped(file_name)} {progress}\nthis continues if {key('close')} closes the page",
             )
 
     def _written(self, then: Callable[[], None] | None, result: Future[str]) -> None:
-        """Close the page and notify of the written file.
+        """Close the page, and show a notification about the written file.
 
         An error is shown on the page, or as a notification if the page is closed.
         """
@@ -157,7 +157,7 @@ class Export(Framed[None]):
             done = result.result()
         except BadInput as error:
             self._not_written(error, opened)
-        except Exception as error:  # a failed file must not end the app and lose the run
+        except Exception as error:  # a failed file must not end the app, because the run would be lost
             self._not_written(BadInput("", f"{type(error).__name__}: {error}"), opened)
         else:
             self.dismiss()
@@ -181,12 +181,12 @@ class Export(Framed[None]):
 
 
 def _with_note(sentence: str, path: Path, shown: Shown) -> str:
-    """Return `sentence`, followed by a note on characters of the picture that no font can draw."""
+    """Return `sentence`, followed by a note if no font can draw some characters of the picture."""
     return "\n".join(filter(None, (sentence, exporting.missing_letters(path, shown))))
 
 
 def _kinds() -> Iterator[Static]:
-    """Yield a table of the kinds of files by suffix, and what to install for unavailable kinds."""
+    """Yield a table of the kinds of files, and hints on what to install for kinds that are unavailable."""
     table, missing = Table.grid(padding=(0, 2)), {}
     for suffix, kind in KINDS.items():
         style = "dim" if (remedy := kind.remedy) else ""
@@ -195,12 +195,12 @@ def _kinds() -> Iterator[Static]:
             missing[kind.library] = remedy
     yield Static(table)
     for library, remedy in missing.items():
-        yield Static(f"\nwhat is dimmed needs {library}: {remedy}", markup=False, classes="missing")
+        yield Static(f"\ndimmed kinds need {library}: {remedy}", markup=False, classes="missing")
 
 
 def here() -> str:
-    """Return the working folder, or a phrase saying that it no longer exists."""
+    """Return the path of the working folder, or a phrase that says that the folder no longer exists."""
     try:
         return escaped(str(Path.cwd()))
     except OSError:
-        return "a folder that is gone"
+        return "a folder that no longer exists"

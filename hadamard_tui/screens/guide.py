@@ -1,4 +1,4 @@
-"""Tour guide, which shows the text of each stop and keeps the score of the guesses."""
+"""Guide of a tour. It shows the text of each stop, and keeps the score of the guesses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MINUTE = 60.0
 
 
 class Guide:
-    """Shows the banner of a tour, and moves on after each run if the tour is automatic."""
+    """Guide that shows the banner of a tour. In an automatic tour, it shows the next stop after each run."""
 
     def __init__(self, tour: Tour, laboratory: Laboratory) -> None:
         self.tour, self._laboratory = tour, laboratory
@@ -37,11 +37,11 @@ class Guide:
         self._begun = 0.0
         self._next_look: asyncio.TimerHandle | None = None
         self._shown: Raw | None = None
-        """Set-up last shown for the stop, with or without the change that breaks its theorem."""
+        """Set-up that was last shown for the stop, with or without the change that breaks its theorem."""
         self._is_broken = False
 
     async def start(self) -> None:
-        """Show the banner and run the first stop."""
+        """Show the banner and the first stop."""
         self._begun = time.monotonic()
         self._laboratory.add_class(TOUR)
         await self._laboratory.mount(self._banner, before=0)
@@ -49,7 +49,7 @@ class Guide:
         await self.present()
 
     async def leave(self) -> None:
-        """Remove the banner; the rest of the screen stays."""
+        """Remove the banner, and leave the rest of the screen unchanged."""
         self._laboratory.watchers.remove(self._look)
         if self._next_look is not None:
             self._next_look.cancel()
@@ -57,16 +57,16 @@ class Guide:
         await self._banner.remove()
 
     async def move(self, by: int) -> bool:
-        """Move by `by` stops. Beyond either end of the tour, notify and return False."""
+        """Move by `by` stops and return True. Beyond an end of the tour, notify the user and return False."""
         if self.tour.move(by):
             await self.present()
             return True
-        self._laboratory.notify(self._end() if by > 0 else "The tour begins here.")
+        self._laboratory.notify(self._end() if by > 0 else "This is the first stop of the tour.")
         return False
 
     def _end(self) -> str:
         right, total = self.tour.score
-        return "The tour ends here." + (
+        return "This was the last stop of the tour." + (
             f" {right} of {total} guesses were within a factor of two." if total else ""
         )
 
@@ -87,7 +87,7 @@ class Guide:
     async def break_stop(self) -> None:
         """Run the stop with the change that makes its theorem inapplicable."""
         if (change := self.tour.stop.breaks) is None:
-            self._laboratory.notify("This stop has nothing to break.")
+            self._laboratory.notify("No change that breaks the theorem of this stop is listed.")
             return
         self._is_broken = True
         document = broken(self.tour.stop, change)
@@ -100,7 +100,7 @@ class Guide:
         await self._laboratory.present(editable, run)
 
     def _words(self, session: Session | None, experiment: Experiment) -> tuple[str, str]:
-        """Return the name of the stop's present step (empty if it has no steps) and the text of that step."""
+        """Return the name and the text of the stop's current step. Without steps, the name is empty."""
         stop, is_over = self.tour.stop, session is not None and session.over
         if self._is_broken and stop.breaks is not None:
             words = stop.breaks.text if is_over else f"The change: {', '.join(stop.breaks.set)}."
@@ -116,14 +116,14 @@ class Guide:
         return "why" if stop.predict else "", words
 
     def _keep_score(self, session: Session) -> None:
-        """Record which of the first guesses at the stop were right, if its set-up is unchanged."""
+        """If the set-up of the stop is unchanged, record which of the first guesses at it were right."""
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):
             points = scores(session.guesses, look.view)
             self.tour.scores.setdefault(self.tour.place, [score >= RIGHT for score in points])
 
     def _look(self) -> None:
-        """Update the banner whenever the laboratory or the displayed time changes."""
+        """Update the banner. This is called whenever the main screen or the displayed time changes."""
         session, now = self._laboratory.session, time.monotonic()
         experiment = self._laboratory.editable.experiment if session is None else session.experiment
         look = None if session is None or session.trace is None else session.look()

@@ -1,4 +1,4 @@
-"""Jump mode: every visible target shows a key that goes to it."""
+"""Jump mode: each visible target shows a key, and pressing the key focuses or opens the target."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ OWN = dict(
         strict=False,
     )
 )
-"""Fixed keys of jump targets, by the ids of their widgets."""
+"""Keys of the jump targets that always have the same key, by widget id."""
 OTHERS = LETTERS[len(OWN) :] + LETTERS.upper()
 
 WIDTH = len("[a]")
 
 Place = Widget | int
-"""Target of a jump: a widget, or the number of a panel."""
+"""Target of a jump, which is a widget or the number of a panel."""
 
 
 class Spot(NamedTuple):
@@ -45,7 +45,7 @@ class Spot(NamedTuple):
 
 
 def spots(laboratory: Screen[None]) -> dict[str, Spot]:
-    """Return the targets of jump mode by key: the chart, the panels and focusable widgets."""
+    """Return the targets of jump mode, by key. They are the chart, the panels and the focusable widgets."""
     spots_by_key, other_keys = {}, iter(OTHERS)
     for widget in (laboratory.query_one("#loss", ChartView), *laboratory.focus_chain):
         label = next((cells for cells in _ends(laboratory, widget) if _seen(laboratory, widget, cells)), None)
@@ -61,7 +61,7 @@ def spots(laboratory: Screen[None]) -> dict[str, Spot]:
 
 
 def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:
-    """Yield candidate cells for a widget's label: the end of its first row, then the start of that row."""
+    """Yield candidate cells for a widget's label: first the end, then the start of the widget's first row."""
     try:
         x, y, width, height = laboratory.find_widget(widget).visible_region
     except NoWidget:
@@ -81,7 +81,7 @@ def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
 
 
 class Jump(Modal[Place | None]):
-    """Screen that returns the target of the pressed key or clicked label. Other keys return None."""
+    """Screen that returns the target of the pressed key or the clicked label, or None for other keys."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"jump--label"}
     DEFAULT_CSS = """
@@ -96,7 +96,7 @@ class Jump(Modal[Place | None]):
         self.spots = spots(laboratory)
 
     def compose(self) -> ComposeResult:
-        yield Static("Jump: press the key of a place to go there, esc to stay", id="hint", markup=False)
+        yield Static("Jump: press the key of a target to go there, esc to stay", id="hint", markup=False)
 
     def on_mount(self) -> None:
         self._laboratory.screen_layout_refresh_signal.subscribe(self, self._look_again)

@@ -1,4 +1,4 @@
-"""The main screen: set-up, stage, runs and status, with their keys and the events of the engine."""
+"""The main screen: set-up, charts, list of runs and status lines. It handles keys and engine events."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 
 
 WORDS = {
-    "waiting": "Waiting for the last run, which ends as soon as\nits data are drawn or its step is made.",
-    "loading engine": "Loading the engine. The first time takes a second or two;\nevery key works meanwhile.",
+    "waiting": "Waiting for the previous run, which ends after\ndrawing its data or after its current step.",
+    "loading engine": "Loading the engine, which takes a second or two.\nMeanwhile, every key works.",
     "preparing": "Drawing the data and computing the bounds.",
     "running": "The first evaluation point is being computed.",
-    "paused": "Paused before the first evaluation point. {pause} goes on, {step} takes one step.",
+    "paused": "Paused before the first evaluation point. {pause} resumes, {step} takes one step.",
     "stopped": "Stopped before the first evaluation point. {run} runs the set-up from the start.",
-    "failed": "The engine could not run this.\nChange the set-up, or press {run} to try again.",
+    "failed": "The engine could not run this set-up.\nChange the set-up, or press {run} to try again.",
 }
 
 
@@ -68,7 +68,7 @@ def waiting_words(session: Session) -> str:
 
 
 STILL = 10
-"""Frames drawn after the last message, because layout and messages between widgets take several frames."""
+"""Number of frames to draw after the last message, because layout and widget messages take several frames."""
 
 DRAWING = (
     events.Callback,
@@ -78,14 +78,14 @@ DRAWING = (
     messages.Update,
     messages.UpdateScroll,
 )
-"""Messages that cause a frame themselves, so that no further frame is needed."""
+"""Messages that redraw the screen by themselves, so that no extra frame is needed."""
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 PATIENCE = 0.2
-"""Maximum time in seconds without a frame, while a run starts because a key changed a number."""
+"""Maximum seconds without a frame when a run starts because a key changed a number."""
 
 DOCKED, HUGE = 140, 180
-"""Minimum screen widths in columns: to show the set-up, and also story and runs, beside the chart."""
+"""Minimum screen widths in columns: to show the set-up beside the chart, and to show story and runs, too."""
 
 TALL = 30
 """Minimum screen height in rows at which the table of learners may exceed six rows."""
@@ -99,7 +99,7 @@ FULL = "-full"
 
 
 class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
-    """Main screen, which shows the present run, the set-up and the list of runs."""
+    """Main screen, which shows the current run, the set-up and the list of runs."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
@@ -128,9 +128,9 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self._next_frame: asyncio.TimerHandle | None = None
         self._frames_due = STILL
         self._is_at_rest = False
-        """Whether frames are suspended until the next message."""
+        """Whether no more frames are drawn until the next message."""
         self._has_painted = False
-        """Whether the first paint is done. Stored pictures are read afterwards, so as not to delay it."""
+        """Whether the first paint is done. Stored pictures are read after it, in order not to delay it."""
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
@@ -165,7 +165,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.query_one(Stage).choose(self._start_view.panel)
         self.set_class(self._start_view.setup_hidden, "-setup-hidden")
         self._pick(min(self._start_view.learner, len(self._editable.learners) - 1))
-        if self.session is None:  # an early key on the welcome page may have started a run
+        if self.session is None:  # a key on the welcome page may already have started a run
             self.show_set_up()
         if self._is_about_to_run:
             self.query_one("#loss", ChartView).hint = WORDS["loading engine"]
@@ -179,13 +179,13 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     @property
     def _is_about_to_run(self) -> bool:
-        """Whether the set-up runs without a key once the engine is loaded."""
+        """Whether the set-up will run without a key press as soon as the engine is loaded."""
         return self._autorun and self._editable.error is None
 
     def on_resize(self, event: events.Resize) -> None:
         width, height = event.size
         self.query_one("#too-small", Static).update(
-            f"{width}×{height} is too small: {LEAST_WIDTH}×{LEAST_HEIGHT} needed. A run goes on."
+            f"{width}×{height} is too small: {LEAST_WIDTH}×{LEAST_HEIGHT} needed. Runs continue."
         )
 
     # Actions
@@ -202,7 +202,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def run_changed(self, session: Session) -> None:
         """Handle a change of the run's state.
 
-        If a key changed a number and thereby started the run, draw its end at once: a person waits for it.
+        If a key that changed a number started the run, draw its end at once, because the user waits for it.
         """
         super().run_changed(session)
         if session.at_once and session.ended:
@@ -216,7 +216,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         """
         self.wake()
         stage = self.query_one(Stage)
-        stage.choose_picture(stage.picture)  # a stored scaling law would hide the run
+        stage.choose_picture(stage.picture)  # otherwise, a stored scaling law would hide the run
         if at_once:
             self._draw_in(max(0.0, PATIENCE - (time.monotonic() - self._ticked)))
         elif self._drawer_open:
@@ -234,9 +234,9 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(SelectionBar).enter()
 
     def action_full(self) -> None:
-        """Show only the open panel, or only the chart if no panel but the table of learners is open.
+        """Show only the open panel. If only the table of learners is open, show only the chart.
 
-        A second call undoes this.
+        A second call shows the whole screen again.
         """
         self.toggle_class(FULL)
         self.refresh_bindings()
@@ -256,7 +256,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.notify(f"These keys change a number in the set-up and run at once: {where}.")
 
     async def action_vary(self) -> None:
-        """Sweep the size of the matrix. Other numbers are swept from their fields."""
+        """Sweep the size of the matrix. For other numbers, the user starts a sweep in their fields."""
         await self._vary("problem.matrix.d", True, "d")
 
     @on(RowVaried)
@@ -265,7 +265,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         await self._vary(event.row.place, event.row.is_whole, event.row.symbol)
 
     async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
-        """Sweep a number of the set-up and run the sweep. If that is impossible, notify of the reason."""
+        """Sweep a number of the set-up and run the sweep. If this is impossible, show the reason."""
         from hadamard_tui.editing.editable_experiment import swept
 
         try:
@@ -299,7 +299,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.app.push_screen(jump, self._jumped)
 
     def _jumped(self, place: Place | None) -> None:
-        """Focus the target of a jump, and close the drawers that do not contain it."""
+        """Focus the target of a jump, and close the drawers (panes over the chart) that do not contain it."""
         if place is None:
             return
         within = place.ancestors_with_self if isinstance(place, Widget) else ()
@@ -322,7 +322,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action is available.
 
-        Leaving requires a focused widget, an open drawer, a guess in progress or a full view.
+        The action "leave" requires a focused widget, an open drawer, a guess in progress, or the full view.
         """
         if action == "leave":
             guessing = self.guesses is not None
@@ -335,7 +335,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self.has_class("-narrow", "-setup-toggled")
 
     def view(self) -> KeptView:
-        """Return the present view, to be restored at the next start."""
+        """Return the current view, which is restored at the next start of the app."""
         return KeptView(
             panel=None if (chosen := self.query_one(Stage).chosen) == TABLE else chosen,
             setup_hidden=self.has_class("-setup-hidden"),
@@ -367,13 +367,13 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._draw_in(1 / self._rate.now)
 
     def _end_rest(self) -> None:
-        """Restart the frame clocks, so that the pause does not count as elapsed time."""
+        """After a rest, restart the clocks of the frames, so that the rest does not count as elapsed time."""
         if self._is_at_rest:
             self._is_at_rest = False
             self._ticked, self._spent = time.monotonic(), time.thread_time()
 
     def _frame(self) -> None:
-        """Draw unless output is blocked, and schedule the next frame while anything moves."""
+        """Draw a frame unless output is blocked. Schedule the next frame if anything is still moving."""
         self._next_frame = None
         session = self.session
         is_moving = self._frames_due > 0 or (session is not None and session.is_moving)
@@ -390,7 +390,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._is_at_rest = True
 
     def draw_at_once(self) -> None:
-        """Draw the next frame now, because a person waits for it."""
+        """Draw the next frame now, because the user waits for it."""
         self.wake()
         self._draw_in(0.0)
 
@@ -434,9 +434,9 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     @property
     def _shown_machine(self) -> MachineSample | None:
-        """Last sample of the machine's load while a run goes on, otherwise None.
+        """Last sample of the load of the computing machine; None if no run is going on.
 
-        A short screen shows it only for a run of another process.
+        A screen with few rows shows the load only for a run that another process computes.
         """
         session = self.session
         if session is None or session.ended:
@@ -457,20 +457,20 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.query_one(Story).show(context, session.experiment)
 
     def _opened(self, session: Session) -> str:
-        """Return a note if the set-up shows another preset than the run, otherwise an empty text."""
+        """Return a note if the set-up is of another preset than the run, otherwise an empty text."""
         editable = self._editable
         if editable.preset is None or editable.preset == session.preset:
             return ""
-        if editable.experiment == session.sweep.experiment:  # it was saved under this name
+        if editable.experiment == session.sweep.experiment:  # the set-up was saved under this name
             return ""
-        before = name_of(session.preset) if session.preset else "the set-up before"
+        before = name_of(session.preset) if session.preset else "the previous set-up"
         run = keys_to_run(self.query_one(SetupPane).has_focus_within)
         title = editable.experiment.title or "no title"
-        return f"The chart is still of {before}; {run} runs {name_of(editable.preset)}: {title}."
+        return f"The chart still shows {before}; {run} runs {name_of(editable.preset)}: {title}."
 
     @property
     def context(self) -> PanelContext | None:
-        """State of the run and the screen for the panels; None before the run has a trace."""
+        """State of the run and of the screen, which panels read; None before the run has a trace."""
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
@@ -504,14 +504,14 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(Stage).clear(self._title, letters, kinds, drawn(experiment), refused)
         self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
         self._list_runs()
-        self.call_after_refresh(self._complete_set_up)  # so that the first paint does not wait for it
+        self.call_after_refresh(self._complete_set_up)  # later, so as not to delay the first paint
 
     @property
     def _title(self) -> str:
         return self._editable.experiment.title or "Your own experiment"
 
     def _complete_set_up(self) -> None:
-        """Dim the tabs of panels that do not apply to the experiment, and allow stored curves to be drawn."""
+        """Dim the tabs of panels that do not apply to the experiment. From now on, draw stored curves."""
         self._has_painted = True
         stage = self.query_one(Stage)
         stage.dim(self._editable.experiment)
@@ -544,7 +544,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def _is_replaced_by_stored(self) -> bool:
         """Whether the stored curves of an opened preset replace the run on the screen.
 
-        The run must have ended, so that the list of runs contains it. No run may be pinned.
+        They do so only if the run has ended, so that the list of runs contains it, and if no run is pinned.
         """
         has_ended = self.session is not None and self.session.state in ENDED
         return has_ended and not self.runs.pinned and self.stored_beside(None) is not None
@@ -569,6 +569,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
 
 def _sweep_words(experiment: Experiment) -> Iterator[str]:
-    """Yield a hint on sweeping the size of the matrix, unless the experiment has pictures."""
+    """Yield a hint that the size of the matrix can be swept, unless the experiment has pictures."""
     if not experiment.pictures and hasattr(experiment.problem.matrix, "d"):
-        yield f"Next: {key('vary')} sweeps d over five values, and shows the law in d."
+        yield f"Next: {key('vary')} sweeps d over five values, and shows the scaling law in d."

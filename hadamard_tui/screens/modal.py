@@ -1,4 +1,4 @@
-"""Base classes of the pages that cover the laboratory; the blank page; the page of an engine failure."""
+"""Base classes of pages that cover the main screen, the blank page, and the page of an engine failure."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from hadamard_tui.terminal.textual_internals import SelectiveScreen
 class StyledOnce:
     """Screen that is not styled a second time when it becomes visible.
 
-    When a screen becomes the top one, Textual restyles all its widgets, in case styles changed while it was
-    off the stack. Screens on the stack receive such changes anyway.
+    When a screen becomes the top screen, Textual restyles all its widgets, in case styles have changed
+    meanwhile. This is not needed, because screens below the top screen receive such changes, too.
     """
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
@@ -32,8 +32,8 @@ class StyledOnce:
 class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
     """Page that closes at most once.
 
-    Textual closes the top page for every closing key. A second key in the queue would close the page below,
-    or end the app if no page is left.
+    Textual closes the top page for every key that closes pages. A second such key in the queue would close
+    the page below, or end the app if no page is left.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*motions(close="dismiss(None)")]
@@ -50,15 +50,15 @@ class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
     def accepts(self, message: Message) -> bool:
         """Return whether the page handles a message.
 
-        A closed page ignores input and messages of its widgets. If it is closed before it is mounted, it
-        also ignores its mount event.
+        A closed page ignores input and messages of its widgets. If it is closed before its mount event, it
+        also ignores this event.
         """
         late = isinstance(message, events.InputEvent | events.Mount) or message.control is not None
         return not (self._dismissed and late)
 
 
 class Framed(Modal[ScreenResultType]):
-    """Page with one framed child, as large as its content and at most as large as the screen."""
+    """Page with one framed child. The frame is as large as its content, but no larger than the screen."""
 
     DEFAULT_CSS = """
     Framed { align: center middle; }
@@ -101,7 +101,7 @@ class Failure(Modal[None]):
         last = self._traceback.strip().rsplit("\n", 1)[-1]
         with Vertical() as page:
             page.border_subtitle = f"{key('copy-failure')} copies · {key('close')} closes"
-            yield Static(f"The engine failed: {last}\nThe app goes on; change the set-up or run again.",
+            yield Static(f"The engine failed: {last}\nThe app continues; change the set-up or run again.",
                          markup=False)  # fmt: skip
             text = TextArea(self._traceback, read_only=True, show_line_numbers=False)
             text.cursor_blink = False
@@ -113,4 +113,4 @@ class Failure(Modal[None]):
         if self.app.is_web or clipboard.copies():
             self.notify("The traceback was copied.")
         else:
-            self.notify("This terminal does not copy; select the text with the mouse, shift held down.")
+            self.notify("This terminal cannot copy; hold shift and select the text with the mouse.")

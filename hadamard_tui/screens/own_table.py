@@ -1,4 +1,4 @@
-"""Page that turns the user's table into an experiment: choose a file, check its rows, choose the label."""
+"""Page that makes an experiment from the user's table. The user chooses a file and its label column."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from engine.problems.table import Table
 
 AUTO = "auto"
-"""Choice by which the reader detects the setting from the content of the file."""
+"""Choice that lets the code that reads the file detect the setting from the file's content."""
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "header": {AUTO: None, "yes": True, "no": False},
@@ -44,22 +44,22 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "separator": {AUTO: None, ",": ",", ";": ";", "|": "|", "tab": "tab", "space": "space"},
     "decimal": {AUTO: None, ".": ".", ",": ","},
 }
-"""Values that the page offers for each setting of the reader, by the text of the choice.
+"""Values that the page offers for each setting of how a file is read, by the text of the choice.
 
-A value of None lets the reader detect the setting.
+None means that the setting is detected from the file.
 """
 
 KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers": "numbers"}
-"""Kinds of labels, by the text of the choice. None detects the kind."""
+"""Kinds of labels, by the text of the choice. None means that the kind is detected."""
 
-NO_FILE = "Choose a file first, and answer the question about it, if any."
+NO_FILE = "Choose a file first, and answer the question that the page may ask about it."
 
 MOST_SHOWN = 60
-"""Largest number of columns that the page shows."""
+"""Maximum number of columns that the page shows."""
 
 
 class FirstRowsTable(DataTable[Text], inherit_bindings=False):
-    """Table of the first rows of a file. Enter chooses the column at the cursor as the label."""
+    """Table that shows the first rows of a file. Enter makes the column at the cursor the label."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(
@@ -92,7 +92,7 @@ class FirstRowsTable(DataTable[Text], inherit_bindings=False):
 class OwnTable(Framed[dict[str, Any] | None]):
     """Page that returns the document of an experiment on the user's table, or None if the user cancels."""
 
-    # These keys apply while the path field has the focus. The list of completions has its own keys.
+    # These keys work while the path field has the focus. The list of completions has its own keys.
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(move_down="move('cursor_down')", move_up="move('cursor_up')")
     ]
@@ -126,7 +126,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         super().__init__()
         self._path = path
         self._listed_path: str | None = None
-        """Typed path whose completions are listed."""
+        """Path in the field when its completions were listed."""
         self._first: FirstRows | None = None
         self._table: Table | None = None
         self._settings: dict[str, Any] = {}
@@ -178,7 +178,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         """
         typed = self._typed_path
         paths = await asyncio.to_thread(completions, typed)
-        with suppress(NoMatches):  # the page may be closed by now
+        with suppress(NoMatches):  # the page may have been closed
             listed = self.query_one("#files", Lines)
             listed.write([Text(path) for path in paths])
             listed.highlighted = 0 if paths else None
@@ -247,7 +247,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     @work(exclusive=True, group="table")
     async def _read_first(self, name: str) -> None:
-        """Read the first rows of the file. If they leave no setting open, read the full table."""
+        """Read the first rows of the file. If they determine all settings, read the full table."""
         from engine.problems.data_files import TableSettings
         from engine.problems.first_rows import first_rows
 
@@ -257,10 +257,10 @@ class OwnTable(Framed[dict[str, Any] | None]):
         try:
             path = str(Path(self._path).expanduser().absolute())
             self._first = await asyncio.to_thread(first_rows, path, settings, "file")
-        except (BadInput, OSError, RuntimeError) as error:  # no working folder, or an unknown ~user
+        except (BadInput, OSError, RuntimeError) as error:  # the working folder is gone, or ~user is unknown
             self._refuse(str(error).removeprefix("file: "))
             return
-        with suppress(NoMatches):  # the page may be closed by now
+        with suppress(NoMatches):  # the page may have been closed
             self.add_class("-read")
             self._offer_labels(self._first)
             if self._first.question is None:
@@ -270,11 +270,11 @@ class OwnTable(Framed[dict[str, Any] | None]):
                 self._ask(self._first.question.field, self._first.question.fault)
 
     def _offer_labels(self, first: FirstRows) -> None:
-        """Offer the columns as labels, and preselect the column that is probably the label."""
+        """Offer the columns as labels. Preselect the column that probably contains the labels."""
         label = probable_label(first)
         names = [(first.names[column], str(column)) for column in first.columns if column not in first.aside]
         if first.has_labels:
-            names = [("first in every line", "")]
+            names = [("the first value in every line", "")]
         choice = self.query_one("#label", Choice)
         with self.prevent(Choice.Changed):
             choice.offer(names, "" if label is None else str(label))
@@ -321,7 +321,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
     def _share(self) -> float:
         typed = self.query_one("#share", Entry).value.strip()
         if not typed.isdecimal() or int(typed) > 90:
-            raise BadInput("test share", f"{typed!r} is no whole number from 0 to 90")
+            raise BadInput("test share", f"{typed!r} is not a whole number from 0 to 90")
         return int(typed) / 100
 
     async def _read_table(self) -> None:
@@ -335,18 +335,18 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._table = None
             self._ask(error.where.rpartition(".")[2], error.fault)
         else:
-            remark = ""
+            sentence = self._table.report.sentence
             if self._first is not None and self._first.words - {self._label}:
-                remark = ". Runs leave columns of words out; diagnose can use them"
-            self._say(f"{self._table.report.sentence}{remark}")
+                sentence = f"{sentence}. Runs omit columns of words; a diagnosis can use them"
+            self._say(sentence)
 
     @work(exclusive=True, group="table")
     async def _read_again(self) -> None:
-        with suppress(NoMatches):  # the page may be closed by now
+        with suppress(NoMatches):  # the page may have been closed
             await self._read_table()
 
     def _ask(self, setting: str, fault: str) -> None:
-        """Show why the table cannot be read, and reveal the control of the setting to choose."""
+        """Show why the table cannot be read, and show the control of the setting to be chosen."""
         for box in self.query(f"#setting-{setting}") if setting in (*SETTINGS, "array") else ():
             box.add_class("-asked")
             box.query_one("Choice, Entry").focus()
@@ -401,7 +401,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     @on(Button.Pressed, "#diagnose")
     def _diagnose_pressed(self, event: Button.Pressed) -> None:
-        """Open the page that diagnoses the file. A diagnosis also accepts words, dates and missing cells."""
+        """Open the page that diagnoses the file. A diagnosis can also use words, dates and missing cells."""
         event.stop()
         from engine.problems.data_files import TableSettings
         from hadamard_tui.screens.diagnosis import DiagnosisPage
@@ -441,7 +441,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
 def _choice_controls() -> Iterator[Widget]:
     """Yield the controls below the first rows of a file."""
     kind = Choice([(words, words) for words in KINDS], value="detect", id="kind")
-    yield Horizontal(Static("label"), Choice((), value="", id="label"), Static("learn it as"), kind)
+    yield Horizontal(Static("label"), Choice((), value="", id="label"), Static("labels are"), kind)
     omitted = compact(Entry("", id="omitted", placeholder="columns, separated by commas"))
     yield Horizontal(Static("leave out"), omitted)
     rotate = compact(Checkbox("rotate the features at random", id="rotate"))
@@ -455,9 +455,9 @@ def _choice_controls() -> Iterator[Widget]:
 
 
 def _setting_controls() -> Iterator[Widget]:
-    """Yield the controls of the reader's settings. Each is hidden until a file leaves its setting open."""
+    """Yield the controls for how a file is read. A control is hidden until its setting cannot be detected."""
     for setting, choices in SETTINGS.items():
         choice = Choice([(words, words) for words in choices], value=AUTO, id=setting)
         yield Horizontal(Static(setting), choice, id=f"setting-{setting}", classes="setting")
-    array = compact(Entry("", id="array", placeholder="its name"))
+    array = compact(Entry("", id="array", placeholder="name of the array"))
     yield Horizontal(Static("array"), array, id="setting-array", classes="setting")

@@ -1,4 +1,4 @@
-"""Predictions before a run. The playhead keys move a mark for each learner on the empty chart."""
+"""Predictions before a run: for each learner, the user moves a mark on the empty chart."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Predicting(ViewControl):
         """Guesses in progress, or None."""
 
         self._set_aside: Session | None = None
-        """Finished run that guessing has replaced on the screen; cancelling restores it."""
+        """Finished run that was on the screen before the guessing. If the user cancels, it is shown again."""
 
     def action_predict(self) -> None:
         """Start guessing, or cancel it."""
@@ -76,7 +76,7 @@ class Predicting(ViewControl):
         assert guesses is not None, "a guess is being made"
         experiment = self._editable.experiment
         guessed = {*guesses.confirmed, guesses.learner} - {None}
-        if not guessed <= self._editable.running_letters.keys():  # the set-up has been replaced
+        if not guessed <= self._editable.running_letters.keys():  # the set-up was replaced in the meantime
             self._stop_guessing()
             return
         axes = Axes(
@@ -119,7 +119,7 @@ class Predicting(ViewControl):
         when = f"never gets below {LEVEL:g}"
         if place is not None:
             when = f"stays below {LEVEL:g} after {clock} = {place:g}"
-        keys = f"{key('back')} {key('forward')} move, {key('remedy')} takes it, {key('leave')} leaves"
+        keys = f"{key('back')} {key('forward')} move, {key('remedy')} confirms, {key('leave')} cancels"
         return f"{letter} ({learner_name}) {when}? {keys}."
 
     def _move(self, places: int) -> None:

@@ -1,4 +1,4 @@
-"""Comparison of runs: list, show, pin, rename and delete runs of this session and of the store."""
+"""Comparison of runs: list, show, pin, rename and delete runs of this session and stored runs."""
 
 from __future__ import annotations
 
@@ -35,33 +35,35 @@ if TYPE_CHECKING:
 SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
 """States in which a run can be pinned."""
 
-UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
+UNPINNED = "In the list of runs ({runs}), {pin} pins or unpins a run."
 
 
 FIRST = 200
-"""Number of newest stored runs that are read and listed first, before all are read."""
+"""Number of newest stored runs that are listed at once, before the older runs are read."""
 
 LONGEST = 24
 """Maximum length of a run's name. The list of runs and the legends repeat the name."""
 
 
 class RunComparison(RunControl):
-    """Screen that lists the runs of this session and of the store."""
+    """Screen that lists the runs of this session and the stored runs."""
 
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self._being_pinned: list[Session] = []
-        """Sessions of stored runs that will be pinned once their curves are read."""
+        """Sessions of stored runs that will be pinned as soon as their curves are read."""
 
     def run_changed(self, session: Session) -> None:
         super().run_changed(session)
         if session.ended and session.trace is not None:
             self.runs.keep(session)
             for run in self.runs.make_room(session.trace):
-                if run.session.stored_as is not None:  # still in the list; read again when needed
+                if run.session.stored_as is not None:  # the run is stored, so it is still in the list
                     continue
-                reason = f"{run.name} was dropped: unpinned runs are kept up to {MOST_RUNS} runs and"
-                self.notify(f"{reason} {MOST_BYTES >> 20} MB. {key('pin')} pins runs to keep.")
+                self.notify(
+                    f"{run.name} was dropped, because unpinned runs are limited to {MOST_RUNS} runs and "
+                    f"{MOST_BYTES >> 20} MB. {key('pin')} pins a run to keep it."
+                )
         self._list_runs()
 
     def action_pin(self) -> None:
@@ -69,19 +71,21 @@ class RunComparison(RunControl):
         if runs.has_focus_within and (chosen := runs.selected) is not None:
             self._pin(chosen)
         elif session is None or session.trace is None or session.state not in SHOWN_TO_THE_END:
-            self.notify(f"A run is pinned once it has finished or was halted; {key('run')} runs the set-up.")
+            self.notify(
+                f"Only a run that has finished or was halted can be pinned; {key('run')} runs the set-up."
+            )
         elif (run := self.runs.keep(session)).pinned:
             self.notify(f"This run is pinned already. {UNPINNED.format(runs=key('runs'), pin=key('pin'))}")
         else:
             run.pinned = True
             message = f"{run.name} is pinned: the next runs are drawn over it."
             if (before := self.runs.last_but(session.trace)) is not None and not before.pinned:
-                message += f" To compare it with {before.name} at once: {key('difference')}."
+                message += f" {key('difference')} compares it with {before.name} at once."
             self.notify(f"{message} {UNPINNED.format(runs=key('runs'), pin=key('pin'))}", timeout=10)
             self._list_runs()
 
     def _pin(self, run: ListedRun) -> None:
-        """Pin or unpin a run of the list. A stored run is pinned once its curves are read."""
+        """Pin or unpin a run of the list. A stored run is pinned as soon as its curves are read."""
         if run.kept is not None:
             run.kept.pinned = not run.kept.pinned
         elif run.stored is not None and run.stored.fate == "running":
@@ -97,7 +101,7 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def received_beside(self, session: Session, event: engine.Event | Silent) -> None:
-        """Pin a stored run once its curves are read."""
+        """Pin a stored run as soon as its curves are read."""
         from hadamard_tui.running.session import refusal
 
         if session not in self._being_pinned:
@@ -117,13 +121,13 @@ class RunComparison(RunControl):
         self._read_stored()
 
     def say_what_is_pinned(self) -> None:
-        """Notify that pinned runs remain visible with a new preset, and how to unpin them."""
+        """Notify the user that pinned runs remain visible with a new preset, and say how to unpin them."""
         if names := ", ".join(run.name for run in self.runs.pinned):
             unpinned = UNPINNED.format(runs=key("runs"), pin=key("pin"))
             self.notify(f"Pinned runs are drawn with this preset, too: {names}. {unpinned}", timeout=10)
 
     def action_difference(self) -> None:
-        """Switch between the curves of the run and their differences from the pinned run.
+        """Switch between the curves of the run and their differences from the curves of the last pinned run.
 
         If no run is pinned, pin the previous run first.
         """
@@ -131,11 +135,11 @@ class RunComparison(RunControl):
         if not self.chart_options.difference and not self.runs.others(shown):
             before = self.runs.last_but(shown)
             if shown is None or before is None:
-                self.notify("There is no other run to compare with: change one thing and run again.")
+                self.notify("There is no other run to compare with. Change one thing and run again.")
                 return
             before.pinned = True
             self.notify(
-                f"The curves of {before.name}, now pinned, are subtracted; {key('runs')} lists the runs."
+                f"{before.name} is now pinned, and its curves are subtracted; {key('runs')} lists the runs."
             )
             self._list_runs()
         self.chart_options = replace(self.chart_options, difference=not self.chart_options.difference)
@@ -156,7 +160,7 @@ class RunComparison(RunControl):
 
     @work(exclusive=True, group="stored runs")
     async def _read_stored(self) -> None:
-        """Read the stored runs in a thread: first the newest, then all."""
+        """Read the stored runs in a thread: first only the newest runs, then all runs."""
         from hadamard_tui.state import run_store
 
         store = run_store.store()
@@ -165,7 +169,7 @@ class RunComparison(RunControl):
         for newest in (FIRST, -1):
             runs = await asyncio.to_thread(store.runs, newest)
             if newest == FIRST and len(self.runs.stored) > len(runs) == FIRST:
-                continue  # all runs were read before and are listed
+                continue  # all runs are already listed from an earlier reading
             self.runs.stored = {run.id: run for run in runs}
             self._list_runs()
             if len(runs) < FIRST:
@@ -207,7 +211,7 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def _in_store(self, run: ListedRun) -> tuple[Store | None, StoredRun | None]:
-        """Return the store and the run's entry in it. Both are None if the run was never stored."""
+        """Return the store, and the run's entry in the store. Both are None if the run was never stored."""
         from hadamard_tui.state import run_store
 
         name = run.stored.id if run.stored is not None else run.kept and run.kept.session.stored_as
@@ -311,7 +315,7 @@ class RunComparison(RunControl):
         run = self.query_one(RunList).selected
         if run is None:
             self.notify(
-                f"No run has ended yet; {key('run')} runs the set-up, and {key('runs')} lists stored ones."
+                f"No run has ended yet; {key('run')} runs the set-up, and {key('runs')} lists stored runs."
             )
         return run
 
@@ -329,7 +333,7 @@ class RunComparison(RunControl):
 
 
 class Renaming(Modal[str | None]):
-    """Page with one input line: enter confirms the new name, escape keeps the old one."""
+    """Page with an input line for the new name of a run. Enter confirms it; escape keeps the old name."""
 
     DEFAULT_CSS = """
     Renaming { align: center middle; }

@@ -1,6 +1,6 @@
-"""Control of the run on the screen: start, pause, step, stop and discard the run, and receive its events.
+"""Control of the run on the screen: start, pause, step, stop and discard it, and handle its events.
 
-The engine is imported when a run begins, because the first paint does not need it.
+The engine is imported only when a run begins, because the first paint does not need it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 REST = 0.1
-"""Minimum seconds between two runs while a key steps a number of the set-up up or down."""
+"""Minimum seconds between two runs while the user increases or decreases a number by a key."""
 
 
 class EngineSpoke(Message):
@@ -61,7 +61,7 @@ class RunControl(Screen[None]):
 
         self._turn = threading.Lock()
         self.ghost: Session | None = None
-        """Previous run, drawn faint while a key steps a number up or down."""
+        """Previous run, which is drawn faintly while the user increases or decreases a number by a key."""
 
         self.chart_options = ChartOptions()
         self._resting: asyncio.TimerHandle | None = None
@@ -69,7 +69,7 @@ class RunControl(Screen[None]):
 
     @property
     def editable(self) -> EditableExperiment:
-        """Experiment in the set-up."""
+        """Set-up on the screen, which the user edits."""
         return self._editable
 
     @property
@@ -79,8 +79,8 @@ class RunControl(Screen[None]):
     def _curve(self, trace: Trace) -> Curve:
         """Return the curve of the selected learner.
 
-        If the set-up has changed and the trace lacks this learner, return the curve of the learner that is
-        nearest in the set-up.
+        If the set-up has changed and `trace` lacks this learner, return the curve of the nearest learner in
+        the list of the set-up.
         """
         names = [curve.learner for curve in trace.curves]
         nearest = sorted(
@@ -92,7 +92,7 @@ class RunControl(Screen[None]):
 
     @property
     def _selected(self) -> int:
-        """Position of the selected learner, limited to the learners that the set-up still has."""
+        """Position of the selected learner, at most the position of the last learner in the set-up."""
         return min(self.query_one(SetupPane).learner, len(self._editable.learners) - 1)
 
     def _pick(self, number: int) -> None:
@@ -116,7 +116,8 @@ class RunControl(Screen[None]):
         """Handle the start of a run. Subclasses extend it.
 
         Args:
-            at_once: whether a key that changed a number started the run, and not a person's command.
+            at_once: whether a key that changed a number has started the run. Otherwise, a command has started
+                it.
         """
 
     def action_run(self) -> None:
@@ -159,7 +160,7 @@ class RunControl(Screen[None]):
         self._follow_steps()
 
     def _follow_steps(self) -> None:
-        """Run the set-up at once. All further steps within `REST` seconds cause one more run."""
+        """Run the set-up at once. All further changes within `REST` seconds together cause one more run."""
         if self._resting is not None:
             self._wanted = True
             return
@@ -223,7 +224,7 @@ class RunControl(Screen[None]):
         self.run_begun(at_once)
 
     def refused(self) -> bool:
-        """Return whether the set-up cannot run, and notify of the reason."""
+        """Return whether the set-up cannot run. If so, notify the user of the reason."""
         if (error := self._editable.error) is not None:
             self.notify(str(error), title="This set-up cannot run", severity="error")
         return error is not None
@@ -234,7 +235,7 @@ class RunControl(Screen[None]):
             self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
 
     def _receive(self, session: Session, event: engine.Event | Silent) -> None:
-        """Post an event to the screen. Called in the engine's thread, which may outlive a crashed app."""
+        """Post an event to the screen. The engine's thread calls this, and may outlive a crashed app."""
         with suppress(NoActiveAppError):
             self.post_message(EngineSpoke(session, event))
 
@@ -272,7 +273,7 @@ class RunControl(Screen[None]):
         self.run_changed(message.session)
 
     def _conclude(self, session: Session, run: str) -> None:
-        """Store the finding, the small chart and the claims of a finished run for the list of runs."""
+        """Store the finding, small chart and claims of a finished run, which the list of runs shows."""
         from engine.runtime.conclusion import conclude
         from hadamard_tui.state import run_store
 
@@ -293,7 +294,7 @@ class RunControl(Screen[None]):
     def opened(self, path: Path) -> tuple[Session, EditableExperiment]:
         """Return a session for a stored run, and the run's set-up.
 
-        The session reads the run's curves once it is started. Raises: BadInput.
+        The session reads the run's curves after it is started. Raises: BadInput.
         """
         from engine.runtime.run_reader import RunReader
         from engine.spec import documents
@@ -330,7 +331,7 @@ class RunControl(Screen[None]):
                 detaching.detach([run.path], run.id)
 
     def _forget(self) -> None:
-        """End the run on the screen and empty the laboratory."""
+        """End the run on the screen, and show the set-up without a run."""
         if self.session is not None:
             self.session.end()
         self.session = self.ghost = None
@@ -351,7 +352,7 @@ class RunControl(Screen[None]):
     async def _take(self, editable: EditableExperiment) -> None:
         """Show another set-up in the panels.
 
-        The selection keeps its position, or moves to the last learner of a shorter list.
+        The selected learner keeps its position in the list. In a shorter list, the last learner is selected.
         """
         selected = min(self._selected, len(editable.learners) - 1)
         self._editable = editable
@@ -360,18 +361,16 @@ class RunControl(Screen[None]):
 
 
 def divergence_message(diverged: Diverged, session: Session) -> str:
-    """Return a message that a learner diverged or lost accuracy: where, and whether others continue."""
+    """Return a message that a learner diverged or lost accuracy. It states where this happened."""
     experiment = session.experiment
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
     if session.point.label:
         where += f", {session.point.label}"
-    continuation = "; the others go on" if len(experiment.learners) > 1 else ""
+    continuation = "; the other learners go on" if len(experiment.learners) > 1 else ""
     why = "" if diverged.fate == DIVERGED else f". Accuracy: {WHY_INACCURATE}"
     if diverged.total == 1:
         return f"{who} {diverged.fate} {where}{continuation}{why}."
     if diverged.replicas == diverged.total:
-        return (
-            f"{who} {diverged.fate} in all {diverged.total} replicas, in the last {where}{continuation}{why}."
-        )
+        return f"{who} {diverged.fate} in all {diverged.total} replicas, the last {where}{continuation}{why}."
     replicas = f"{diverged.replicas} of {diverged.total} replicas"
-    return f"{who} {diverged.fate} in {replicas} {where}; the others go on{why}."
+    return f"{who} {diverged.fate} in {replicas} {where}; the other replicas go on{why}."

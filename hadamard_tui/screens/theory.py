@@ -35,7 +35,7 @@ def section_option(section: Section) -> Option:
 
 
 class TheoryPage(Framed[None]):
-    """Page that shows one section, or the list of all sections, and links to other sections."""
+    """Page that shows one section of the theory pages, or the list of all sections. It links to others."""
 
     DEFAULT_CSS: ClassVar[str] = """
     TheoryPage > Words { width: 100; scrollbar-size-vertical: 1; }
@@ -67,8 +67,8 @@ class TheoryPage(Framed[None]):
 def page_of(cited: Sequence[Section]) -> TheoryPage:
     """Return a page that shows the first cited section.
 
-    It links to the other cited sections, and to the other sections of the same theory page. Without a cited
-    section, return the list of all sections.
+    The page links to the other cited sections, and to the other sections of the same theory page. If no
+    section is cited, return a page that lists all sections.
     """
     all_sections = theory_pages.sections().values()
     if not cited:

@@ -1,4 +1,4 @@
-"""Control of the view: playhead, scales, zoom, smoothing, bands, and panels below the chart."""
+"""Control of what the screen shows: playhead, axis scales, zoom, smoothing, bands and panels."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from hadamard_tui.running.stored import Stored
 
 
-RUN_BEFORE = "the run before"
+RUN_BEFORE = "the previous run"
 """Name of the previous run in legends."""
 
 LEAPS, ZOOM = 10, 1 / 2
-"""Number of long playhead moves that span a run, and the factor by which a zoom scales the x range."""
+"""Number of long moves of the playhead from start to end, and factor by which a zoom scales the x range."""
 
 
 class ViewControl(RunControl):
@@ -51,26 +51,26 @@ class ViewControl(RunControl):
         self._cursor: float | None = None
         self._height: float | None = None
         self._incomplete: list[Kept] = []
-        """Pinned runs that were reported as missing from a picture."""
+        """Pinned runs that are not drawn in some picture, and about which the user was notified."""
         self._stored: Stored | None = None
-        """Stored pictures at the last look-up."""
+        """Stored pictures that the last look-up found."""
         self._curves_of_stored: Sequence[Series] = ()
         self._looked_up: tuple[Raw | None, Palette | None] = None, None
         """Set-up and colours at the last look-up. The look-up is repeated if either changes."""
 
     @property
     def look(self) -> Look | None:
-        """View and chart options of the chosen picture; None before a run has a trace.
+        """`Look` (view and chart options) of the chosen picture; None before a run has a trace.
 
-        If the picture cannot be drawn, they are those of the run's own chart.
+        If the picture cannot be drawn, this is the `Look` of the run's own chart.
         """
         session = self.session
         return None if session is None or session.trace is None else self.picture_of(session)[0]
 
     def picture_of(self, session: Session) -> tuple[Look, str]:
-        """Return the `Look` of a run's chosen picture, and an empty text.
+        """Return the `Look` (view and chart options) of a run's chosen picture, and an empty text.
 
-        If the picture cannot be drawn, return the `Look` of the run's own chart, and the reason.
+        If the picture cannot be drawn, return the `Look` of the run's own chart, and the reason as text.
         """
         number = self.query_one(Stage).picture
         try:
@@ -84,11 +84,11 @@ class ViewControl(RunControl):
             return session.look(0, self.chart_options, pinned), str(error)
 
     def _say_what_is_not_drawn(self) -> None:
-        """Notify once of each pinned run that has too few replicas for the picture."""
+        """Notify the user once of each pinned run that has too few replicas for the picture."""
         for run in self.runs.pinned:
             if run.missing and run not in self._incomplete:
                 self._incomplete.append(run)
-                self.notify(f"{run.name} is pinned and not drawn: {run.missing}", severity="warning")
+                self.notify(f"{run.name} is pinned, but not drawn: {run.missing}", severity="warning")
 
     def _run_before(self, session: Session, number: int) -> Pinned | None:
         """Return picture `number` of the previous run.
@@ -107,7 +107,7 @@ class ViewControl(RunControl):
     def stored_beside(self, session: Session | None) -> Stored | None:
         """Return the stored pictures of the set-up, or None if none are stored.
 
-        Also return None if the set-up is invalid, or if the run on the screen has another set-up.
+        Also return None if the set-up is invalid, or if it differs from the set-up of `session`.
         """
         document = self._editable.document
         if self._editable.error is not None or (session is not None and session.document != document):
@@ -122,7 +122,7 @@ class ViewControl(RunControl):
         return self._stored
 
     def _stored_curves(self, session: Session) -> Sequence[Series]:
-        """Return the stored curves of the picture on the screen while the run goes on; afterwards, none."""
+        """While the run goes on, return the stored curves of the picture on the screen; afterwards, none."""
         is_live = not (session.over or session.playback.replaying or self.chart_options.multiples)
         if not (is_live and self.query_one(Stage).has_first_chosen):
             return ()
@@ -132,7 +132,7 @@ class ViewControl(RunControl):
     def options_of_panels(self) -> ChartOptions:
         """Chart options for the panels, whose x-axis is the clock of the run.
 
-        They omit the zoom if the chosen picture has another x-axis.
+        The options omit the zoom if the chosen picture has another x-axis.
         """
         return self.chart_options if self._is_of_run else replace(self.chart_options, window=None)
 
@@ -197,7 +197,7 @@ class ViewControl(RunControl):
             self._move(times * max(1, count // LEAPS))
 
     def _move(self, places: int) -> None:
-        """Move the playhead, or the cursor of a picture, by `places` x values; negative numbers move back."""
+        """Move the playhead, or the cursor of a picture, by `places` x values (back if it is negative)."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -266,7 +266,7 @@ class ViewControl(RunControl):
     def _zoom(self, by: float, around: float | None = None) -> None:
         look = self.look
         if look is None or look.x is None:
-            self.notify("There is nothing to zoom into before a run.")
+            self.notify("There is no chart to zoom into before a run.")
             return
         place = look.x if around is None else around
         self._zoom_as(look, look.resolved.zoomed(by, place, look.view.places))

@@ -23,14 +23,14 @@ from textual.drivers.web_driver import WebDriver
 from hadamard_tui.terminal.terminal_input import ExitEvent, InputReader, chunks
 
 GONE = 3
-"""Exit code of an app whose server has ended, which is also the exit code after any other failure."""
+"""Exit code of an app whose server has ended. Any other failure of the app has the same exit code."""
 
 HEAD = 5
 """Number of bytes of a packet before its content."""
 
 
 class ViewerDriver(WebDriver):
-    """Driver that ends the app when its server ends, never mixes packets, and sends files to the browser."""
+    """Driver that ends the app when its server ends, writes packets whole, and sends files to the browser."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
@@ -39,7 +39,7 @@ class ViewerDriver(WebDriver):
         self._lock = Lock()
 
     def start_application_mode(self) -> None:
-        """Start, and tell the app that it has the focus, because Textual assumes that a web app lacks it."""
+        """Start, and tell the app that it has the focus, because Textual assumes otherwise in a browser."""
         super().start_application_mode()
         self.app.call_later(self.app.post_message, events.AppFocus())
 

@@ -1,9 +1,9 @@
-"""Web server of the app, for browsers on this machine and a limited number of viewers.
+"""Web server that shows the app in browsers on this machine, to a limited number of viewers.
 
-A secret is the first part of the path of every address. A cookie would not be safe, because browsers send
-it to every port of localhost, where other programs may listen. A path is sent only to the server that it
-belongs to, so two servers on one machine do not receive each other's secrets. No response allows a Referer,
-and no request is logged.
+A secret is the first part of the path of every address. A cookie would not be safe, because browsers send it
+to every port of localhost, where other programs may listen. A path is sent only to the port in its address,
+so two servers on one machine do not receive each other's secrets. No response allows a Referer, and no
+request is logged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from hadamard_tui.serving import NOTICE
 from hadamard_tui.serving.viewer import LEAVING, Viewer, size_of
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-"""Accepted host names of this machine; the port may be any, because ssh -L may forward another port."""
+"""Accepted host names of this machine. Any port is accepted, because ssh -L may forward another port."""
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -48,12 +48,12 @@ HEADERS = {
 
 
 def guard(token: str) -> Middleware:
-    """Return a middleware that answers 403 to a request without the token or for a foreign host name."""
+    """Return a middleware that answers 403 if a request lacks the secret or names a foreign host."""
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         if _parsed(f"//{request.host}").hostname not in LOOPBACK:
-            raise web.HTTPForbidden(text="403: this server answers to the name localhost alone\n")
+            raise web.HTTPForbidden(text="403: this server accepts only the host name localhost\n")
         request_token = request.match_info.get("token", "")
         if not secrets.compare_digest(request_token.encode(errors="replace"), token.encode()):
             raise web.HTTPForbidden(
@@ -65,7 +65,7 @@ def guard(token: str) -> Middleware:
 
 
 def need_own_page(request: web.Request) -> None:
-    """Refuse a websocket that a page of another origin opens. Raises: web.HTTPForbidden."""
+    """Refuse a websocket that a page from another server opens. Raises: web.HTTPForbidden."""
     if _parsed(request.headers.get("Origin", "")).netloc != request.host:
         raise web.HTTPForbidden(text="403: only the pages of this server may open the app\n")
 
@@ -84,12 +84,12 @@ def _parsed(address: str) -> SplitResult:
 
 
 LARGEST_MESSAGE = 1 << 20
-"""Maximum size of a message, and so of pasted text, in bytes; a longer message ends the viewer's session."""
+"""Maximum bytes of a message, and so of pasted text. A longer message ends the viewer's session."""
 
 TURNOVER = 2 * LEAVING
 """Seconds for which a new page waits if the server is full.
 
-When a page is reloaded, its former app needs this time to end.
+When a page is reloaded, its previous app needs this time to end.
 """
 
 PAGE = Path(__file__).parent / "page"
@@ -144,14 +144,14 @@ class Server:
         return web.FileResponse(file)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
-        """Return a file that a viewer's app has made; the headers make the browser save and not show it."""
+        """Return a file that a viewer's app has made. The headers make the browser save the file."""
         for viewer in self._viewers:
             if (file := viewer.files.get(request.match_info["key"])) is not None:
                 file_name, content = file
                 disposition = f"attachment; filename*=UTF-8''{quote(Path(file_name).name, safe='')}"
                 headers = {"Content-Disposition": disposition, "Content-Type": "application/octet-stream"}
                 return web.Response(body=content, headers=headers)
-        raise web.HTTPNotFound(text="404: this file is no longer offered; write it once more\n")
+        raise web.HTTPNotFound(text="404: this file is no longer offered; export it again\n")
 
     async def _websocket(self, request: web.Request) -> web.StreamResponse:
         need_own_page(request)
@@ -222,21 +222,24 @@ async def _serve(sockets: Sequence[socket.socket], command: Sequence[str], viewe
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     port = sockets[0].getsockname()[1]
     print(f"http://localhost:{port}/{server.token}/ opens the app in a browser on this machine.")
-    print(f"Whoever knows this address can use it, {viewers} at once. {NOTICE}")
+    print(f"Anyone who knows this address can use the app, {viewers} at once. {NOTICE}")
     print("Ctrl-C ends the server.", flush=True)
     await stopped.wait()
     await runner.cleanup()
 
 
 def _own_fault(record: logging.LogRecord) -> bool:
-    """Return whether a log record is not about a malformed request, which any local program can send."""
+    """Return whether a log record is about a fault of the server.
+
+    Records about malformed requests are not, because any local program can send such requests.
+    """
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 def listen(port: int) -> list[socket.socket]:
     """Return sockets that listen on both loopback addresses, IPv4 and IPv6.
 
-    If another program listened on one of them, a browser might send it the secret.
+    If another program listened on one of these addresses, a browser might send the secret to that program.
 
     Raises: BadInput if one of the addresses is unavailable.
     """

@@ -22,7 +22,7 @@ LARGEST = 1000, 400
 
 
 class Size(Struct):
-    """Size of a terminal in cells."""
+    """Size of a terminal in character cells."""
 
     width: Annotated[int, Meta(ge=1)] = 80
     height: Annotated[int, Meta(ge=1)] = 24
@@ -67,7 +67,10 @@ def parse_message(text: str) -> Message | None:
 
 
 def size_of(query: Mapping[str, str]) -> Size:
-    """Return the terminal size in the query of a websocket's address; if invalid, the default size."""
+    """Return the terminal size that the query of a websocket's address names.
+
+    If the query is invalid, return the default size.
+    """
     try:
         return msgspec.convert(dict(query), Size, strict=False).bounded()
     except msgspec.ValidationError:
@@ -75,10 +78,10 @@ def size_of(query: Mapping[str, str]) -> Size:
 
 
 PING = 2.0
-"""Seconds from an answer to the next ping, and maximum seconds to wait for an answer."""
+"""Seconds from an answer to the next ping, which are also the maximum seconds to wait for an answer."""
 
 PATIENCE = 3
-"""Number of consecutive unanswered pings after which a viewer ends.
+"""Number of consecutive unanswered pings after which the app of a viewer ends.
 
 A lost page is detected within 8 s, but a connection may stall for a moment.
 """
@@ -147,7 +150,7 @@ class Viewer:
             "COLUMNS": str(self._size.width),
             "ROWS": str(self._size.height),
         }
-        # A new session keeps Ctrl-C from the app: it stops the server, which then ends its apps.
+        # In a new session, Ctrl-C does not reach the app. It stops the server, which then ends its apps.
         return await asyncio.create_subprocess_exec(
             *self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment, start_new_session=True
         )

@@ -1,1 +1,1 @@
-"""Files and texts to share with others: command lines, presets, curves and figures."""
+"""Files and texts that users share with others: command lines, presets, curves, figures and pages."""

@@ -1,4 +1,4 @@
-"""Chart that grows along its x-axis, as an animated GIF or as a recording of a terminal."""
+"""Animation of a chart whose curves grow along the x-axis, as a GIF or as a recording of a terminal."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FRAMES, PER_SECOND = 40, 10
 """Number of frames in which the curves grow, and frames per second."""
 
 HELD = 3.0
-"""Seconds for which the last frame, which has the caption, is shown."""
+"""Seconds for which the last frame is shown. It contains the caption."""
 
 GIF_PIXELS = 1.0
-"""Pixels of the GIF per pixel of the SVG page that it is made from."""
+"""Number of pixels of the GIF per pixel of the SVG page from which the GIF is made."""
 
 ROUNDING = 1e-12
 
@@ -46,10 +46,10 @@ def gif(
 ) -> bytes:
     """Return the charts, one above the other, as an animated GIF.
 
-    The last frame has the caption and is shown longer.
+    The last frame also has the caption, and is shown longer than the others.
 
     Args:
-        progress: called after every frame with the share of frames that are drawn.
+        progress: function that is called after every frame, with the share of frames that have been drawn.
     """
     from PIL import Image
 
@@ -73,10 +73,10 @@ def gif(
 
 
 def growing(series: Sequence[Series], axes: Axes, count: int) -> Iterator[list[Series]]:
-    """Yield the series of the chart in `count` steps, with curves that end at the x of each step.
+    """Yield the series of the chart in `count` steps. In every step, the curves extend to a larger x.
 
-    Only learners' curves, which have letters, grow; theory lines and regions are complete from the start.
-    Error bands and faint series are left out.
+    Only the curves of learners, which have letters, grow. Theory lines and regions are complete from the
+    start. Error bands and faint series are left out.
     """
     low, high = axes.x_limits
     ends = np.geomspace(low, high, count) if axes.x_log else np.linspace(low, high, count)
@@ -99,11 +99,11 @@ def asciicast(
 ) -> bytes:
     """Return the charts, one above the other, as a recording in asciicast v2 for asciinema.
 
-    The recording sets its own background, because a curve might be invisible on the background of the
-    terminal that plays it. The caption is below the last frame. Source: docs.asciinema.org.
+    The recording sets the background colour, because a curve might be invisible on the background of the
+    terminal that plays the recording. The caption is below the last frame. Source: docs.asciinema.org.
 
     Args:
-        progress: called after every frame with the share of frames that are drawn.
+        progress: function that is called after every frame, with the share of frames that have been drawn.
     """
     words = wrap(caption, COLUMNS, break_on_hyphens=False)
     header: dict[str, Any] = {
@@ -161,7 +161,10 @@ def _in_colour(text: str, colour: str) -> str:
 
 
 def _on_ground(row: str) -> str:
-    """Return a row of text with the ink and the background of a page, which fills the complete row."""
+    """Return a row of text in the text colour and the background colour of a page.
+
+    The background fills the row.
+    """
     (ink, ground) = (";".join(map(str, triplet(colour))) for colour in (INK, GROUND))
     page = f"\x1b[38;2;{ink};48;2;{ground}m"
     return f"{page}{row.replace(PLAIN, PLAIN + page)}{TO_THE_END}"

@@ -1,4 +1,4 @@
-"""Command line that opens the app on an experiment."""
+"""Command lines that open the app with a given experiment."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 BASE = "hadamard-128"
-"""Preset that the command starts from if the experiment was not made from a preset."""
+"""Preset from which the command starts if the experiment was not made from a preset."""
 
 
 class _Whole(Exception):
-    """Raised for a difference that a new value of one field cannot express.
+    """Raised if two documents differ in a way that new values of single fields cannot express.
 
-    Examples are a removed value and a list with another number of items. The enclosing table must then be
-    written completely.
+    Examples are a value that was removed, and a list with another number of items. The table around the value
+    or list must then be written completely.
     """
 
 
 def command_line(document: Raw, preset: str | None, *options: str) -> str:
-    """Return a shell command that opens the app on an experiment.
+    """Return a shell command that opens the app with a given experiment.
 
-    The command consists of the preset, every value that differs from the preset, the files of the user's own
-    parts, and `options`.
+    The command contains the name of the preset, every value that differs from the preset, the files with the
+    user's own parts, and `options`.
 
     Args:
         document: the complete experiment as a preset document, with its expressions.
-        preset: the preset that the experiment was made from; None or a missing preset becomes BASE.
+        preset: the preset that the experiment was made from. If it is None, or does not exist, BASE replaces
+            it.
     """
     base = preset if preset is not None and _exists(preset) else BASE
     changes = [part for change in overrides(base, document) for part in ("--set", change)]
@@ -49,7 +50,7 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
 
 def views(view: KeptView) -> list[str]:
-    """Return the values for --view that turn the default view into `view`, without the theme."""
+    """Return the values of --view options that turn the default view into `view`, without the theme."""
     old, new = msgspec.to_builtins(KeptView()), msgspec.to_builtins(view)
     return [change for part in new if part != "theme" for change in _changes(part, old[part], new[part])]
 
@@ -74,9 +75,9 @@ def _exists(preset: str) -> bool:
 
 
 def overrides(preset: str, document: Raw) -> list[str]:
-    """Return the values for --set that turn a preset into the experiment `document`.
+    """Return the values of --set options that turn a preset into the experiment `document`.
 
-    They are as few and as simple as possible.
+    There are as few of them as possible, and each is as simple as possible.
     """
     old, new = presets.document(preset), document
     changes = []
@@ -110,7 +111,7 @@ def _changes(place: str, old: Any, new: Any) -> Iterator[str]:
 
 def _whole(place: str, value: Any) -> str:
     if value is None:
-        raise _Whole  # TOML has no null, so the enclosing table is replaced
+        raise _Whole  # TOML has no null, so replace the table around it
     return f"{place}={inline_toml(value)}"
 
 

@@ -1,4 +1,4 @@
-"""Self-contained HTML page of a diagnosis."""
+"""HTML page with the results of a diagnosis. It needs no other files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def diagnosis_page(diagnosis: Diagnosis) -> bytes:
-    """Return the page of a diagnosis: answers, the curves of every pair of learners, and tables of losses."""
+    """Return the page of a diagnosis: answers, learning curves of pairs of learners, and tables of losses."""
     table = diagnosis.table
     title = escape(f"Which bias does {table.name} reward?")
     first, *sentences = answers(diagnosis)

@@ -1,4 +1,7 @@
-"""Export to a file whose suffix selects the content: curves as a table or JSON, a chart, or a TOML preset."""
+"""Export to a file: curves as a table or JSON, a chart, or a TOML preset.
+
+The suffix of the file's name selects the format.
+"""
 
 from __future__ import annotations
 
@@ -52,12 +55,12 @@ if TYPE_CHECKING:
     from hadamard_tui.sharing.svg_page import SvgSheet
 
 EMPTY: tuple[Any, ...] = (None, "", {})
-"""Values that are omitted from TOML, because they are the default of every field that accepts them."""
+"""Values that are left out of TOML, because they are the default of every field that accepts them."""
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Results that an experiment's pictures show.
+    """Results that the pictures of an experiment show.
 
     Args:
         heat: the heat map on the screen; None if the screen shows no heat map.
@@ -68,23 +71,24 @@ class Pictures:
 
     @property
     def views(self) -> list[View]:
-        """All pictures of the results. Raises: BadInput if a picture does not exist."""
+        """Views of all pictures of the experiment. Raises: BadInput if a picture does not exist."""
         return [view(picture, self.results) for picture in drawn(self.results.sweep.experiment)]
 
 
 @dataclass(frozen=True)
 class Shown:
-    """Everything that an export may contain: the set-up, the run with its trace, and the chart.
+    """Everything that an export may contain: the set-up, the run with its results, and the chart.
 
     The chart has colours for a light background.
 
     Args:
         set_up: the current set-up, which may have changed since the run.
         experiment: the experiment of the run.
-        trace: the trace of the run, which no longer grows; None before a run.
+        trace: the results of the run, which no longer grow; None before a run.
         document: the experiment of the run as a preset document.
-        pictures: the results that tables and JSON contain; None if the experiment defines no pictures.
-        outcomes: the outcomes of the experiment's claims; empty until they are judged.
+        pictures: the results of the pictures, for tables and JSON; None if the experiment defines no
+            pictures.
+        outcomes: the outcomes of the experiment's claims; empty until the claims are judged.
     """
 
     set_up: Experiment | Raw
@@ -97,25 +101,25 @@ class Shown:
     outcomes: Sequence[Outcome] = ()
     caption: str = ""
     multiples: Sequence[Plot] = ()
-    """One chart per curve, if the screen shows small multiples."""
+    """Charts with one curve each, if the screen shows a separate chart for every curve."""
 
     beneath: Plot | None = None
-    """Second chart, below the first one; None if the picture has only one chart."""
+    """Chart below the first chart; None if the picture has only one chart."""
 
     unjudged: Mapping[int, str] = field(default_factory=dict)
-    """Reasons why some claims are not judged, by the number of the claim."""
+    """Reasons why some claims are not judged, by the index of the claim."""
 
     preset: str | None = None
-    """Name of the preset that the run was made from, possibly with changes; None if there was no preset."""
+    """Name of the preset that the run was made from, possibly with changes, or None."""
 
 
 def finished(
     experiment: Experiment, trace: Trace, document: Raw | None = None, outcomes: Sequence[Outcome] = ()
 ) -> Shown:
-    """Return the export of a finished run, with the chart that the app would show.
+    """Return what an export of a finished run contains, with the chart that the app would show.
 
     Args:
-        document: the experiment as a preset document, which keeps its expressions.
+        document: the experiment as a preset document, in which expressions such as 1/d are kept.
     """
     look = Look(view(of_run(experiment), of_one(experiment, trace)))
     unjudged = {number: outcome.detail for number, outcome in enumerate(outcomes) if outcome.holds is None}
@@ -131,7 +135,7 @@ def finished(
 
 
 def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] = ()) -> Shown:
-    """Return the export of finished runs, with their first picture as the chart."""
+    """Return what an export of a finished sweep contains, with its first picture as the chart."""
     experiment, trace = results.sweep.experiment, next(iter(results.traces.values()))
     shown = Shown(
         document, experiment, trace, document=document, pictures=Pictures(results), outcomes=outcomes
@@ -140,7 +144,10 @@ def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] =
 
 
 def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> Shown:
-    """Return `shown` with picture `number` as the chart, or without a chart if no such picture exists."""
+    """Return `shown` with picture number `number` as the chart.
+
+    If there is no such picture, there is no chart.
+    """
     assert shown.pictures is not None, "an experiment without pictures has none to choose"
     results = shown.pictures.results
     try:
@@ -150,9 +157,10 @@ def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> 
 
 
 def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Shown:
-    """Return `shown` with the chart view `look` as the chart.
+    """Return `shown` with the picture in `look` as the chart.
 
-    If the view has a heat map per learner, the chart is the heat map of `learner_name`, or else the first.
+    If the picture has a heat map for each learner, the chart is the heat map of `learner_name`. If this
+    learner has none, the chart is the first heat map.
     """
     results = None if shown.pictures is None else shown.pictures.results
     shown = replace(shown, caption=headline_of_look(look, shown.experiment, shown.outcomes, results))
@@ -171,16 +179,16 @@ def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Show
 
 
 Progress = Callable[[float], None]
-"""Callback that receives the share of a file that is finished, from 0 to 1."""
+"""Function that is called with the finished share of a file, from 0 to 1."""
 
 
 class FileKind(NamedTuple):
-    """File format.
+    """Format of exported files.
 
     Args:
-        about: description of the content.
+        about: description of the content, for users.
         make: function that returns the content of a file.
-        library: library that `make` needs; None if it needs none.
+        library: optional library that `make` needs; None if it needs no such library.
     """
 
     about: str
@@ -189,7 +197,7 @@ class FileKind(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """Command that installs the library; empty if the library is available or not needed."""
+        """Command that installs the library; empty if the library is available, or if none is needed."""
         is_available = self.library is None or find_spec(self.library) is not None
         return "" if is_available else self.installation
 
@@ -203,34 +211,43 @@ KINDS: dict[str, FileKind] = {
     ".svg": FileKind(
         "the chart with its caption, for a paper or the web", lambda shown, _: page_of(shown).written()
     ),
-    ".pdf": FileKind("the same as a page", lambda shown, _: pdf(page_of(shown)), "matplotlib"),
-    ".png": FileKind("the same in pixels", lambda shown, _: png(page_of(shown)), "resvg_py"),
+    ".pdf": FileKind(
+        "the chart with its caption, as a page", lambda shown, _: pdf(page_of(shown)), "matplotlib"
+    ),
+    ".png": FileKind(
+        "the chart with its caption, in pixels", lambda shown, _: png(page_of(shown)), "resvg_py"
+    ),
     ".gif": FileKind(
-        "the chart as its curves grow", lambda shown, progress: gif(*_growing(shown), progress), "resvg_py"
+        "an animation of the chart, in which the curves grow",
+        lambda shown, progress: gif(*_growing(shown), progress),
+        "resvg_py",
     ),
     ".cast": FileKind(
-        "the same as a recording of a terminal, for asciinema",
+        "the animation as a recording of a terminal, for asciinema",
         lambda shown, progress: asciicast(*_growing(shown), progress),
     ),
-    ".html": FileKind("a page to send, as share writes it", lambda shown, _: _shared(shown)),
+    ".html": FileKind("a web page to send, as the command share writes it", lambda shown, _: _shared(shown)),
     ".csv": FileKind("curves and bounds, one row per point", lambda shown, _: tables.as_csv(_table(shown))),
     ".parquet": FileKind(
         "curves and bounds, one row per point", lambda shown, _: tables.as_parquet(_table(shown)), "pyarrow"
     ),
-    ".json": FileKind("all that was computed, as run --json prints it", lambda shown, _: _report(shown)),
+    ".json": FileKind("all results, as run --json prints them", lambda shown, _: _report(shown)),
     ".toml": FileKind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
 }
 """File formats by suffix."""
 
 DRAWN = ".pdf", ".png", ".gif"
-"""Suffixes of files that contain or draw their own fonts, so that a character may be missing."""
+"""Suffixes of files that contain the characters themselves, so that characters may be missing."""
 
 LONGEST_NAME = 200
-"""Maximum length of a download's name in bytes: file systems allow 255, and browsers may append a number."""
+"""Maximum length of a download's name in bytes.
+
+File systems allow 255 bytes, and browsers may append a number.
+"""
 
 
 def check(path: Path, option: str) -> None:
-    """Check that a file can be written, so that a run does not start in vain. Raises: BadInput."""
+    """Check, before a run, that its results can be written to a file. Raises: BadInput."""
     check_kind(path, option)
     files.check(path, option)
 
@@ -247,9 +264,9 @@ def content(path: Path, shown: Shown, option: str, progress: Progress = lambda s
 
 
 def missing_letters(path: Path, shown: Shown) -> str:
-    """Return a sentence on characters of the chart that no font can draw; empty if there are none.
+    """Return a sentence about characters of the chart that no font can draw, or "" if there are none.
 
-    It is also empty for formats whose readers choose the font.
+    The result is also "" for file formats in which the reader's program chooses the font.
     """
     if path.suffix.lower() not in DRAWN:
         return ""
@@ -264,12 +281,12 @@ def check_download(name: str) -> None:
         or any(mark in name for mark in '/\\:*?"<>|')
         or len(name.encode()) > LONGEST_NAME
     ):
-        raise BadInput(name, "a file for your browser has a plain name of moderate length, without a folder")
+        raise BadInput(name, "give a short file name of plain characters, without a folder")
     check_kind(Path(name), "")
 
 
 def download(name: str, shown: Shown, progress: Progress = lambda share: None) -> BytesIO:
-    """Return the file that a browser downloads under `name`. Raises: BadInput."""
+    """Return the content of a file that a browser downloads under `name`. Raises: BadInput."""
     check_download(name)
     return BytesIO(_file_content(Path(name), shown, name, progress))
 
@@ -278,13 +295,13 @@ def check_kind(path: Path, option: str) -> None:
     """Check that the suffix of a path is known, and that its library is installed. Raises: BadInput."""
     where, kind = f"{option} {path}".strip(), KINDS.get(path.suffix.lower())
     if kind is None:
-        raise BadInput(where, f"the suffix of its name selects the content; take {', '.join(KINDS)}")
+        raise BadInput(where, f"the suffix of the file name selects the format; use {', '.join(KINDS)}")
     if kind.remedy:
         raise BadInput(where, f"{kind.library} is not installed; install it with {kind.remedy}")
 
 
 def _file_content(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
-    """Return the content of a file. Raises: BadInput, also if a library cannot be loaded."""
+    """Return the content of a file. Raises: BadInput. It is also raised if a library cannot be loaded."""
     kind = KINDS[path.suffix.lower()]
     try:
         return kind.make(shown, progress)
@@ -292,7 +309,7 @@ def _file_content(path: Path, shown: Shown, where: str, progress: Progress) -> b
         raise BadInput(where, error.fault) from error
     except ImportError as error:
         library = kind.library or error.name or "a library"
-        remedy = f"; install it anew with {kind.installation}" if kind.library else ""
+        remedy = f"; reinstall it with {kind.installation}" if kind.library else ""
         raise BadInput(where, f"{library} cannot be loaded: {error}{remedy}") from error
 
 
@@ -329,7 +346,10 @@ def _document(shown: Shown) -> Raw:
 
 
 def page_of(shown: Shown) -> SvgSheet:
-    """Return a page with the chart, small multiples or heat map, and the caption. Raises: BadInput."""
+    """Return a page with the chart, the charts of single curves, or the heat map, and with the caption.
+
+    Raises: BadInput.
+    """
     if (heat := _heat(shown)) is not None:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:
@@ -338,14 +358,17 @@ def page_of(shown: Shown) -> SvgSheet:
 
 
 def _growing(shown: Shown) -> tuple[Sequence[Chart], str]:
-    """Return charts and caption for an animation of growing curves. Raises: BadInput for a heat map."""
+    """Return the charts and the caption for an animation of growing curves.
+
+    Raises: BadInput for a heat map.
+    """
     if _heat(shown) is not None:
         raise BadInput("", "a heat map has no curves that grow; take .svg, or a picture of curves")
     return charts_of(shown), shown.caption
 
 
 def charts_of(shown: Shown) -> list[Chart]:
-    """Return the chart, followed by the chart below it if the picture has one."""
+    """Return the chart and, if the picture has one, the chart below it."""
     lower = [] if shown.beneath is None else [(shown.beneath.series, shown.beneath.axes)]
     return [(shown.series, _axes(shown)), *lower]
 
@@ -363,8 +386,8 @@ def _axes(shown: Shown) -> Axes:
 def as_toml(described: Experiment | Raw) -> str:
     """Return an experiment as a TOML preset that also contains default values.
 
-    Another version of the program may have other defaults. Expressions, such as 1/d, are
-    written as they are. Paths of data files become absolute, so that the preset can be moved.
+    The default values are included because another version of the program may have other defaults.
+    Expressions such as 1/d are kept. Paths of data files become absolute, so that the preset can be moved.
     """
     return tomli_w.dumps(_without_empty(as_document(described)))
 

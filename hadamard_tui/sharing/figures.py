@@ -1,4 +1,4 @@
-"""Charts and heat maps on matplotlib axes of a user's own figure."""
+"""Draws charts and heat maps on matplotlib axes in a user's own figure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, LineStyle, Series
 
 COLUMNS, ROWS = 120, 40
-"""Size, in cells, of an imagined screen on which coinciding curves are detected."""
+"""Size in cells of a virtual screen. Curves that coincide on this screen are drawn as one line."""
 
 FAINT = 0.35
 """Opacity of faint series."""
@@ -32,11 +32,10 @@ DOT = 3.0
 
 
 def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -> None:
-    """Draw curves, error bands and theory lines with labels, scales, limits and a legend.
+    """Draw curves, error bands and theory lines, and set the labels, scales, limits and legend of the axes.
 
-    Curves that coincide on the screen also coincide here: they share one line, whose dashes alternate between
-    their colours. As on the screen, the legend lists coinciding curves together: ≡ joins equal curves, and ≈
-    joins close ones.
+    Curves that would coincide on the screen share one line, whose dashes alternate between their colours. The
+    legend lists such curves together: ≡ joins equal curves, and ≈ joins close curves.
     """
     from matplotlib.lines import Line2D
 
@@ -69,7 +68,7 @@ def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -
             if series[labelled].style != "points" and isinstance(handle, Line2D):
                 handle.set_linestyle(
                     _dashes(series[labelled].style)
-                )  # the complete line style, not the alternating dashes of a shared line
+                )  # the line style itself, without the alternating dashes of a shared line
 
 
 def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
@@ -91,7 +90,7 @@ def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
 
 
 def _dashes(style: LineStyle, width: float = CURVE, turn: int = 0, turns: int = 1) -> Any:
-    """Return a matplotlib line style; its dash lengths are multiples of the line width."""
+    """Return a matplotlib line style. Its dash lengths are in units of the line width."""
     if (pattern := dash_pattern(style, turn, turns)) is None:
         return "solid"
     return pattern.offset / width, [length / width for length in pattern.lengths]

@@ -1,4 +1,4 @@
-"""Making and writing of files in a thread, so that the screen never waits for them."""
+"""Makes and writes files in a separate thread, so that the screen never waits for them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ Result = TypeVar("Result")
 
 
 class FileWriter:
-    """Writer that makes and writes files one after the other, because figures cannot be made in parallel."""
+    """Makes and writes files one after the other, because figures cannot be made in parallel."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "files")
         self._under_way: dict[Future[Any], str] = {}
         self._placing = Lock()
-        """Lock that is held while a file is written to its place."""
+        """Lock that is held while a file is written to the disk."""
         self._making = self._ended = False
 
     def write(
         self, name: str, make: Callable[[], Content], place: Callable[[Content], Result]
     ) -> Future[Result]:
-        """Make and write a file in the thread, and return the future result of `place`.
+        """Make and write a file in the thread. The result is a future of the value that `place` returns.
 
         Args:
-            name: name of the file. `end` reports it if the file has not been written by then.
-            make: returns the content of the file.
-            place: writes the content.
+            name: name of the file, for the reports of `end` about files that were not written.
+            make: function that returns the content of the file.
+            place: function that writes the content.
         """
         result = self._thread.submit(self._work, make, place)
         self._under_way[result] = name
@@ -56,9 +56,9 @@ class FileWriter:
             return place(content)
 
     def end(self, seconds: float) -> list[str]:
-        """Wait at most `seconds` for pending files, then write nothing more.
+        """Wait at most `seconds` for pending files. After that, no further file is written.
 
-        If a file is being written at that time, it is completed, so that no file is half-written.
+        A file that is being written at that time is completed, so that no file is half-written.
 
         Returns: a line of text about each file that was not written.
         """
@@ -74,12 +74,12 @@ class FileWriter:
 def _why_not(result: Future[Any]) -> str:
     """Return the reason why a file was not written, or "" if it was written."""
     if not result.done() or result.cancelled():
-        return "the program ended before it was made"
+        return "the program ended before the file was made"
     match result.exception():
         case None:
             return ""
         case CancelledError():
-            return "the program ended before it was made"
+            return "the program ended before the file was made"
         case BadInput() as error:
             return error.fault
         case error:

@@ -1,4 +1,4 @@
-"""Rendering of an SVG page to PNG by resvg or to PDF by matplotlib, and the search for fonts."""
+"""Renders SVG pages to PNG, by resvg, or to PDF, by matplotlib, and finds the fonts for them."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ TALKATIVE = "matplotlib", "fontTools"
 """Libraries that print warnings about fonts on standard error."""
 
 PLACEHOLDERS = "lastresort", "adobeblank"
-"""Prefixes of the names of fonts that claim to have every character, but draw a box or nothing."""
+"""Beginnings of the names of fonts that claim to have every character, but draw a box or nothing."""
 
 
 REGULAR, BOLD = (Path(__file__).parent / "dejavu" / f"DejaVuSans{weight}.ttf" for weight in ("", "-Bold"))
-"""Font files that come with the program."""
+"""Paths of the font files that come with the program."""
 
 
 class Fonts(NamedTuple):
-    """Installed fonts that a text needs besides the fonts that come with the program.
+    """Installed fonts that a text needs in addition to the fonts that come with the program.
 
     Args:
-        families: font families, in the order in which a character is searched in them.
+        families: names of font families. A character is drawn by the first of them that has it.
         files: the font file of each family.
         missing: characters that no installed font has, in the order of the text.
     """
@@ -59,7 +59,7 @@ def fonts_for(text: str) -> Fonts:
 
 
 def boxes(text: str) -> str:
-    """Return a message that lists the characters of `text` that no font has; empty if there are none."""
+    """Return a message that lists the characters of `text` that no font has, or "" if there are none."""
     missing = fonts_for(text).missing
     if not missing:
         return ""
@@ -68,9 +68,9 @@ def boxes(text: str) -> str:
 
 
 def _is_drawn(letter: str) -> bool:
-    """Return whether a character becomes a box if no font has it.
+    """Return whether a character is drawn as a box if no font has it.
 
-    This is False for ASCII, and for characters that draw nothing: control characters, wide blanks and
+    The result is False for ASCII, and for characters that are invisible: control characters, wide blanks and
     variation selectors.
     """
     is_selector = unicodedata.name(letter, "").startswith("VARIATION SELECTOR")
@@ -91,7 +91,7 @@ def _fonts_for(letters: str) -> Fonts:
 
 @cache
 def shipped_letters() -> frozenset[str]:
-    """Return the characters of the fonts that come with the program."""
+    """Return the characters that the fonts of the program can draw."""
     from fontTools.ttLib import TTFont
 
     with TTFont(REGULAR, lazy=True) as font:
@@ -99,7 +99,10 @@ def shipped_letters() -> frozenset[str]:
 
 
 def _offers(letters: Set[str]) -> dict[str, Set[str]]:
-    """Return, for each installed font family, its characters among `letters`; sans-serif families first."""
+    """Return those of `letters` that each installed font family has, by family.
+
+    Sans-serif families come first.
+    """
     from matplotlib.font_manager import fontManager
 
     _add_new_fonts()
@@ -110,18 +113,24 @@ def _offers(letters: Set[str]) -> dict[str, Set[str]]:
 
 
 def _add_new_fonts() -> None:
-    """Register fonts that were installed after matplotlib wrote its list of fonts, which it never renews."""
+    """Register fonts that were installed after matplotlib wrote its list of fonts.
+
+    This is needed because matplotlib never updates its list.
+    """
     from matplotlib.font_manager import findSystemFonts, fontManager
 
     listed_files = {font.fname for font in fontManager.ttflist}
     for file in findSystemFonts():
         if file not in listed_files:
-            with suppress(Exception):  # font readers raise many types for a broken font
+            with suppress(Exception):  # readers of fonts raise many types of errors for broken fonts
                 fontManager.addfont(file)
 
 
 def _letters_of(family: str) -> Set[str]:
-    """Return the characters of the font that matplotlib uses for a family; empty if it cannot be read."""
+    """Return the characters of the font that matplotlib uses for a family.
+
+    If the font cannot be read, the result is empty.
+    """
     from matplotlib.font_manager import get_font
 
     try:
@@ -139,11 +148,11 @@ def _file_of(family: str) -> str:
 
 
 FINE = 2.0
-"""Pixels of a PNG per pixel of its SVG page."""
+"""Number of pixels of a PNG file per pixel of its SVG page."""
 
 
 def png(page: SvgSheet, pixels: float = FINE) -> bytes:
-    """Return the page as a PNG file, with `pixels` pixels of the file per pixel of the page."""
+    """Return the page as a PNG file. One pixel of the page becomes `pixels` pixels of the file."""
     from resvg_py import svg_to_bytes
 
     fonts = [str(REGULAR), str(BOLD), *fonts_for(page.text).files]
@@ -157,7 +166,7 @@ def png(page: SvgSheet, pixels: float = FINE) -> bytes:
 
 
 POINTS = 0.75
-"""Points of PDF per pixel of SVG."""
+"""Number of typographic points in a PDF file per pixel of its SVG page."""
 
 INCH = 72
 
@@ -170,8 +179,9 @@ INHERITED = "fill", "stroke", "stroke-width"
 def pdf(page: SvgSheet) -> bytes:
     """Return the page as a PDF file with selectable text.
 
-    The file has no date, so that equal pages give equal files. If the page needs installed fonts, all fonts
-    are embedded as type 3. Some PDF readers show nothing of fonts with PostScript outlines in type 42.
+    The file contains no date, so that equal pages give equal files. If the page needs installed fonts, all
+    fonts are embedded in type 3, because some PDF readers do not show fonts with PostScript outlines in type
+    42.
     """
     families = fonts_for(page.text).families
     page.written()  # sets the size of the page
@@ -198,7 +208,7 @@ def pdf(page: SvgSheet) -> bytes:
 
 
 class _Painter:
-    """Painter that draws SVG elements on matplotlib axes whose unit is the pixel of the page."""
+    """Draws SVG elements on matplotlib axes whose unit is the pixel of the page."""
 
     def __init__(self, plot: Any, root: Element) -> None:
         self._plot = plot
@@ -208,7 +218,7 @@ class _Painter:
     def paint(
         self, element: Element, matrix: np.ndarray, inherited: dict[str, str], area: Bbox | None
     ) -> None:
-        """Draw an element and its children, clipped to `area` unless that is None."""
+        """Draw an element and its children, clipped to `area` if it is not None."""
         tag, attributes = element.tag.rpartition("}")[2], dict(element.attrib)
         if tag == "defs" or attributes.get("opacity") == "0":
             return
@@ -224,7 +234,7 @@ class _Painter:
             self.paint(part, matrix, passed_on, area)
 
     def _cut(self, area: Bbox | None, clip_name: str, matrix: np.ndarray) -> Bbox | None:
-        """Return the intersection of an area and a clip rectangle, or the area if `clip_name` is empty."""
+        """Return the intersection of `area` and a clip rectangle. If `clip_name` is empty, return `area`."""
         from matplotlib.transforms import Bbox
 
         if not clip_name:
@@ -281,7 +291,7 @@ class _Painter:
         return words
 
     def _add(self, artist: Artist, area: Bbox | None) -> None:
-        """Add an artist on top of all earlier artists, clipped to `area` unless that is None."""
+        """Add an artist on top of all earlier artists, clipped to `area` if it is not None."""
         from matplotlib.transforms import TransformedBbox
 
         self._order += 1
@@ -327,7 +337,7 @@ def _path(tag: str, attributes: dict[str, str]) -> Any:
 
 
 def _outline(words: str) -> Any:
-    """Return the path that SVG commands describe, limited to the commands that the program writes."""
+    """Return the path that SVG commands describe. Only the commands that the program writes are supported."""
     from matplotlib.path import Path
 
     places: list[tuple[float, float]] = []

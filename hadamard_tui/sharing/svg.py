@@ -1,4 +1,7 @@
-"""Charts and heat maps as SVG on a white page, laid out as on the screen, without a drawing library."""
+"""Draws charts and heat maps as SVG on a white page, without a drawing library.
+
+They have the same layout as on the screen.
+"""
 
 from __future__ import annotations
 
@@ -51,24 +54,24 @@ POINT = 3
 """Radius in pixels of a data point that is drawn as a separate dot."""
 
 BAND, REGION = 0.18, 0.06
-"""Opacity of error bands, and of theory regions."""
+"""Opacity of error bands, and of regions that theory lines exclude."""
 
 THIN, CURVE, LINE = 1.0, 2.0, 2.6
-"""Line widths in pixels: of faint series, of lettered curves, and of theory lines."""
+"""Line widths in pixels: of faint series, of curves with letters, and of theory lines."""
 
 HALO = {"stroke": GROUND, "stroke_width": "3", "stroke_linejoin": "round", "paint_order": "stroke"}
-"""White outline around characters, which keeps them legible on curves."""
+"""Attributes for a white outline around characters, which keeps them legible on curves."""
 
 ZERO = "M0,-9V-1M-3,-4L0,-1L3,-4"
-"""Path of an arrow that points down to the x-axis; it marks values of 0 on a log axis."""
+"""Path of an arrow that points down to the x-axis. It marks values of 0 on a log axis."""
 
 
 class Turn(NamedTuple):
-    """Position of a series among coinciding series, which share one line whose dashes alternate.
+    """Index of a series among coinciding series. These share one line, along which their dashes alternate.
 
     Args:
-        lead: the first of the coinciding series; the shared line follows its points.
-        turn: number of this series among the coinciding series, from 0.
+        lead: the first of the coinciding series, whose points determine the shared line.
+        turn: index of this series among the coinciding series.
         turns: number of coinciding series.
     """
 
@@ -80,7 +83,7 @@ class Turn(NamedTuple):
 def chart(
     series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0, growing: bool = False
 ) -> Page:
-    """Return a page with a chart of lettered curves, a legend and a caption.
+    """Return a page with a chart, a legend and a caption.
 
     The other arguments are those of `draw`.
     """
@@ -107,18 +110,19 @@ def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) ->
 
 
 class Drawing(NamedTuple):
-    """Page without legend and caption, and the same chart drawn in the cells of a screen."""
+    """Page of a chart without legend and caption, and the same chart painted in the cells of a screen."""
 
     page: Page
     picture: Raster
 
 
 def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: bool = False) -> Drawing:
-    """Draw the chart, with ticks, letters and names where a screen of the same size would have them.
+    """Draw a chart, with ticks, letters and names at the positions that they would have on a screen.
 
     Args:
-        within: tolerance in pixels with which curves are simplified.
-        growing: whether the curves will grow, in front of theory lines that are complete from the start.
+        within: largest distance in pixels between a curve and its simplified path.
+        growing: whether the chart is for an animation in which the curves grow, while theory lines are
+            complete from the start.
     """
     page = Page(axes)
     picture = paint_series(series, axes, page.columns, page.rows)
@@ -151,7 +155,10 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
 
 
 def _pixels(page: Page, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return x and y, in pixels, of a curve's points; NaN for undrawable points such as 0 on a log axis."""
+    """Return the x and y of a curve's points in pixels.
+
+    They are NaN for points that cannot be drawn, such as 0 on a log axis.
+    """
     return _across(page, axes, curve), page.down(axes, drawable(curve.y, axes))
 
 
@@ -168,7 +175,10 @@ def _band(
     band: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
-    """Draw the region between the two borders of a band; on a log axis, values ≤ 0 lie below the axis."""
+    """Draw the region between the two borders of a band.
+
+    On a log axis, values ≤ 0 count as below the axis.
+    """
     across = _across(page, axes, curve)
     low, high = (page.down(axes, border) for border in band)
     is_drawn = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
@@ -208,9 +218,9 @@ def _line_by_turns(
     points: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
-    """Draw a series' dashes along the line that it shares with the lead series.
+    """Draw the dashes of a series along the line that it shares with other series.
 
-    Where the lead series has no points, the series is drawn as its own line.
+    Where the lead series has no points, the series is drawn as a separate line.
     """
     (across, down), (x, y) = lead, points
     if not (np.isfinite(y).any() and np.isfinite(down).any()):
@@ -227,20 +237,23 @@ def _line_by_turns(
 
 
 def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return whether each value lies between the minimum and the maximum of `limits`, within one pixel."""
+    """Return whether each value is between the minimum and the maximum of `limits`, up to one pixel."""
     inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 
 
 def _zeros(into: Element, page: Page, axes: Axes, curve: Series) -> None:
-    """Draw arrows down to the x-axis where a curve of separate points is 0 up to rounding, on a log axis."""
+    """On a log axis, draw arrows down to the x-axis where a curve of separate points is 0 up to rounding."""
     for x in page.across(axes, zeros_of(curve, axes, page.columns)).tolist():
         how = {"stroke": curve.colour, "stroke_width": 1.5, "fill": "none"}
         put(into, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
 
 
 def _letters(page: Page, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
-    """Draw the letters of curves where a screen has them, and arrows where curves leave the chart."""
+    """Draw the letters of curves at the same positions as on a screen.
+
+    Draw arrows where curves leave the chart.
+    """
     curves = {at: _pixels(page, axes, series[at]) for at in {mark.at for mark in picture.marks}}
     for at, row, column in picture.marks:
         cell = page.left + (column + 0.5) * CELL_WIDTH, page.top + (row + 0.5) * CELL_HEIGHT
@@ -254,7 +267,7 @@ def _letters(page: Page, picture: Raster, series: Sequence[Series], axes: Axes) 
 
 
 def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[float, float]:
-    """Return the point nearest to (x, y) on the line through the points; NaN interrupts the line."""
+    """Return the point nearest to (x, y) on the line through given points. NaN makes a gap in the line."""
     start = np.stack([across, down], 1)
     start = np.concatenate([start, start[-1:]])
     step = np.diff(start, axis=0)
@@ -275,7 +288,7 @@ def _names(page: Page, picture: Raster, series: Sequence[Series]) -> None:
 
 
 def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[SvgEntry]:
-    """Yield the entries of the screen's legend with unabbreviated names, and then the chart's remark."""
+    """Yield the entries of the legend, with full names, followed by the chart's remark."""
     for entry in legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log):
         for number, part in enumerate(entry.parts):
             curve = series[part.at]
@@ -297,10 +310,11 @@ def _sample(curve: Series, into: Element, x: float, y: float) -> None:
 
 
 def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a selection of a line's points, so that the other points are at most `within` pixels away.
+    """Return a selection of the points of a line, such that the line hardly changes.
 
-    If `within` is 0, returns all points. The selection includes the ends of every stretch without NaN, and a
-    NaN between two stretches. Source: Ramer 1972; Douglas, Peucker 1973.
+    The points that are left out are at most `within` pixels from the line through the selection. If `within`
+    is 0, return all points. The selection includes both ends of every part without NaN, and a NaN between two
+    parts. Source: Ramer 1972; Douglas, Peucker 1973.
     """
     if not within:
         return across, down
@@ -335,7 +349,7 @@ FROM_AREA, BAR = 18.0, 16.0
 """Distance of the colour bar from the plot area, and width of the bar, in pixels."""
 
 MISSING = "missing"
-"""Id of the SVG pattern for missing values."""
+"""Id of the SVG pattern that marks missing values."""
 
 
 def heat_map_svg(heat: HeatMap) -> bytes:
@@ -346,7 +360,8 @@ def heat_map_svg(heat: HeatMap) -> bytes:
 def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
     """Return a page with the heat map in the colours of the light theme, where dark means large.
 
-    Missing values are dotted. If there are more cells than pixels, each pixel shows the cell at its centre.
+    Cells without a value are dotted. If there are more cells than pixels, each pixel shows the cell at its
+    centre.
     """
     scale = value_scale(heat.z, heat.z_log)
     marked = bar_ticks(scale, int(AREA_HEIGHT / CELL_HEIGHT))
@@ -366,7 +381,10 @@ def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
 
 
 def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
-    """Draw the cells: one path per colour, and one box per stretch of equally coloured cells in a row."""
+    """Draw the cells.
+
+    Each colour has one path, which has one box for each sequence of cells of this colour in a row.
+    """
     wide, high = page.right - page.left, AREA_HEIGHT
     columns, starts, ends = _along(heat.x, heat.axes.x_limits, heat.x_log, wide)
     rows, lower, upper = _along(heat.y, heat.axes.y_limits, heat.y_log, high)
@@ -399,7 +417,7 @@ def _along(
 
 
 def _stretches(steps: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Yield the first index, the last index and the value of each stretch of equal colour steps."""
+    """Yield the first index, the last index and the value of each sequence of equal numbers in `steps`."""
     starts = np.concatenate([[0], np.flatnonzero(np.diff(steps)) + 1])
     ends = np.concatenate([starts[1:], [len(steps)]]) - 1
     yield from zip(starts.tolist(), ends.tolist(), steps[starts].tolist(), strict=True)
@@ -442,7 +460,7 @@ def _bar(
 
 
 def _entries(heat: HeatMap) -> list[SvgEntry]:
-    """Return the legend of a heat map: the meaning of dotted cells, and the named contours and points."""
+    """Return the legend entries of a heat map: for dotted cells, named contours and named points."""
     missing = [SvgEntry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
     lines = [
         SvgEntry(contour.name, partial(_contour_sample, contour)) for contour in heat.contours if contour.name

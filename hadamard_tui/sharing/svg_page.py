@@ -26,21 +26,21 @@ TITLE, WORDS, SMALL = 16.0, 14.0, 13.0
 """Font sizes in pixels: for the title; for labels, legend and caption; for numbers."""
 
 NARROW, WIDE, LEADING = 0.36, 0.64, 1.4
-"""Widths of narrow and of other characters, and line height, relative to the font size."""
+"""Width of narrow characters, width of all other characters, and line height, relative to the font size."""
 
 NARROW_LETTERS = frozenset(" .,:;'|!iljtfrI()[]/-·")
 CELL_WIDTH, CELL_HEIGHT = 0.6 * SMALL, 1.3 * SMALL
-"""Size in pixels of a screen cell; ticks, letters and names are placed as on a screen of such cells."""
+"""Size in pixels of a cell on a virtual screen, by which ticks, letters and names are placed."""
 
 INK, MUTED, GRID, GROUND = "#1a1a1a", "#404040", "#e4e4e4", "#ffffff"
 EDGE, GAP = 14.0, 9.0
-"""Margin of the page, and distance between its parts, in pixels."""
+"""Margin of the page, and distance between parts of the page, in pixels."""
 
 FAR = 1e5
-"""Limit to which coordinates in pixels are clipped, because larger ones overflow in some SVG readers."""
+"""Limit to which coordinates in pixels are clipped, because larger numbers overflow in some SVG readers."""
 
 COLUMNS = 2
-"""Maximum number of charts in a row."""
+"""Maximum number of charts beside each other."""
 
 SAMPLE = 34.0
 """Width in pixels of a line sample in the legend."""
@@ -53,23 +53,23 @@ DASHES: dict[LineStyle, tuple[float, ...]] = {
     "long": (10, 4),
     "pairs": (1.5, 3, 1.5, 8),
 }
-"""Alternating lengths of dash and gap in pixels, by line style."""
+"""Alternating lengths of dashes and gaps in pixels, by line style."""
 
 TURN = 14.0, 0.0
-"""Dash and gap, in pixels, of each curve if several curves share a solid line."""
+"""Lengths in pixels of a dash and a gap, for each of several curves that share a solid line."""
 
 
 class DashPattern(NamedTuple):
-    """Alternating lengths of dash and gap; the line begins at `offset` within this pattern."""
+    """Alternating lengths of dashes and gaps in pixels. The line begins at `offset` within this pattern."""
 
     lengths: tuple[float, ...]
     offset: float
 
 
 def dash_pattern(style: LineStyle, turn: int = 0, turns: int = 1) -> DashPattern | None:
-    """Return the dashes of a line style in pixels, or None for a solid line.
+    """Return the dashes of a line style, or None for a solid line.
 
-    If `turns` > 1 curves share the line, returns the dashes of curve number `turn`.
+    If `turns` > 1 curves share the line, return the dashes of the curve with index `turn` among them.
     """
     lengths = DASHES.get(style, TURN if turns > 1 else ())
     if not lengths:
@@ -79,7 +79,7 @@ def dash_pattern(style: LineStyle, turn: int = 0, turns: int = 1) -> DashPattern
 
 
 def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]:
-    """Return the SVG attributes for the dashes of a line style; the arguments are those of `dash_pattern`."""
+    """Return the SVG attributes for the dashes of a line style. The arguments are those of `dash_pattern`."""
     if (pattern := dash_pattern(style, turn, turns)) is None:
         return {}
     numbers = " ".join(f"{number:g}" for number in pattern.lengths)
@@ -90,12 +90,14 @@ class SvgEntry(NamedTuple):
     """Legend entry of one series, or a remark.
 
     Args:
-        text: the name, after the line sample.
-        sample: function that draws the line sample, given the pixels of its left end; None for no sample.
-        before: text before the sample: the relation to the previous entry, and the letter.
+        text: the name, which follows the line sample.
+        sample: function that draws the line sample, given the position of its left end in pixels; None for no
+            sample.
+        before: text before the line sample, with the relation to the previous entry and the letter.
         colour: colour of `before`.
-        is_next: whether the entry continues the previous one, and follows in the same row if there is room.
-        at: position of the series; None for an entry without a series.
+        is_next: whether the entry belongs to the previous one, and follows it in the same row if there is
+            room.
+        at: index of the series; None for an entry without a series.
     """
 
     text: str
@@ -107,7 +109,7 @@ class SvgEntry(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Width in pixels."""
+        """Width of the entry in pixels."""
         return self._name_begins + length(self.text, WORDS)
 
     @property
@@ -129,7 +131,7 @@ class SvgEntry(NamedTuple):
 
 
 class SvgSheet:
-    """SVG document with a title for screen readers, to which captions can be appended."""
+    """SVG document with a title for screen readers. Captions can be appended to it."""
 
     def __init__(self, title: str, width: float = WIDTH) -> None:
         self.root = Element(
@@ -141,7 +143,7 @@ class SvgSheet:
 
     @property
     def height(self) -> float:
-        """Height of the current content in pixels."""
+        """Height in pixels of the content so far."""
         return round(self._end + EDGE)
 
     @property
@@ -150,7 +152,7 @@ class SvgSheet:
         return "".join(self.root.itertext())
 
     def caption(self, words: str, into: Element | None = None) -> None:
-        """Append a paragraph of text."""
+        """Append a paragraph of text to the sheet."""
         if not words:
             return
         SubElement(self.root, "desc").text = printable(words)
@@ -160,7 +162,7 @@ class SvgSheet:
             write(self.root if into is None else into, EDGE, self._end - 0.4 * WORDS, line, WORDS)
 
     def written(self) -> bytes:
-        """Set the size of the sheet, and return the SVG file; equal sheets give equal files."""
+        """Set the size of the sheet, and return the SVG file. Equal sheets give equal files."""
         width, height = f"{self.width:g}", f"{self.height:g}"
         self.root.attrib |= {"width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
         content: bytes = tostring(self.root, encoding="utf-8", xml_declaration=True)
@@ -168,7 +170,7 @@ class SvgSheet:
 
 
 class Tiles(SvgSheet):
-    """SVG document with several charts, at most `columns` in a row."""
+    """SVG document with several charts, at most `columns` of them beside each other."""
 
     def __init__(self, pages: Sequence[Page], caption: str, columns: int = COLUMNS) -> None:
         across = min(len(pages), columns)
@@ -188,16 +190,17 @@ class Page(SvgSheet):
     """Page with axes. The methods `across` and `down` convert values to pixels.
 
     Args:
-        area: group clipped to the axes.
-        grown: group above `area` whose visible part grows along the x-axis, as `grow` sets it.
-        ahead: group that is visible only where `grown` is not visible yet.
-        over: unclipped group above these three groups.
-        letters: group above `over`, whose visible part grows like `grown` but is not clipped to the axes.
-        columns, rows: size in cells of a screen that is as large as the area.
+        area: SVG group that is clipped to the plot area.
+        grown: group in front of `area`. Its visible part grows along the x-axis, and `grow` sets its width.
+        ahead: group that is visible only to the right of the visible part of `grown`.
+        over: group in front of these three groups, which is not clipped.
+        letters: group in front of `over`. Its visible part grows like that of `grown`, but is not clipped to
+            the plot area.
+        columns, rows: size in cells of a virtual screen that is as large as the plot area.
     """
 
     def __init__(self, axes: Axes, beside: float = GAP) -> None:
-        """Draw the axes; `beside` is the free space to the right of them in pixels."""
+        """Draw the axes. `beside` is the free space at their right in pixels."""
         title, x_label, y_label = labels(axes)
         super().__init__(title)
         self.rows = int(AREA_HEIGHT / CELL_HEIGHT)
@@ -229,11 +232,11 @@ class Page(SvgSheet):
         self.letters = put(self.root, "g", clip_path="url(#grown)", **{"class": "letters"})
 
     def across(self, axes: Axes, values: np.ndarray) -> np.ndarray:
-        """Return the distances of values on the x-axis from the left edge in pixels; NaN for NaN."""
+        """Return the positions of x values in pixels from the left edge of the page. NaN stays NaN."""
         return self.left + pixels(axes.x_limits, axes.x_log, self.right - self.left, values)
 
     def down(self, axes: Axes, values: np.ndarray) -> np.ndarray:
-        """Return the distances of values on the y-axis from the top edge in pixels; NaN for NaN."""
+        """Return the positions of y values in pixels from the top edge of the page. NaN stays NaN."""
         return self.bottom - pixels(axes.y_limits, axes.y_log, AREA_HEIGHT, values)
 
     def define(self, tag: str, **attributes: object) -> Element:
@@ -260,7 +263,7 @@ class Page(SvgSheet):
         super().caption(words, self._last)
 
     def grow(self, share: float) -> None:
-        """Show the growing parts up to this share of the x-axis; with a share of 1, show the caption."""
+        """Show the growing curves up to a share of the x-axis. If the share is 1, also show the caption."""
         x = self.left + share * (self.right - self.left) if share < 1 else WIDTH
         self._reached.set("width", f"{x:.2f}")
         self._rest.set("x", f"{x:.2f}")
@@ -270,7 +273,7 @@ class Page(SvgSheet):
     def _cut(self, clip_name: str, x: float, width: float, top: float = 0) -> Element:
         """Add a clip rectangle, to which groups refer by `clip_name`.
 
-        If `top` is 0, the rectangle also covers what lies above and below the plot area.
+        If `top` is 0, the rectangle also contains the space above and below the plot area.
         """
         height = AREA_HEIGHT if top else self.bottom + EDGE
         place = {"x": f"{x:.2f}", "y": f"{top:.2f}"}
@@ -293,7 +296,10 @@ class Page(SvgSheet):
 
 
 def name_apart(root: Element, name: str) -> None:
-    """Prefix all ids of a page, and references to them, so that the ids in one document are unique."""
+    """Put a prefix before all ids of a page, and all references to them.
+
+    So the ids are unique in a document with several pages.
+    """
     for element in root.iter():
         for key, value in element.attrib.items():
             if key == "id":
@@ -303,7 +309,7 @@ def name_apart(root: Element, name: str) -> None:
 
 
 def put(into: Element, tag: str, **attributes: object) -> Element:
-    """Append an element to `into`; in the names of attributes, `_` becomes `-`."""
+    """Append an element to `into`. In the names of attributes, `_` becomes `-`."""
     return SubElement(into, tag, {name.replace("_", "-"): str(value) for name, value in attributes.items()})
 
 
@@ -332,7 +338,10 @@ def length(text: str, size: float) -> float:
 
 
 def lines(text: str, size: float, room: float) -> list[str]:
-    """Break a text into at least one line of at most `room` pixels; a longer word is shortened."""
+    """Break a text into one or more lines of at most `room` pixels.
+
+    A word that is longer than a line is shortened.
+    """
     wrapped = [""]
     for word in text.split():
         longer = f"{wrapped[-1]} {word}".strip()
@@ -341,7 +350,7 @@ def lines(text: str, size: float, room: float) -> list[str]:
 
 
 def fitted(text: str, size: float, room: float) -> str:
-    """Return a text of at most `room` pixels; it ends in an ellipsis if it had to be shortened."""
+    """Return a text, shortened to at most `room` pixels. A shortened text ends in an ellipsis."""
     cells = cell_len(text)
     while cells > 1 and length(elided(text, cells), size) > room:
         cells -= 1
@@ -349,19 +358,19 @@ def fitted(text: str, size: float, room: float) -> str:
 
 
 def pixels(limits: Limits, log: bool, size: float, values: np.ndarray) -> np.ndarray:
-    """Return the distances of values from the lower limit, on an axis of `size` pixels."""
+    """Return the distances in pixels of values from the lower limit of an axis that is `size` pixels long."""
     return (Scale(limits, log, 2).place(values) * size).clip(-FAR, FAR)
 
 
 def values_of(ticks: Sequence[Tick]) -> np.ndarray:
-    """Return the values at which ticks are, without their labels."""
+    """Return the values of ticks, without their labels."""
     return np.array([value for value, _ in ticks])
 
 
 def path_of(across: np.ndarray, down: np.ndarray) -> str:
-    """Return the SVG path through points, rounded to a hundredth of a pixel; NaN interrupts the path.
+    """Return the SVG path through points, rounded to a hundredth of a pixel. NaN makes a gap in the path.
 
-    The path has relative steps, because these are shorter than absolute positions.
+    The path is written as relative steps, because these are shorter than absolute positions.
     """
     is_drawn = ~(np.isnan(across) | np.isnan(down))
     starts = (is_drawn & ~np.concatenate([[False], is_drawn[:-1]]))[is_drawn]

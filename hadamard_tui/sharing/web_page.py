@@ -1,4 +1,7 @@
-"""Self-contained HTML page of a run: its pictures, story, theorems, claims and command."""
+"""HTML pages of runs, with pictures, stories, theorems, claims and commands.
+
+The pages need no other files.
+"""
 
 from __future__ import annotations
 
@@ -45,16 +48,16 @@ LARGEST = 1_000_000
 """Maximum size of a page in bytes."""
 
 WITHIN = 0.3
-"""Tolerance in pixels with which curves are simplified."""
+"""Largest distance in pixels between a curve and its simplified path."""
 
 DIGITS = 5
-"""Significant digits of the values that the page contains."""
+"""Number of significant digits of the values in the page's script data."""
 
 MOST_CELLS = 20_000
-"""Maximum number of cells of a heat map for which the page contains their values."""
+"""Maximum number of cells of a heat map whose values the page contains."""
 
 STEPS = 1000
-"""Number of steps of a slider."""
+"""Number of positions of a slider."""
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
 
@@ -64,8 +67,8 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str | None, 
 
     Args:
         outcomes: the outcomes of the experiment's claims.
-        preset: the preset that the run was made from; None if there was none.
-        document: the experiment as a preset document, which may differ from the preset.
+        preset: the preset that the run was made from, or None.
+        document: the experiment as a preset document. It may differ from the preset.
 
     Raises: BadInput if the page has more than LARGEST bytes.
     """
@@ -84,15 +87,15 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str | None, 
 
 
 class SharedStop(NamedTuple):
-    """Stop of a guided path, with its finished run.
+    """One run of a guided path, for its page. A stop is a run with a question and an explanation.
 
     Args:
         document: the experiment of the run as a preset document.
         outcomes: the outcomes of the experiment's claims.
-        predict: question to the reader before the run.
+        predict: question that the reader answers before the run.
         line: explanation of the run; if it is empty, the page shows the preset's story.
-        breaks: command of a run that breaks the theorem, and the finding of that run; None if the stop has no
-            such run.
+        breaks: command of a run to which the theorem does not apply, and what this run shows; None if the
+            stop has no such run.
     """
 
     preset: str
@@ -107,7 +110,8 @@ class SharedStop(NamedTuple):
 def path_page(title: str, stops: Sequence[SharedStop]) -> bytes:
     """Return the page of a guided path.
 
-    For each stop, it has the question, the run, the reason, and the run that breaks the theorem.
+    For each stop, the page has the question, the run, the explanation, and a run to which the theorem does
+    not apply.
 
     Raises: BadInput if the page has more than LARGEST bytes.
     """
@@ -137,7 +141,7 @@ def _title(experiment: Experiment) -> str:
 
 
 def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterator[str]:
-    """Yield the headline of a run, and then its figures, whose ids start with `prefix`."""
+    """Yield the headline of a run, followed by its figures. The ids in the figures start with `prefix`."""
     experiment = results.sweep.experiment
     views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
     yield f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>'
@@ -145,7 +149,7 @@ def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterat
     beneath = {seen.picture.beneath for seen in views if seen.picture.beneath is not None}
     for number, seen in enumerate(views):
         if seen.picture.name in beneath:
-            continue  # it is drawn below another picture, with one slider for both
+            continue  # drawn below another picture; both share one slider
         stack = [number, *([] if seen.picture.beneath is None else [numbers[seen.picture.beneath]])]
         yield '<div class="stack">'
         for place in stack:
@@ -154,7 +158,7 @@ def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterat
 
 
 def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
-    """Return a page with its script. Raises: BadInput if the page has more than LARGEST bytes."""
+    """Return a page, with its script. Raises: BadInput if the page would have more than LARGEST bytes."""
     script = f"<script>{(WEB / 'page.js').read_text()}</script>"
     content = html_document(title, dark_rules("".join(body)), [*body, script])
     if len(content) > LARGEST:
@@ -163,7 +167,7 @@ def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
 
 
 class IndexEntry(NamedTuple):
-    """Entry of the index for one page.
+    """Entry for one page in the index of all pages.
 
     Args:
         file: file name of the page, in the folder of the index.
@@ -180,7 +184,7 @@ class IndexEntry(NamedTuple):
 
     @classmethod
     def of(cls, results: Results, outcomes: Sequence[Outcome], file: str) -> IndexEntry:
-        """Return the entry of a finished run."""
+        """Return the entry for the page of a finished run."""
         experiment = results.sweep.experiment
         first = view((drawn(experiment) or [of_run(experiment)])[0], results)
         holding = sum(outcome.holds is True for outcome in outcomes)
@@ -206,8 +210,8 @@ def html_document(title: str, rules: str, body: Sequence[str]) -> bytes:
     """Return an HTML document with the common style sheet.
 
     Args:
-        title: title with HTML entities.
-        rules: further CSS rules.
+        title: title, in which special characters are HTML entities.
+        rules: CSS rules in addition to the style sheet.
         body: pieces of HTML.
     """
     head = (
@@ -223,7 +227,7 @@ def _figures(
 ) -> Iterator[str]:
     """Yield the chart or the heat maps of a picture, with the picture's headline.
 
-    The first picture has no headline here, because the page already starts with it.
+    The first picture gets no headline here, because the page already starts with this headline.
     """
     experiment = results.sweep.experiment
     of_picture = about(view.picture, experiment, outcomes)
@@ -272,10 +276,10 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
 
 
 def _values(curve: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
-    """Return the values of a curve for the page's script, at most one per pixel; None if it has no values.
+    """Return the values of a curve for the script of the page, or None if there are none.
 
-    The key `own` states whether the curve belongs to a learner. The page shows values only at an x of a
-    learner's curve.
+    There is at most one value per pixel. The key `own` says whether the curve belongs to a learner. The page
+    shows values only at the x of a point of such a curve.
     """
     is_drawn = (
         np.isfinite(curve.x)
@@ -320,7 +324,7 @@ def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
 
 
 def _figure(page: Page, axes: Axes, figure_name: str, caption: str, below: str, data: dict[str, Any]) -> str:
-    """Return the HTML of a figure: caption, SVG page, the HTML `below` the page, and data for the script."""
+    """Return the HTML of a figure: caption, SVG page, HTML `below` the SVG page, and data for the script."""
     page.written()  # sets the size of the page
     page.root.set("class", "chart")
     name_apart(page.root, figure_name)
@@ -337,13 +341,13 @@ def _figure(page: Page, axes: Axes, figure_name: str, caption: str, below: str, 
 
 def _story(story: str, source: str) -> Iterator[str]:
     if story.strip():
-        yield f"<h2>What is seen, and why</h2><p>{escape(' '.join(story.split()))}</p>"
+        yield f"<h2>What the pictures show, and why</h2><p>{escape(' '.join(story.split()))}</p>"
     if source:
         yield f'<p class="source">Source: {escape(source)}</p>'
 
 
 def _theorems(results: Results) -> Iterator[str]:
-    """Yield HTML on the theory lines that apply to at least one learner at the first sweep point."""
+    """Yield HTML about the theory lines that apply to at least one learner at the first sweep point."""
     trace = next(iter(results.traces.values()))
     items = []
     for line in trace.theorems:
@@ -351,7 +355,8 @@ def _theorems(results: Results) -> Iterator[str]:
         if line.on_problem.holds and bound:
             statement = line.statement
             named = f"<b>{escape(whole_name(statement))}: {escape(statement.formula)}</b>"
-            reason = f"It holds here: {escape(line.on_problem.reason)}. It is about {escape(listed(bound))}."
+            held = f"The theorem holds here: {escape(line.on_problem.reason)}."
+            reason = f"{held} It applies to {escape(listed(bound))}."
             source = f'<span class="source">{escape(statement.source)}</span>'
             direction = DIRECTIONS[statement.direction]
             items.append(
@@ -362,7 +367,7 @@ def _theorems(results: Results) -> Iterator[str]:
 
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield HTML on the claims, each with its measured outcome."""
+    """Yield HTML about the claims, each with its measured outcome."""
     if outcomes:
         items = (
             f"<li><b>{SIGNS[outcome.holds]}</b> {escape(outcome.claim.text)}"

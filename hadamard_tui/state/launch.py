@@ -1,4 +1,4 @@
-"""Choice of the set-up and options with which the app starts: from the command line or the last session."""
+"""Choice of the set-up and options at the start of the app, from the command line or the last session."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Launch:
         left_out: claims that do not fit the set-up, by their position among all claims.
         tour: the guided tour to show; None if there is none.
         watched: file of the stored run to show; None if there is none.
-        first: whether to show the welcome page, because the app has no saved set-up and is not given one.
+        first: whether to show the welcome page. This is so if the app has no saved set-up and is given none.
     """
 
     document: Raw
@@ -64,8 +64,9 @@ def begin(
     """Return the set-up and options with which the app starts.
 
     Args:
-        wanted: set-up from the command line, which is `preset` with changes; None for the saved set-up.
-        preset: preset that `wanted` was made from, or that is opened if there is no saved set-up either.
+        wanted: set-up from the command line, which is `preset` with changes. None opens the saved set-up.
+        preset: preset that `wanted` was made from. If `wanted` is None and no set-up is saved, this preset is
+            opened.
         autorun: whether to start the run at once.
         reset: whether to ignore the saved set-up and view.
         theme: theme from the command line; None for the saved theme.

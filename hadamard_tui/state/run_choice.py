@@ -16,27 +16,30 @@ if TYPE_CHECKING:
 
 LAST = "@last"
 
-HOW = "@last, @last-1, the beginning of a name such as 3f2a, a preset, a date such as 2026-11-28, or a tag"
+HOW = (
+    "@last, @last-1, the beginning of an id such as 3f2a, a name, a preset, a date such as 2026-11-28, "
+    "or a tag"
+)
 
 
 def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Return the runs that all of the words select; all runs if there are no words.
+    """Return the runs that every word selects. Without words, return all runs.
 
     Args:
         runs: runs to select from, newest first; the result has the same order.
 
-    Raises: BadInput if a word leaves no run.
+    Raises: BadInput if a word excludes all remaining runs.
     """
     selected = list(runs)
     for word in words:
         selected = [run for run in selected if _fits(word, run, runs)]
         if not selected:
-            raise BadInput(word, f"no stored run fits; name one by {HOW}. runs list shows all")
+            raise BadInput(word, f"no stored run fits; give {HOW}. The command runs list shows all")
     return selected
 
 
 def file_of(preset: str) -> str:
-    """Return `preset`, or if it starts with @, the file of the stored run that it selects.
+    """If `preset` starts with @, return the file of the stored run that it selects, else return `preset`.
 
     Raises: BadInput.
     """
@@ -44,7 +47,7 @@ def file_of(preset: str) -> str:
 
 
 def single(word: str) -> StoredRun:
-    """Return the newest stored run that a word selects; for a path that ends in .run, the run in this file.
+    """Return the newest stored run that a word selects. If `word` is a path of a .run file, read this file.
 
     Raises: BadInput.
     """

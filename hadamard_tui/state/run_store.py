@@ -42,17 +42,18 @@ def needed_store() -> Store:
     """Return the store of runs. Raises: BadInput if there is no store."""
     if (runs := store()) is None:
         raise BadInput(
-            "kept_points_mb", "the value 0 stores no runs; config --path names the file that sets it"
+            "kept_points_mb",
+            "the value 0 turns the store of runs off; config --path names the file that sets it",
         )
     return runs
 
 
 def drop_former_points() -> str:
-    """Remove the sweep points that earlier versions stored in the cache.
+    """Remove the results of sweep points that earlier versions stored in the cache.
 
-    The keys of these points depend on the code that computed them, so that no later version can find them.
+    The keys of these results depend on the code that computed them, so no later version can find them.
 
-    Returns: a sentence about the removed points, or "" if there were none.
+    Returns: a sentence about the removed results, or "" if there were none.
     """
     former = user_cache_path(NAME) / "points"
     with suppress(OSError), files.faults(str(former)):
@@ -60,24 +61,24 @@ def drop_former_points() -> str:
         if former.is_dir():
             shutil.rmtree(former)
             return (
-                f"Points stored by an earlier version ({size / MB:.3g} MB) were removed from {former}; "
+                f"Sweep points of an earlier version ({size / MB:.3g} MB) were removed from {former}; "
                 "the program computes them again when they are needed."
             )
     return ""
 
 
 def removed_in_words(removed: list[StoredRun]) -> str:
-    """Return a sentence on runs that were removed from the store to make room for new runs."""
+    """Return a sentence about the runs that were removed from the store to make room for new runs."""
     count = f"{len(removed)} old runs" if len(removed) > 1 else "1 old run"
     size = sum(run.bytes for run in removed) / MB
     return (
-        f"{count} ({size:.3g} MB) made room for new ones in the store; kept_points_mb in the configuration "
-        "sets its size, and runs pin keeps a run."
+        f"To make room in the store, {count} ({size:.3g} MB) had to be removed; kept_points_mb in the "
+        "configuration file sets the size of the store, and the command runs pin keeps a run."
     )
 
 
 def news() -> list[str]:
-    """Return a sentence on every run without a terminal that still runs, or whose end is not announced yet.
+    """Return a sentence about each run without a terminal, unless its end has been announced.
 
     Runs that have ended are marked as announced.
     """

@@ -57,7 +57,7 @@ def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
             places = [field_name for field_name in defaults if field_name != "chart"] + [
                 f"chart.{field_name}" for field_name in defaults["chart"]
             ]
-            raise BadInput(where, f"there is no {inner or first} to see; there are {', '.join(places)}")
+            raise BadInput(where, f"the view has no {inner or first}; it has {', '.join(places)}")
         try:
             reading.apply(raw, change)
             view = msgspec.convert(raw, KeptView)
@@ -106,7 +106,7 @@ def parse(text: bytes) -> Memory:
         memory = msgspec.json.decode(text, type=Memory)
         raw_values.check([memory.preset, memory.off, memory.left_out])
         memory.set_up()
-        chart = memory.view.chart  # a saved linear axis is not a choice of the user
+        chart = memory.view.chart  # a linear axis in the file was not chosen by the user
         memory.view.chart = replace(chart, x_log=chart.x_log or None, y_log=chart.y_log or None)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput("", str(error)) from error
@@ -114,7 +114,7 @@ def parse(text: bytes) -> Memory:
 
 
 def read() -> tuple[Memory, str]:
-    """Return the saved state, and a message if the file cannot be used; the message is empty otherwise.
+    """Return the saved state, and a message that is empty unless the file cannot be used.
 
     A broken file is renamed.
     """
@@ -124,11 +124,11 @@ def read() -> tuple[Memory, str]:
 def write(memory: Memory) -> str:
     """Save the state. Return an error message, or "" if the state was saved."""
     try:
-        with files.faults("what was left", "cannot be written"):
+        with files.faults("the state of the app", "cannot be written"):
             file = path()
             file.parent.mkdir(parents=True, exist_ok=True)
             content = msgspec.json.encode(memory)
-        files.write(file, content, "what was left")
+        files.write(file, content, "the state of the app")
     except BadInput as error:
         return str(error)
     return ""
@@ -137,15 +137,16 @@ def write(memory: Memory) -> str:
 def read_or_set_aside(
     place: Callable[[], Path], parse: Callable[[bytes], Content], default: Content, instead: str
 ) -> tuple[Content, str]:
-    """Return the parsed content of a file, and an error message; the message is empty without an error.
+    """Return the parsed content of a file, and an error message, which is empty if there is no error.
 
     If the file is missing or cannot be read or parsed, the content is `default`. An unparsable file is
     renamed, and the message states its new name.
 
     Args:
-        place: returns the path of the file.
-        parse: parses the content; raises ValueError or RecursionError if it is invalid.
-        instead: phrase for the message that says what the program does without the file.
+        place: function that returns the path of the file.
+        parse: function that parses the content. It raises ValueError or RecursionError if the content is
+            invalid.
+        instead: phrase for the message. It says what the program does without the file.
     """
     path: Path | None = None
     try:
@@ -168,14 +169,14 @@ def _set_aside(path: Path) -> str:
         for number in count(1):
             aside = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
             try:
-                aside.touch(exist_ok=False)  # reserves the name against other programs
+                aside.touch(exist_ok=False)  # reserves the name, so that no other program takes it
             except FileExistsError:
                 continue
             path.replace(aside)
             break
     except OSError as error:
         return f"it cannot be renamed: {files.reason(error)}"
-    return f"it is now {aside.name}"
+    return f"it was renamed to {aside.name}"
 
 
 MOST_OWN_PRESETS = 50

@@ -14,7 +14,7 @@ from textual.filter import LineFilter
 
 _BRAILLE = 0x2800
 _FIRST_SHAPE = 0x2500  # from here: box lines, blocks, shapes and braille, which must stay in their columns
-# ASCII character of a braille cell, indexed by the set of dot rows that have a dot; the top row is bit 0.
+# ASCII character of a braille cell. The index has one bit for each row with a dot; the top row is bit 0.
 _BY_ROWS = " '-'-:-|.::|.|||"
 _ROW_BITS = (0x09, 0x12, 0x24, 0xC0)
 _CELLS = np.array(
@@ -79,12 +79,12 @@ _WORDS = {
 }  # fmt: skip
 
 WHATEVER = "(…)"
-"""Ellipsis in parentheses, which becomes "( )" in ASCII; any other ellipsis marks a shortened text."""
+"""Ellipsis in parentheses, which becomes "( )" in ASCII. Any other ellipsis marks a shortened text."""
 
 _LONG = {"±": "+-", "∞": "inf", "¼": "1/4", "½": "1/2", "¾": "3/4", "≡": "=="}
 _POWER = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 _LONGER = re.compile(f"≡ |± (?=[^a-zA-Z])|±$|[{''.join(_LONG)}]|(?:·)?(?<![\\d.])10[{_POWER}]+|[{_POWER}]+")
-"""Signs whose ASCII form has more characters than the sign, or another order of characters."""
+"""Pattern of signs whose ASCII form has more characters than the sign, or a different order of characters."""
 
 
 def to_ascii(text: str) -> str:
@@ -96,8 +96,8 @@ def to_ascii(text: str) -> str:
 def _pieces(text: str) -> tuple[str, ...]:
     """Return the ASCII form of every character; together, the forms are as wide as the text.
 
-    A sign with a longer ASCII form uses cells of the next gap between words, if the gap is wide enough.
-    Otherwise, the sign becomes a single letter.
+    A sign with a longer ASCII form takes cells from the next wide enough gap between words. Without such a
+    gap, the sign becomes a single letter.
     """
     if text.isascii():
         return tuple(text)
@@ -124,10 +124,10 @@ def _long_form(sign: str) -> str:
 
 
 def _spaces_behind(text: str, pieces: list[str], at: int, count: int) -> list[int] | None:
-    """Return the positions of `count` spaces to omit, from the first wide enough gap after position `at`.
+    """Return the positions of `count` spaces to omit, all in the first wide enough gap after position `at`.
 
-    One space of the gap remains, unless the gap ends the text. Returns None if no gap is wide enough, or if a
-    box line or shape comes before the gap, because it would leave its column.
+    One space of the gap remains, unless the gap ends the text. Return None if no gap is wide enough. Also
+    return None if a box line or a shape comes before the gap, because it would be moved out of its column.
     """
     if count <= 0:
         return []
@@ -153,7 +153,7 @@ def _letter(letter: str) -> str:
 
 
 class AsciiFilter(LineFilter):
-    """Filter that replaces non-ASCII characters on the screen."""
+    """Filter that replaces non-ASCII characters on the screen by ASCII characters."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         pieces, ascii_segments, start = _pieces("".join(segment.text for segment in segments)), [], 0

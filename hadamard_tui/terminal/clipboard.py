@@ -10,7 +10,7 @@ from typing import Literal
 Clipboard = Literal["auto", "yes", "no"]
 
 WITHOUT = ("", "dumb", "linux")
-"""Values of TERM for terminals without a clipboard; some of them print the escape sequence as text."""
+"""Values of TERM for terminals without a clipboard. Some of these terminals print the sequence as text."""
 
 BETWEEN = ("screen", "tmux")
 """Prefixes of TERM inside screen and tmux, which run between the terminal and this program."""

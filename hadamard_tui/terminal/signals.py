@@ -13,7 +13,7 @@ FATAL = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCP
 """Signals that end a program by default and for which a handler can be set."""
 
 GRACE = 2.0
-"""Seconds after the first signal until the app is forced to end, unless it has ended by then."""
+"""Seconds that the app has after the first signal to end by itself; then it is forced to end."""
 
 
 def exit_code(number: int) -> int:
@@ -25,8 +25,9 @@ def exit_code(number: int) -> int:
 def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
     """Shut the app down in order if a fatal signal arrives inside the block.
 
-    The app is ended at once by a second signal, or if it has not ended GRACE seconds after the first one. A
-    second hangup is ignored, because the kernel, the shell and our own driver each send one.
+    A second signal ends the app at once. So does a timer GRACE seconds after the first signal, if the app has
+    not ended by then. A second hangup is ignored, because the kernel, the shell and our own driver each send
+    one.
 
     Args:
         end: function that requests the end with an exit code; it returns before the app has ended.
@@ -55,9 +56,9 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
 
 @contextmanager
 def undone(undo: Callable[[], None]) -> Iterator[None]:
-    """Call `undo` before a signal ends or suspends the program inside the block.
+    """If a signal is about to end or suspend the program inside the block, call `undo` first.
 
-    This leaves signals alone that the program ignores, as after nohup, or handles already, such as Ctrl-C.
+    Signals that the program ignores, as after nohup, or already handles, such as Ctrl-C, are not affected.
 
     Args:
         undo: function without arguments. It interrupts the program at any point, so it must not wait for a
@@ -68,7 +69,7 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
         undo()
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
-        signal.signal(number, handle)  # a suspended program continues here
+        signal.signal(number, handle)  # after a suspension, the program continues here
 
     numbers = [getattr(signal, signal_name) for signal_name in (*FATAL, "SIGTSTP")]
     unhandled = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
@@ -82,8 +83,8 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
 
 
 def hang_up() -> None:
-    """Send SIGHUP to this process because its terminal is lost.
+    """Send SIGHUP to this process, because its terminal is lost.
 
-    The kernel does so only for processes that the terminal controls.
+    The kernel sends this signal only to processes that the terminal controls.
     """
     os.kill(os.getpid(), signal.SIGHUP)

@@ -15,7 +15,7 @@ from engine.core.parts import BadInput
 
 
 class ReaderGone(Exception):
-    """Raised when the reader of standard output, such as head, is gone: stop printing, report no error."""
+    """Raised if the reader of standard output, such as `head`, has ended. Callers stop printing silently."""
 
 
 DRAWN = "drawn in ASCII"
@@ -26,10 +26,10 @@ LETTERS = "⣿─│…"
 
 
 def prepare() -> None:
-    """Replace closed streams by the null device, and unencodable characters by ASCII.
+    """Replace closed streams by the null device, and characters that a stream cannot encode by ASCII.
 
-    Without the null device, the next file that is opened would get the descriptor of a stream closed by
-    `>&-`, and receive its output.
+    Without the null device, the next opened file would get the descriptor of a stream that the shell has
+    closed by `>&-`. The output of the stream would then go into this file.
     """
     for stream_name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream_name) is None:
@@ -67,9 +67,9 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Flush standard output after the block, and convert errors of writing.
+    """Flush standard output after the block, and convert the errors that writing raises.
 
-    Raises: ReaderGone if the reader is gone; BadInput if writing fails, as on a full disk.
+    Raises: ReaderGone if the reader of the output has ended; BadInput if writing fails, as on a full disk.
     """
     try:
         yield
@@ -82,7 +82,7 @@ def printing() -> Iterator[None]:
 
 
 def discard() -> None:
-    """Redirect standard output to the null device: writing its buffer would fail again when Python exits."""
+    """Redirect standard output to the null device, because writing it would fail again when Python exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -93,11 +93,11 @@ def echo(text: str | bytes, nl: bool = True) -> None:
 
 
 class Delivery:
-    """Context in which results are printed or saved; an error with one result does not stop the others.
+    """Context that prints or saves results. If one result causes an error, the other results still follow.
 
-    The end of the `with` block raises the first error that is neither BadInput nor ReaderGone. Without such
-    an error, it raises one BadInput with the messages of all BadInput errors. Otherwise, it raises ReaderGone
-    if the reader of standard output is gone.
+    The end of the `with` block raises the first error that is neither BadInput nor ReaderGone. If there is
+    none, it raises one BadInput with the messages of all BadInput errors. If there are none of these either,
+    it raises ReaderGone in case the reader of standard output has ended.
     """
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ CHUNK = 4096
 
 
 class ExitEvent(threading.Event):
-    """Event that has a file descriptor, so that setting it ends a wait for input."""
+    """Event with a file descriptor. Setting the event ends a wait for input that includes the descriptor."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class ExitEvent(threading.Event):
 
     def set(self) -> None:
         if not self.is_set():
-            super().set()  # before the byte is sent, because that wakes a thread that checks the event
+            super().set()  # first, because the byte below wakes a thread that checks the event
             self._writer.send(b"x")
 
     def clear(self) -> None:
@@ -35,7 +35,7 @@ class ExitEvent(threading.Event):
         super().clear()
 
     def fileno(self) -> int:
-        """Return the descriptor that is readable while the event is set."""
+        """Return a file descriptor that is readable while the event is set."""
         return self._reader.fileno()
 
 
@@ -43,8 +43,8 @@ def chunks(fileno: int, ended: ExitEvent, patience: Callable[[], float | None]) 
     """Yield the bytes that arrive at a descriptor, until `ended` is set or the input ends.
 
     Args:
-        patience: returns the seconds without input after which an empty chunk is yielded, or None to wait
-            without a time limit.
+        patience: function that returns the seconds to wait for input, or None for no limit. After this time
+            without input, an empty chunk is yielded.
     """
     with selectors.DefaultSelector() as selector:
         selector.register(fileno, selectors.EVENT_READ)
@@ -70,17 +70,17 @@ LONGEST_BRACKET = max(len(BRACKETED_PASTE_START), len(BRACKETED_PASTE_END))
 
 
 class InputReader:
-    """Reader of a terminal's input, which drops garbled sequences and keeps pastes as text.
+    """Reader of a terminal's input. It drops garbled escape sequences, and keeps pasted text unchanged.
 
     Textual's parser also reads escape sequences inside a paste. It sends the characters of unknown sequences
-    as keys, and the key `q` ends the app. So the parser receives only the brackets of a paste, never the text
-    between them.
+    as keys, and the key `q` ends the app. So the parser receives only the sequences that start and end a
+    paste, never the text between them.
     """
 
     def __init__(self) -> None:
         self._parser = TerminalParser()
         self._recent = ""
-        """Latest characters, which may end in a paste bracket."""
+        """Latest characters, which may end in the sequence that starts or ends a paste."""
         self._pasted: list[str] | None = None
         """Characters of the current paste; None outside a paste."""
 
@@ -93,7 +93,7 @@ class InputReader:
         return constants.ESCAPE_DELAY if self._parser.is_waiting else None
 
     def messages(self, text: str) -> list[Message]:
-        """Return the messages for `text`, and for an earlier sequence that has become complete by waiting.
+        """Return the messages for `text`, and for an earlier sequence that counts as complete after a wait.
 
         Characters are parsed one by one, so that a garbled sequence does not affect its neighbours.
         """
@@ -106,12 +106,12 @@ class InputReader:
     def _parsed(self, letter: str) -> list[Message]:
         """Return the messages that a character outside a paste completes.
 
-        With an empty `letter`, returns the messages that elapsed time completes.
+        With an empty `letter`, return the messages for sequences that count as complete after a wait.
         """
         self._follow(letter)
         try:
             messages = list(self._parser.feed(letter) if letter else self._parser.tick())
-        except Exception:  # such as code points out of range if the connection garbles bytes
+        except Exception:  # for example, for code points out of range, if the connection garbles bytes
             self._parser = TerminalParser()
             messages = []
         if self._pasted is None and self._recent.endswith(BRACKETED_PASTE_START):
@@ -127,7 +127,7 @@ class InputReader:
             return []
         text = "".join(self._pasted[: -len(BRACKETED_PASTE_END)])
         self._pasted = None
-        list(self._parser.feed(BRACKETED_PASTE_END))  # ends the parser's empty paste, which ours replaces
+        list(self._parser.feed(BRACKETED_PASTE_END))  # ends the parser's paste, which is empty and not used
         return [events.Paste(text.replace("\x00", ""))]
 
     def _follow(self, letter: str) -> None:

@@ -1,4 +1,4 @@
-"""Terminal output: the time spent in writes, the frame rate, and restoring a terminal at the end."""
+"""Terminal output: time spent in writes, frame rate, and restoring the terminal's settings at the end."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from hadamard_tui.terminal.terminal_input import ExitEvent, InputReader, chunks
 from hadamard_tui.terminal.textual_internals import driver_of, replace_output
 
 SHARE = 0.5
-"""Maximum share of the time in which frames may occupy the terminal connection.
+"""Maximum share of the time that frames may occupy the terminal connection.
 
-The rest is for answers to keys.
+The rest of the time is for the response to keys.
 """
 
 SHARE_BESIDE_ENGINE = 0.08
-"""Maximum share of processor time for drawing while the engine runs, which also needs the interpreter."""
+"""Maximum share of processor time for drawing while the engine runs, because both need the interpreter."""
 
 SLOWEST = 1.0
 """Minimum frame rate in frames per second, however slow the connection is."""
 
 FORGETTING = 0.8
-"""Factor by which the longest write and drawing times shrink at each frame, so that the rate recovers."""
+"""Factor for the longest write and drawing times after each frame, so that the frame rate can recover."""
 
 PATIENCE = 0.5
 """Seconds to wait for a pending write before the terminal is restored anyway."""
@@ -46,9 +46,9 @@ GIVEN_BACK = (
 
 
 class TimedFile:
-    """Output file that measures how long writes block, including a write in progress.
+    """Output file that measures the time spent in writes, including a write in progress.
 
-    Output to a lost terminal is dropped, because nobody reads it and the program must not wait for it.
+    Output to a lost terminal is dropped, because nobody reads it. The program must not wait for such output.
     """
 
     def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
@@ -133,7 +133,7 @@ class TimedDriver(LinuxDriver):
             hang_up()
 
     def stop_application_mode(self) -> None:
-        """Restore the terminal. The shell receives later keys, and the exit does not wait for them."""
+        """Restore the terminal. The exit does not wait for further keys; they go to the shell."""
         signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         signal.signal(signal.SIGCONT, signal.SIG_DFL)
         super().stop_application_mode()
@@ -152,18 +152,18 @@ class TimedDriver(LinuxDriver):
         self._is_suspended = False
 
     def _continued(self, *_: object) -> None:
-        """Schedule the app to take over the terminal again, after the program was suspended."""
+        """After a suspension of the program, schedule the app to take over the terminal again."""
         self._loop_of_app.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:
-        if not self._is_suspended:  # after SIGSTOP, which cannot be handled, the input thread still runs
+        if not self._is_suspended:  # SIGSTOP cannot be handled, so the input thread still runs
             self.suspend_application_mode()
         self.resume_application_mode()
 
     def give_back(self) -> None:
-        """Restore the terminal at once, even if another write is in progress.
+        """Restore the terminal at once, even if a write is in progress.
 
-        This takes no lock. It waits at most PATIENCE for the write in progress.
+        This takes no lock. It waits at most PATIENCE seconds for the write in progress.
         """
         self.line.close()
         end = time.monotonic() + PATIENCE

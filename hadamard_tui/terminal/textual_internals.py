@@ -1,4 +1,4 @@
-"""Every use of a private name of Textual, with the reason why no public name suffices.
+"""All uses of Textual's private names, with the reason why no public name suffices.
 
 No other file of the program uses private names of Textual. `tests/app/test_textual_internals.py` fails if
 Textual changes one of these names.
@@ -27,8 +27,8 @@ Output = TypeVar("Output")
 def driver_of(app: App[Any]) -> Driver | None:
     """Return the driver of an app, or None before the app starts.
 
-    The program writes to the driver to copy text and to restore the terminal. An app has its driver only in
-    `_driver`.
+    The program writes to the driver to copy text and to restore the terminal. Only `_driver` holds the driver
+    of an app.
     """
     return app._driver
 
@@ -36,8 +36,8 @@ def driver_of(app: App[Any]) -> Driver | None:
 def notifications_of(app: App[Any]) -> Iterable[Notification]:
     """Return the notifications that an app shows or is about to show.
 
-    The program reads them to avoid showing a message twice. Toasts appear only later, and apps list their
-    notifications only in `_notifications`.
+    The program reads the notifications to avoid showing a message twice. Their widgets are mounted only
+    later, and only `_notifications` lists the notifications of an app.
     """
     return app._notifications
 
@@ -45,8 +45,8 @@ def notifications_of(app: App[Any]) -> Iterable[Notification]:
 def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) -> Output:
     """Replace the file that a driver writes to, and return the new one.
 
-    To time the writes, the driver needs another file. Its constructor accepts no file, and opens `_file`
-    itself.
+    To time its writes, the driver needs another file. The constructor of the driver accepts no file, and
+    opens `_file` itself.
     """
     assert driver._file is not None, "there is a terminal"
     output = replace(driver._file)
@@ -57,8 +57,8 @@ def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) ->
 def lay_out(screen: Screen[Any]) -> None:
     """Lay out a screen at once, so that a picture of it shows all changes.
 
-    The public `refresh(layout=True)` lays out a screen only after some further messages.
-    `call_after_refresh` may call its function before that.
+    The public `refresh(layout=True)` lays out a screen only after some further messages. `call_after_refresh`
+    may call its function before this layout.
     """
     screen._refresh_layout()
 
@@ -76,16 +76,16 @@ class TerminalParser(XTermParser):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the latest characters, such as a lone escape, are complete if no more input follows soon.
+        """Whether the latest characters, such as a lone escape, are a key if no more input follows soon.
 
-        Otherwise, the reader waits for input without a time limit. Only `_timeout_time` distinguishes the
-        two cases.
+        If not, the reader waits for input without a time limit. Only `_timeout_time` distinguishes the two
+        cases.
         """
         return self._timeout_time is not None
 
 
 class FailingApp(App[None]):
-    """Base class of an app that decides whether an unhandled exception ends it.
+    """Base class of an app that decides for each unhandled exception whether the exception ends the app.
 
     Textual reports exceptions only to `_handle_exception`. It has no event or public method for them.
     """
@@ -99,7 +99,7 @@ class FailingApp(App[None]):
             super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
-        """End the app without Textual's report on the error, which shows the values of all variables.
+        """End the app without Textual's error report, because the report shows the values of all variables.
 
         `_handle_exception` calls this method and not the public `panic`.
         """

@@ -1,7 +1,7 @@
 """Timing in the app: calls after a delay, temporary notifications, and frames per second.
 
-On a busy machine, the delay of a Textual timer may be over before the timer starts to wait; then it never
-fires. With a negative delay, it runs in an endless loop.
+On a busy machine, the delay of a Textual timer may be over before the timer starts to wait. The timer then
+never fires. With a negative delay, the timer runs in an endless loop.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from textual.notifications import Notification
 
 
 def call_after(seconds: float, pump: MessagePump, call: Callable[[], object]) -> asyncio.TimerHandle:
-    """Call a function of a widget or an app after `seconds`; the handle's `cancel()` prevents the call."""
+    """Call a function of a widget or an app after `seconds`. To prevent the call, `cancel()` the handle."""
     return asyncio.get_running_loop().call_later(seconds, lambda: pump.call_later(call))
 
 
@@ -24,14 +24,14 @@ PERIOD = 1.0
 """Seconds for which frames are counted to measure a rate."""
 
 TOLERANCE = 0.1
-"""Relative change of the frame rate up to which the shown rate does not change.
+"""Relative change of the frame rate below which the displayed rate stays the same.
 
-So an idle screen does not need to be redrawn.
+Thus, an idle screen does not need to be redrawn.
 """
 
 
 class Frames:
-    """Counter of frames; its reported rate changes at most once per period."""
+    """Counter of frames. The rate that it reports changes at most once per PERIOD."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
@@ -54,7 +54,7 @@ LEAST = 0.05
 
 @dataclass
 class SteadyNotification(Notification):
-    """Notification with a lifetime on a monotonic clock.
+    """Notification whose lifetime is measured by a monotonic clock.
 
     The lifetime may be over before the notification is shown. Textual first checks this, and then starts a
     timer with the remaining time. If that time were negative, the timer would loop endlessly.

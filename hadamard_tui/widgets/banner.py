@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NOTHING = "–"
 LINES = 5
-"""Height of the banner in lines; its style sheet has the same number."""
+"""Height of the banner in lines. The style sheet of `Banner` states the same number."""
 
 
 class Number(Vertical):
@@ -44,7 +44,7 @@ class Number(Vertical):
         yield Label("")
 
     def show(self, number: str, label: str, brief: str = "") -> None:
-        """Show a number above its label. On a narrow screen, `brief` replaces the label if it is given."""
+        """Show a number above its label. On a narrow screen, `brief` replaces the label, unless empty."""
         if brief and self.screen.has_class("-narrow"):
             label = brief
         if (number, label) != self._number_and_label:
@@ -54,7 +54,7 @@ class Number(Vertical):
 
 
 class Banner(Horizontal):
-    """Banner above the laboratory during a tour."""
+    """Banner above the main screen during a tour."""
 
     DEFAULT_CSS = """
     Banner { height: 5; padding: 0 1; background: $boost; }
@@ -64,7 +64,7 @@ class Banner(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self._words = ("", "", 0)
-        """First line, story and width in cells of the displayed text."""
+        """Displayed text: its first line, its other lines, and its width in cells."""
 
     def compose(self) -> ComposeResult:
         yield Static("", id="words", markup=False)
@@ -92,7 +92,7 @@ class Banner(Horizontal):
         """
         static = self.query_one("#words", Static)
         since = f"{seconds // 60:.0f} min"
-        title = f"what if? {key('back_to_stop')} goes back" if changed else experiment.title
+        title = f"changed set-up; {key('back_to_stop')} goes back" if changed else experiment.title
         right, total = tour.score
         score = f"  score {right}/{total}" if total else ""
         where = f"{tour.place + 1} of {len(tour.stops)}"
@@ -100,7 +100,7 @@ class Banner(Horizontal):
         width = static.size.width
         head = f"{place}  {title}"
         if tour.stop.line and not changed and len(head) > width:
-            head = place  # the speaker's words take precedence over the title
+            head = place  # the speaker's words are more important than the title
         layout_state = head, words, width
         if layout_state != self._words:
             self._words = layout_state
@@ -127,12 +127,12 @@ class Banner(Horizontal):
         ratio.show(f"{now.ratio:.3f}" if now is not None and has_ratio else NOTHING, "of the bound", brief)
 
     def has_title(self, title: str) -> bool:
-        """Return whether the banner shows this title. A stop with a text of its own omits a long title."""
+        """Return whether the banner shows this title. If a stop has its own text, a long title is omitted."""
         return self._words[0].endswith(title)
 
 
 def fitting(head: str, story: str, width: int) -> str:
-    """Return the first sentences of a story that fit completely below the first line `head`."""
+    """Return the first sentences of a story, as many as fit into the banner below its first line `head`."""
     room = LINES - len(wrap(head, max(width, 1)))
     sentences = re.split(r"(?<=[.;!?]) ", " ".join(story.split()))
     fitting_part = ""

@@ -1,4 +1,4 @@
-"""Base class of widgets that redraw only changed cells, and the live picture of nets."""
+"""Base class of widgets that redraw only changed cells, and a widget that shows nets."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _BLANK = ord(" ")
 
 
 class CellView(Widget):
-    """Widget that redraws only changed cells, and redraws nothing while it is out of sight.
+    """Widget that redraws only the cells that changed. It redraws nothing while it is out of sight.
 
-    A subclass returns all cells from `_compose_cells`. It calls `_changed` when the cells may have changed.
+    The method `_compose_cells` of a subclass returns all cells. A subclass calls `_changed` when cells may
+    have changed.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -50,14 +51,14 @@ class CellView(Widget):
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self._stale = True
-        # Screen content: code points and positions in `_styles`, both [height, width].
+        # Screen content: code points, and positions of the styles in `_styles`, both [height, width].
         self._glyphs = np.zeros((0, 0), dtype=np.uint32)
         self._inks = np.zeros((0, 0), dtype=np.int16)
         self._strips: list[Strip] = []
         self._styles: list[Style] = []
-        self._own_ground: list[bool] = []  # whether each style has a background of its own
+        self._own_ground: list[bool] = []  # for each style, whether it has its own background
         self._ink_of: dict[object, int] = {}
-        self._ground = Style.null()  # the widget's style, the base of all others
+        self._ground = Style.null()  # the widget's style, from which all other styles are derived
 
     def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the code point of every cell, and the position of its style in `_styles`.
@@ -91,7 +92,7 @@ class CellView(Widget):
         return bool(self.size) and self.is_on_screen and self.screen.is_current
 
     def _forget(self) -> None:
-        """Discard the cells. They are composed again when Textual requests a line of the visible widget."""
+        """Discard the cells. They are composed again when the visible widget is drawn next."""
         self._stale = True
         self.refresh()
 
@@ -101,10 +102,10 @@ class CellView(Widget):
 
     def _redraw(self) -> list[Region]:
         """Compose all cells, rebuild the strips that changed, and return the changed regions."""
-        if self._ground != self.rich_style:  # Textual calls no notify_style_update for styles set in code
+        if self._ground != self.rich_style:  # Textual does not notify of styles set in code
             self._drop_styles()
         glyphs, inks = self._compose_cells()
-        inks[glyphs == _BLANK] = 0  # blanks look the same in every style, so do not redraw them
+        inks[glyphs == _BLANK] = 0  # blanks look the same in every style, so their style needs no redraw
         if glyphs.shape == self._glyphs.shape:
             different = (glyphs != self._glyphs) | (inks != self._inks)
         else:
@@ -141,7 +142,7 @@ class CellView(Widget):
         """Return the position in `_styles` of the style of a chart part, such as "frame" or "title"."""
         if part not in self._ink_of:
             style = self.get_component_rich_style(f"cell-view--{part}")
-            # Use the widget's background: a component keeps its old one if only the widget's changes.
+            # Use the widget's background. If only that changes, the component's background remains outdated.
             self._add(part, self._ground + Style(color=style.color, bold=style.bold, italic=style.italic))
         return self._ink_of[part]
 
@@ -152,12 +153,12 @@ class CellView(Widget):
 
 
 def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.ndarray:
-    """Return the styles of cells, where blanks have the style of the cell to their left.
+    """Return the styles of cells, with blanks in the style of the cell to their left.
 
-    This saves colour codes.
+    This saves colour codes in the output.
 
     Args:
-        has_ground: whether each style has its own background. Blanks must not take such a style.
+        has_ground: for each style, whether it has its own background. Blanks must not take such a style.
     """
     blank = glyphs == _BLANK
     keeps = ~blank
@@ -167,12 +168,12 @@ def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.
 
 
 def _strip(glyphs: np.ndarray, inks: np.ndarray, styles: Sequence[Style]) -> Strip:
-    """Return a screen line with one segment per run of cells of equal style."""
+    """Return a screen line, with one segment for each sequence of adjacent cells in the same style."""
     return Strip([Segment(text, styles[ink]) for text, ink in runs(glyphs, inks)], len(glyphs))
 
 
 def _regions(different: np.ndarray, rows: np.ndarray) -> list[Region]:
-    """Return the smallest rectangles around the changes, one per block of adjacent changed rows."""
+    """Return the smallest rectangle around the changes in each block of adjacent changed rows."""
     regions = []
     for block in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if rows.size else ():
         columns = np.flatnonzero(different[block[0] : block[-1] + 1].any(axis=0))
@@ -185,7 +186,7 @@ PARTS = {TITLE: "title", NAME: "title", NODES: "title", NOTE: "frame"}
 
 
 class NetsView(CellView):
-    """Widget that shows nets side by side."""
+    """Widget that shows neural nets side by side."""
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
@@ -206,7 +207,7 @@ class NetsView(CellView):
         return drawn.glyphs, inks
 
     def _edge(self, net: int, level: int) -> int:
-        """Return the position in `_styles` of the style of a net's edges at a level of brightness."""
+        """Return the position in `_styles` of the style for edges of a net at a level of brightness."""
         assert self._nets is not None, "there are no edges without nets"
         key = self._nets.nets[net].colour, level
         if key not in self._ink_of:

@@ -1,4 +1,4 @@
-"""Live chart of series, and a grid of small charts."""
+"""Chart of series (curves) that is redrawn during a run, and a grid of small charts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 MOST_LEGEND_LINES = 2
-"""Maximum number of legend lines; the table of learners lists the remaining names."""
+"""Maximum number of legend lines. Names that do not fit are in the table of learners."""
 
 
 class ChartView(CellView):
-    """Live chart of series."""
+    """Chart of series (curves) that is redrawn during a run."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"cell-view--playhead"}
     DEFAULT_CSS = """
@@ -36,14 +36,14 @@ class ChartView(CellView):
     """
 
     class Pointed(Message):
-        """Message: the mouse was pressed or dragged at x on the x-axis."""
+        """Message: the mouse was pressed or dragged at the value x of the x-axis."""
 
         def __init__(self, chart: ChartView, x: float) -> None:
             super().__init__()
             self.chart, self.x = chart, x
 
     class Wheeled(Message):
-        """Message: the mouse wheel was turned at x on the x-axis, upwards or downwards (`up`)."""
+        """Message: the mouse wheel was turned at the value x of the x-axis; `up` tells the direction."""
 
         def __init__(self, chart: ChartView, x: float, up: bool) -> None:
             super().__init__()
@@ -72,11 +72,11 @@ class ChartView(CellView):
 
     @property
     def shown(self) -> tuple[Sequence[Series], Axes | None]:
-        """Series and axes on the screen; no axes if the chart is empty."""
+        """Series and axes on the screen; the axes are None if the chart is empty."""
         return self._series, self._axes
 
     def clear(self) -> None:
-        """Show only the hint."""
+        """Remove the series, and show only the hint."""
         self._series, self._axes, self._note, self._playhead = (), None, "", None
         self._area = range(0)
         self._forget()
@@ -105,7 +105,7 @@ class ChartView(CellView):
             self.post_message(self.Wheeled(self, x, up))
 
     def _x_at(self, event: events.MouseEvent) -> float | None:
-        """Return x under the mouse, or the nearest x if the mouse is beside the plot area."""
+        """Return the value of x under the mouse, or the nearest x if the mouse is beside the plot area."""
         if self._axes is None or not self._area:
             return None
         cell = min(max(event.x - self._area.start, 0), len(self._area) - 1)
@@ -135,7 +135,7 @@ class ChartView(CellView):
         return glyphs, inks
 
     def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Raster) -> None:
-        """Write the frame, and the picture inside it."""
+        """Write the frame, and the picture inside the frame."""
         for row, line in enumerate(surround.lines):
             self._write(glyphs, inks, row, 0, line, self._ink("frame"))
         inks[0, surround.title.start : surround.title.stop] = self._ink("title")
@@ -168,11 +168,11 @@ class ChartView(CellView):
 
 
 LEAST_WIDTH, LEAST_HEIGHT = 26, 8
-"""Minimum size of a chart in cells, if the stage has room."""
+"""Minimum size of a chart in cells, if there is enough room for it."""
 
 
 class MultiplesView(Grid):
-    """Grid of charts, in which unused charts stay mounted but hidden."""
+    """Grid of charts. Charts that are not needed remain in the grid, but are hidden."""
 
     DEFAULT_CSS = """
     MultiplesView { grid-gutter: 0 1; height: 1fr; }
@@ -180,7 +180,7 @@ class MultiplesView(Grid):
 
     @property
     def room(self) -> int:
-        """Number of charts of the minimum size that fit; at least 1."""
+        """Number of charts of the minimum size that fit into the grid; at least 1."""
         width, height = self.size
         return max(1, width // LEAST_WIDTH) * max(1, height // LEAST_HEIGHT)
 
@@ -198,7 +198,8 @@ class MultiplesView(Grid):
     ) -> None:
         """Show one chart per plot, each drawn by `draw`. The note is shown below the last chart.
 
-        With `stacked`, the charts are shown one above the other if each gets at least LEAST_HEIGHT rows.
+        With `stacked`, the charts are shown one above the other, provided that each gets at least
+        LEAST_HEIGHT rows.
         """
         charts = self.charts
         if len(plots) > len(charts):
@@ -209,7 +210,7 @@ class MultiplesView(Grid):
         if stacked and self.size.height >= len(plots) * LEAST_HEIGHT:
             across = 1
         down = -(-len(plots) // across)
-        across = -(-len(plots) // down)  # so that rows are about equally full
+        across = -(-len(plots) // down)  # so that all rows have about the same number of charts
         if self.styles.grid_size_columns != across:
             self.styles.grid_size_columns = across
         for number, chart in enumerate(charts):

@@ -21,7 +21,7 @@ from hadamard_tui.keyboard import IN_LISTS, IN_TEXTS, action_of
 
 
 class Pages(OptionList):
-    """List that avoids a bug of Textual 8: page keys raise a KeyError if the list has no height."""
+    """List that avoids a bug in Textual 8: page keys raise a KeyError if the list has no height."""
 
     def action_page_down(self) -> None:
         if self.scrollable_content_region:
@@ -33,13 +33,13 @@ class Pages(OptionList):
 
 
 class Lines(Pages):
-    """List that avoids a bug of Textual 8: a click on a line that no longer exists raises an IndexError."""
+    """List that avoids a bug in Textual 8: a click on a line that no longer exists raises an IndexError."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_LISTS]
     _written: Sequence[Text] = ()
 
     def write(self, lines: Sequence[Text]) -> None:
-        """Set the lines. Do nothing if they are unchanged, because every change lays out the screen again."""
+        """Set the lines, unless they are unchanged. Setting them would lay out the screen again."""
         if lines != self._written:
             self._written = lines
             self.set_options(lines)
@@ -50,7 +50,7 @@ class Lines(Pages):
 
 
 class Words(VerticalScroll):
-    """Scrollable text that also obeys the keys of vi."""
+    """Scrollable text that also handles vi's keys, such as j and k."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_TEXTS]
 
@@ -63,7 +63,8 @@ COMPACT = "-textual-compact"
 def compact(widget: Compact) -> Compact:
     """Make a widget compact before it is mounted, and return it.
 
-    The setter of `compact` would make Textual compute the styles of many widgets two more times.
+    This does not use the setter of `compact`. The setter would make Textual compute the styles of many
+    widgets two more times.
     """
     widget.set_reactive(type(widget).compact, True)
     widget.add_class(COMPACT, update=False)
@@ -74,7 +75,7 @@ class Small(Button):
     """Compact button whose tooltip is plain text."""
 
     def __init__(self, label: str, *, tooltip: str, id: str | None = None, classes: str = "") -> None:
-        classes = f"{classes} -default -style-default"  # Button would add these later and restyle
+        classes = f"{classes} -default -style-default"  # otherwise, Button adds these later
         super().__init__(label, id=id, classes=classes, tooltip=Content(tooltip))
         compact(self)
 
@@ -85,7 +86,7 @@ EDITS = {
     if not isinstance(binding, tuple)
     for key in binding.key.split(",")
 }
-"""Editing actions of an input line, by key."""
+"""Editing actions of an input line, such as deleting a character, by key."""
 
 
 class Entry(Input):
@@ -104,7 +105,7 @@ class Entry(Input):
         super().__init__(value, classes="-valid", **options)
 
     def render_str(self, text_content: str | Content) -> Content:
-        """Return the title on the border as plain text, because it may contain a name that a person typed."""
+        """Return the title on the border as plain text, because it may contain a name that the user typed."""
         return text_content if isinstance(text_content, Content) else Content(text_content)
 
     def replace(self, text: str, start: int, end: int) -> None:
@@ -121,22 +122,22 @@ class NumberEntry(Entry):
     """Input line for a number that keys can increase and decrease in steps.
 
     The keys of the actions `larger` and `smaller` always step the number. The keys of `faster` and `slower`,
-    + and −, may be part of a number. They step it until a person types or moves the cursor, and again after
-    enter.
+    + and −, may be part of a number. They step the number until the user types or moves the cursor, and again
+    after enter.
     """
 
     ALWAYS: ClassVar[dict[str, bool]] = {"larger": True, "smaller": False}
     UNTOUCHED: ClassVar[dict[str, bool]] = {"faster": True, "slower": False}
 
     class Stepped(Message):
-        """Message: a person requests the next larger or smaller number."""
+        """Message: the user requests the next larger or smaller number."""
 
         def __init__(self, up: bool) -> None:
             super().__init__()
             self.up = up
 
     class Varied(Message):
-        """Message: a person requests a sweep over the number."""
+        """Message: the user requests a sweep over the number."""
 
     def __init__(self, value: str, **options: Any) -> None:
         super().__init__(value, **options)
@@ -168,13 +169,13 @@ class NumberEntry(Entry):
 
 
 PAUSE = 0.7
-"""Seconds without a letter after which a new search starts."""
+"""Seconds after a typed letter, after which the next letter starts a new search."""
 
 
 class Offered(Pages):
-    """List of values that a choice opens.
+    """List of values that opens below a `Choice`.
 
-    Typing highlights the line that contains the typed letters nearest to its start.
+    Typed letters highlight the line in which they occur nearest to the start of the line.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
@@ -209,9 +210,9 @@ class Offered(Pages):
         self._typed_at = 0.0
 
     def search(self, letter: str) -> None:
-        """Add a letter to the search, and highlight the line that contains the letters nearest to its start.
+        """Add a letter to the searched text, and highlight the line in which this text occurs earliest.
 
-        A pause of more than PAUSE seconds starts a new search.
+        After a pause of more than PAUSE seconds, the letter starts a new search.
         """
         now = time.monotonic()
         self._typed = letter if now - self._typed_at > PAUSE else self._typed + letter
@@ -227,7 +228,7 @@ class Offered(Pages):
         self.scroll_to_highlight()
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Return True for letters, which search the list instead of acting on the app."""
+        """Return whether a key is a letter. Letters search the list, and do not act as keys of the app."""
         return character is not None and character.isprintable()
 
     def on_key(self, event: events.Key) -> None:
@@ -238,14 +239,14 @@ class Offered(Pages):
 
     def on_blur(self) -> None:
         self.post_message(self.Left(lost_focus=True))
-        self.suppress_click()  # a click on the choice would open the list again
+        self.suppress_click()  # otherwise, a click on the choice would open the list again
 
     def action_leave(self) -> None:
         self.post_message(self.Left(lost_focus=False))
 
 
 class Choice(Vertical, can_focus=True):
-    """Choice among values. It reports every change of its value, but not its initial value.
+    """Control to choose a value. It reports every change of the value, but not the initial value.
 
     The choice is one line of text; its list is mounted when it is first opened. Textual's `Select` would
     mount six widgets, which is slow in a set-up with many choices. The words for the values are plain text. A
@@ -264,7 +265,7 @@ class Choice(Vertical, can_focus=True):
     """
 
     SEARCHED_BY_LETTERS: ClassVar[bool] = True
-    """Whether typing a letter opens the list. If not, letters are keys of the app until the list is open."""
+    """Whether typing a letter opens the list. If not, letters are keys of the app while it is closed."""
 
     expanded = var(False, init=False)
     """Whether the list is open."""
@@ -273,7 +274,7 @@ class Choice(Vertical, can_focus=True):
     """Chosen value."""
 
     class Changed(Message):
-        """Message: a person chose another value."""
+        """Message: the user chose another value."""
 
         def __init__(self, choice: Choice, value: str) -> None:
             super().__init__()
@@ -281,7 +282,7 @@ class Choice(Vertical, can_focus=True):
 
         @property
         def control(self) -> Choice:
-            """Choice that sent the message, for selectors of handlers."""
+            """The choice that sent the message. Selectors of message handlers use this property."""
             return self.choice
 
     def __init__(
@@ -292,7 +293,7 @@ class Choice(Vertical, can_focus=True):
         not_typed: Collection[str] = (),
         **options: Any,
     ) -> None:
-        """Offer `choices`, pairs of words and value. Letters in `not_typed` remain keys of the app."""
+        """Offer `choices`, pairs of displayed words and value. Keys in `not_typed` remain keys of the app."""
         super().__init__(**options)
         self.choices: Sequence[tuple[str, str]] = tuple(choices)
         self._reported = value
@@ -372,7 +373,7 @@ class Choice(Vertical, can_focus=True):
         self.expanded = False
 
     async def on_key(self, event: events.Key) -> None:
-        """Open the list and search it for a typed letter."""
+        """If a letter is typed, open the list and search it for the letter."""
         if not self.SEARCHED_BY_LETTERS:
             return
         letter = event.character if event.is_printable and event.key != "space" else None
@@ -400,10 +401,10 @@ class Choice(Vertical, can_focus=True):
 
 
 class PresetChoice(Choice):
-    """Choice of the preset. It opens the page of presets, and passes a typed letter on to that page."""
+    """Control to choose the preset. It opens the page of presets, and passes a typed letter to this page."""
 
     class Browsed(Message):
-        """Message: a person requests the presets that match `typed`, which is a letter or empty."""
+        """Message: the user requests the presets that match `typed`, which is a letter or empty."""
 
         def __init__(self, typed: str) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""Forms that edit parts of a set-up, built from the fields of the parts' Structs."""
+"""Forms that edit the parts of a set-up. They are built from the fields of the parts' classes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hadamard_tui.widgets.controls import Choice, Entry, NumberEntry, compact
 
 
 class Edited(Message):
-    """Message: a person changed the value at a place of the set-up, such as `problem.matrix.d`."""
+    """Message: the user changed the value at a place of the set-up, such as `problem.matrix.d`."""
 
     def __init__(self, row: Row, value: Any) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Edited(Message):
 
 
 class Stepped(Message):
-    """Message: a person requests the next larger or smaller number at a place of the set-up."""
+    """Message: the user requests the next larger or smaller number at a place of the set-up."""
 
     def __init__(self, row: FieldRow, up: bool) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Stepped(Message):
 
 
 class Varied(Message):
-    """Message: a person requests a sweep over the number of a row."""
+    """Message: the user requests a sweep over the number in a row."""
 
     def __init__(self, row: FieldRow) -> None:
         super().__init__()
@@ -59,14 +59,14 @@ NUMBERS = ("whole", "number", "numbers", "rates")
 
 FLAGS = {None: NONE, True: "yes", False: "no"}
 AUTO = [("auto", NONE), ("yes", "yes"), ("no", "no")]
-"""Words and values of an optional flag; its third value, "auto", lets the program decide."""
+"""Words and values of an optional flag. Its third value, "auto", lets the program decide."""
 
 
 class Row(Vertical):
-    """Form row with a title, a control and the value of a typed expression; below them, an error and help.
+    """Form row: a title, a control, and the value of a typed expression. An error and help may follow below.
 
-    The row itself draws the title and the value. It mounts widgets for the error and the help only if these
-    have text, because a set-up has many rows and each widget costs time. The help is visible while the
+    The row itself draws the title and the value. It mounts widgets for the error and the help only if they
+    have text, because a set-up has many rows and each widget takes time. The help is visible while the
     control has the focus.
     """
 
@@ -82,24 +82,24 @@ class Row(Vertical):
     """
 
     def __init__(self, place: str, title: str, help: str, control: Widget, value: Any) -> None:
-        """Show `value` in the control without reporting a change."""
+        """Show `value` in the control. This is not reported as a change."""
         super().__init__()
         self.place, self._value = place, value
         self._title, self._control = title, control
         self.value_text = ""
-        """Value of the typed expression, shown to the right of the control; empty if none is shown."""
+        """Value of the typed expression as text, to the right of the control; empty if no value is shown."""
         self.explain(help)
 
     def compose(self) -> ComposeResult:
         yield self._control
 
     def render(self) -> Content:
-        """Return the title left of the control, and the value of its expression right of it."""
+        """Return the line with the title left of the control, and the value of the expression right of it."""
         title = Content(self._title).truncate(TITLE, ellipsis=True, pad=True)
         return title.pad_right(max(0, self.size.width - TITLE - cell_len(self.value_text))) + self.value_text
 
     def explain(self, help: str) -> None:
-        """Show help below the control while it has the focus, and as a tooltip."""
+        """Set the help text. It appears as a tooltip, and below the control while that has the focus."""
         self._help = help
         self.tooltip = Content(help) if help else None
         if self.has_class("-edited"):
@@ -115,7 +115,7 @@ class Row(Vertical):
     def say_value(self, value: Any) -> None:
         """Show the value of the typed expression to the right of the control; None hides it."""
         number = "" if value is None else f"= {text_of(value, digits=6)}"
-        if number != self.value_text:  # a new margin lays out the whole form again
+        if number != self.value_text:  # only then, because a new margin lays out the whole form again
             self.value_text = number
             self._control.styles.margin = (0, cell_len(number) + 1 if number else 0, 0, TITLE)
             self.refresh()
@@ -124,13 +124,13 @@ class Row(Vertical):
     def _ready(self) -> bool:
         """Whether widgets can be mounted below the control.
 
-        They cannot before the row is composed and while it is being removed.
+        This is impossible before the row is composed, and while it is being removed.
         """
         return self.is_attached and self._control.is_attached
 
     def is_about(self, where: str) -> bool:
         """Return whether `where` is this row's place in the set-up, or lies inside the row's value."""
-        where = where.partition(" where ")[0]  # drop the sweep point
+        where = where.partition(" where ")[0]  # without the sweep point
         return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
     def complain(self, problem: str) -> None:
@@ -149,7 +149,7 @@ class Row(Vertical):
 
     @property
     def typed(self) -> bool:
-        """Whether a person types the value letter by letter."""
+        """Whether the user types the value letter by letter."""
         return isinstance(self._control, Entry)
 
     @on(Input.Changed)
@@ -166,7 +166,7 @@ class Row(Vertical):
 
 
 class Flag(Checkbox):
-    """Check box labelled yes or no, because Textual's own check box shows its state by colour only."""
+    """Check box that is labelled "yes" or "no". Textual's own check box shows its state only by a colour."""
 
     def __init__(self, value: bool) -> None:
         super().__init__("", value=value, classes="-on" if value else "")
@@ -267,7 +267,7 @@ def _word(value: Any) -> str:
 
 
 class KindRow(Row):
-    """Form row that chooses the kind of a part, or no part."""
+    """Form row in which the user chooses the kind of a part, or no part."""
 
     def __init__(self, part: str, title: str, help: str, control: Widget, value: Any) -> None:
         """Show the kind of the part at the place `part`."""
@@ -275,7 +275,10 @@ class KindRow(Row):
         self.part = part
 
     def is_about(self, where: str) -> bool:
-        """Return whether `where` is the place of the part or of its kind; its fields have their own rows."""
+        """Return whether `where` is the place of the part or of its kind.
+
+        Errors about fields of the part belong to the rows of these fields.
+        """
         return where.partition(" where ")[0] in (self.part, self.place)
 
     def show_kind(self, kind: str | None) -> None:
@@ -307,7 +310,7 @@ class More(Static, can_focus=True):
     ]
 
     class Turned(Message):
-        """Message: a person opens or closes the line."""
+        """Message: the user opens or closes the line."""
 
         def __init__(self, fields: Fields) -> None:
             super().__init__()
@@ -336,7 +339,7 @@ class Fields(Vertical):
     """Rows for some fields of a part.
 
     Fields that few experiments set are hidden behind one line while they have their default values. Their
-    rows are mounted when a person opens this line.
+    rows are mounted when the user opens this line.
     """
 
     DEFAULT_CSS = "Fields { height: auto; }"
@@ -348,7 +351,7 @@ class Fields(Vertical):
         self._put(fields, values)
 
     def _put(self, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """Decide which fields the next composition shows and which it hides behind a line."""
+        """Decide which fields get rows at the next composition, and which fields are hidden behind a line."""
         self._values = values
         self._hidden = [field for field in fields if field.seldom and field.is_default(_at(values, field))]
         self._fields = [field for field in fields if field not in self._hidden]
@@ -365,7 +368,7 @@ class Fields(Vertical):
         Do nothing if the line that opens them no longer exists.
         """
         more = next(iter(self.query_children(More)), None)
-        if more is None:  # the form was rebuilt for a part without such fields
+        if more is None:  # the form now shows a part without such fields
             return
         more.opened = not more.opened
         more.refresh()
@@ -383,10 +386,10 @@ class Fields(Vertical):
 
 
 class PartForm(Fields):
-    """Choice among the kinds of a part, with the fields of the chosen kind."""
+    """Form of a part: a choice of its kind, and the fields of the chosen kind."""
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
-        """Show the part at `place`; `values` are its fields by name, or only the name of its kind."""
+        """Show the part at `place`. Its `values` are its fields by name, or only the name of its kind."""
         self._start(place, title, members(family), values)
 
     def _start(self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any) -> None:
@@ -395,7 +398,7 @@ class PartForm(Fields):
         super().__init__(place, self._fields_of_kind(), fields)
 
     def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
-        """Return the kind of a part, or None if there is no part, and the values of its fields."""
+        """Return the kind of a part, and the values of its fields. The kind is None if there is no part."""
         fields: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
         return str(fields["kind"]), fields
 
@@ -414,7 +417,7 @@ class PartForm(Fields):
         return Choice([(kind, kind) for kind in self._members], value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
-        """Show the kind that `values` contain, and replace the field rows by those of this kind."""
+        """Show the kind that `values` name, and replace the rows of fields by those of this kind."""
         choice, *field_rows = self.children
         self._kind, fields = self._read(values)
         choice.show_kind(self._kind)  # type: ignore[attr-defined]

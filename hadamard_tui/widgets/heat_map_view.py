@@ -1,4 +1,4 @@
-"""Live heat map, with a cursor that shows the value of a cell."""
+"""Heat map that is redrawn during a run, with a cursor that shows the value of a cell."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from hadamard_tui.widgets.cell_view import CellView
 if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap
 
-_FEW_COLOURS = ("standard", "windows")  # colour systems of Rich with 16 colours, too few for a colour map
-_INVITATION = "arrow keys or mouse: values"
+_FEW_COLOURS = ("standard", "windows")  # Rich's names of systems with only 16 colours
+_INVITATION = "arrow keys or mouse show values"
 
 
 class HeatMapView(CellView, can_focus=True):
-    """Heat map with a cursor that arrow keys and the mouse move."""
+    """Heat map with a cursor, which the arrow keys and the mouse move."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(
@@ -64,14 +64,14 @@ class HeatMapView(CellView, can_focus=True):
         super().__init__(name=name, id=id, classes=classes)
         self._ascii_only = ascii_only
         self._heat: HeatMap | None = None
-        self._cursor: tuple[int, int] | None = None  # positions in x and y
-        # Centre of the visible part of a large map; None until the cursor leaves the visible part.
+        self._cursor: tuple[int, int] | None = None  # indices of the cell in x and in y
+        # Centre of the visible part of a large map. It is None until the cursor leaves the visible part.
         self._place: tuple[float, float] | None = None
         self._sheet: HeatSheet | None = None
-        self._ink_at = np.zeros(0, dtype=np.int16)  # positions in `_styles` by pair of inks, −1 if missing
+        self._ink_at = np.zeros(0, dtype=np.int16)  # for each pair of inks, its position in `_styles`, or −1
 
     def show(self, heat: HeatMap) -> None:
-        """Show a heat map. The cursor moves to the cell that is nearest to its former x and y."""
+        """Show a heat map. The cursor moves to the cell that is nearest to its previous x and y."""
         if self._cursor is not None and self._heat is not None:
             x, y = self._heat.x[self._cursor[0]], self._heat.y[self._cursor[1]]
             self._cursor = heat.nearest(x, y)
@@ -81,12 +81,12 @@ class HeatMapView(CellView, can_focus=True):
         self._changed()
 
     def clear(self) -> None:
-        """Show only the hint."""
+        """Remove the heat map, and show only the hint."""
         self._heat, self._cursor, self._place, self._sheet = None, None, None, None
         self._forget()
 
     def take_cursor_away(self) -> None:
-        """Hide the cursor until a person moves it."""
+        """Hide the cursor until the user moves it."""
         self._cursor = self._place = None
 
     @property
@@ -99,7 +99,7 @@ class HeatMapView(CellView, can_focus=True):
     def action_move(self, right: int, up: int) -> None:
         """Move the cursor, or show it if it is hidden.
 
-        It appears at the focus of the map, or in the centre of a map that has no focus.
+        A hidden cursor appears at the focus of the map, or in the centre if the map has no focus.
         """
         heat = self._heat
         if heat is None:
@@ -158,7 +158,7 @@ class HeatMapView(CellView, can_focus=True):
         return cells.glyphs, self._styled(cells.fore.astype(np.int32) * INKS + cells.back)
 
     def _styled(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the position in `_styles` of each pair of inks, after appending missing styles."""
+        """Return the position in `_styles` of each pair of inks. Missing styles are appended to `_styles`."""
         self._ink("frame")  # style 0 is for blanks
         if "heat" not in self._ink_of:
             self._ink_of["heat"] = 0

@@ -1,4 +1,4 @@
-"""Lists of the learners, sweep axes, pictures and claims of a set-up, and the form of the open item."""
+"""Lists of the learners, sweep axes, pictures and claims of a set-up, and forms that edit an item."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class LearnerList(Lines):
-    """List of learners, one line each. It reports only moves of the highlight by a person."""
+    """List with one line per learner. It reports moves of the highlight only if the user makes them."""
 
     DEFAULT_CSS = """
     LearnerList {
@@ -69,7 +69,7 @@ def learner_method(values: dict[str, Any]) -> str:
 
 
 VALUES, RANGE = "values", "range"
-"""Forms of a sweep axis: a list of values, or a range."""
+"""Two ways to give a sweep axis: as a list of values, or as a range."""
 
 AXIS_FIELDS = {
     VALUES: ("name", "values", "log", "set"),
@@ -78,7 +78,7 @@ AXIS_FIELDS = {
 
 
 class AxisForm(Vertical):
-    """Form of a sweep axis: the choice between values and a range, and the fields for that choice."""
+    """Form of a sweep axis: a choice between a list of values and a range, and the fields for this choice."""
 
     DEFAULT_CSS = "AxisForm { height: auto; }"
 
@@ -122,7 +122,7 @@ def axis_line(values: dict[str, Any]) -> str:
 
 
 def picture_line(values: dict[str, Any]) -> str:
-    """Return the line that lists a picture: its title or name, or else its measure and its x."""
+    """Return the line that lists a picture: its title or name, or otherwise its measure and its x-axis."""
     against = f"{values['measure']['kind']} against {values.get('x')}"
     return str(values.get("title") or values.get("name") or against)
 
@@ -133,7 +133,7 @@ def claim_line(values: dict[str, Any]) -> str:
 
 
 class ItemKind(msgspec.Struct, frozen=True):
-    """Kind of listed item: its name and purpose, and functions that return its line and its form."""
+    """Kind of items in a list: its name and purpose, and functions that return an item's line and form."""
 
     singular: str
     about: str
@@ -142,7 +142,7 @@ class ItemKind(msgspec.Struct, frozen=True):
 
     @property
     def with_article(self) -> str:
-        """Name with the indefinite article."""
+        """Name of the kind with the indefinite article."""
         return f"{'an' if self.singular[0] in 'aeiou' else 'a'} {self.singular}"
 
 
@@ -152,10 +152,10 @@ KINDS = {
         "picture", "draws a measure against examples, steps or an axis", picture_line, picture_form
     ),
     "claims": ItemKind(
-        "claim", "is a statement about the curves that every run judges", claim_line, claim_form
+        "claim", "is a statement about the curves, which every run checks", claim_line, claim_form
     ),
 }
-"""Kinds of items, by the key that holds them in a preset."""
+"""Kinds of items, by the key of their list in a preset file."""
 
 
 class ItemForm(Vertical):
@@ -184,7 +184,7 @@ class ItemList(Vertical):
     """
 
     class Requested(Message):
-        """Message: a person adds, removes, opens or closes an item, or changes the form of an axis."""
+        """Message: the user adds, removes, opens or closes an item, or changes the way to give an axis."""
 
         def __init__(self, items: ItemList, action: str, number: int = 0) -> None:
             super().__init__()
@@ -194,7 +194,7 @@ class ItemList(Vertical):
         super().__init__(id=f"{part}-items")
         self.part = part
         self.open: int | None = None
-        """Number of the open item; None if all are closed."""
+        """Number of the open item; None if all items are closed."""
 
         self._editable: EditableExperiment | None = None
 
@@ -215,12 +215,12 @@ class ItemList(Vertical):
 
     @property
     def selected(self) -> int | None:
-        """Number of the highlighted item, or else of the open item; None if there is neither."""
+        """Number of the highlighted item, or otherwise of the open item; None if there is neither."""
         number = self.query_one(Lines).highlighted
         return self.open if number is None else number
 
     def show(self, editable: EditableExperiment) -> None:
-        """List the items of a set-up if the list is mounted. Keys may arrive before it is mounted."""
+        """List the items of a set-up, unless a key has called this before the list is mounted."""
         self._editable = editable
         if not self.query(Lines):
             return
@@ -247,7 +247,7 @@ class ItemList(Vertical):
         return Text.assemble(("▲ left out: ", "bold"), line, (f" – {left_out.why.fault}", "italic"))
 
     async def turn(self, editable: EditableExperiment, number: int | None) -> None:
-        """Close the open form, and open the form of item `number`; None opens no form."""
+        """Close the open form. Then open the form of item `number`, or no form if `number` is None."""
         self.open = number
         await self.query(ItemForm).remove()
         if number is not None:

@@ -1,4 +1,4 @@
-"""Rows of the list of runs, two lines each. Only visible rows are drawn, because 10 000 runs may exist."""
+"""Rows of the list of runs. Only visible rows are drawn, because 10 000 runs may exist."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from hadamard_tui.running.runs import ListedRun, Runs
 
 PINNED, ON_SCREEN = "●", "▸"
-"""Sign of a pinned run, which is drawn beside the run on the screen, and sign of the run on the screen."""
+"""Signs of a pinned run, whose curves are also drawn, and of the run on the screen."""
 
 HEIGHT = 2
 """Number of text lines per row."""
 
 
 class RunRows(ScrollView, can_focus=True):
-    """List of runs in the order in which they began, the newest last, with one row highlighted."""
+    """List of runs, the newest last. One row is highlighted."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_LISTS, *motions(filter="screen.filter_runs")]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"run-rows--highlighted"}
@@ -41,7 +41,7 @@ class RunRows(ScrollView, can_focus=True):
     """
 
     class Selected(Message):
-        """Message: a person asks to show a run."""
+        """Message: the user asks to show a run."""
 
         def __init__(self, run: ListedRun) -> None:
             super().__init__()
@@ -68,10 +68,10 @@ class RunRows(ScrollView, can_focus=True):
         return len(self._rows)
 
     def show(self, rows: Sequence[ListedRun], trace: Trace | None) -> None:
-        """Show these rows and highlight one of them. `trace` belongs to the run on the screen.
+        """Show these rows, and highlight one of them. `trace` is the trace of the run on the screen.
 
-        If the list has the focus and its last row was not highlighted, the same run stays highlighted.
-        Otherwise, the last row is highlighted.
+        If the list has the focus and a row other than the last was highlighted, the same run stays
+        highlighted. Otherwise, the last row is highlighted.
         """
         before, was_last = self.highlighted, self._place in (None, len(self._rows) - 1)
         self._rows, self._trace = rows, trace
@@ -118,10 +118,10 @@ class RunRows(ScrollView, can_focus=True):
         return strip.apply_style(style)
 
     def lines_of(self, row: ListedRun) -> tuple[Text, Text]:
-        """Return the two lines of a run.
+        """Return the two lines of text in the row of a run.
 
         The first line holds signs, name, time, preset, state and tags. The second line holds a small chart,
-        followed by the difference from the previous run or by the headline of the run.
+        and the difference from the previous run or the headline of the run.
         """
         in_memory, stored = row.kept, row.stored
         is_shown = in_memory is not None and in_memory.trace is self._trace
@@ -164,7 +164,7 @@ class RunRows(ScrollView, can_focus=True):
             self.post_message(self.Selected(self.highlighted))
 
     def on_click(self, event: events.Click) -> None:
-        """Highlight the run under the pointer, if any, and ask to show it."""
+        """If a run is under the pointer, highlight the run and ask to show it."""
         place = (self.scroll_offset.y + event.y) // HEIGHT
         if 0 <= place < len(self._rows):
             self.move(place)

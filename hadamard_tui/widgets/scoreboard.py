@@ -1,4 +1,4 @@
-"""Table of learners with value, theory line and ratio at the playhead, and a note that explains it."""
+"""Table of learners with value, theory line and ratio at the playhead, and a note that explains the table."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 DECIMALS, LONGEST_NUMBER = 5, 1e5
-"""Number of decimals of numbers below 10, and the number from which on powers of ten are written.
+"""Number of decimals of numbers below 10, and smallest number that is written as a power of ten.
 
-Each further digit before the decimal point removes one decimal.
+Larger numbers have one decimal less for each further digit before the decimal point.
 """
 
 
@@ -41,9 +41,9 @@ def count_text(count: float) -> str:
 
 
 def ratio_text(value: float) -> str:
-    """Return a ratio as text: with three decimals, from 1000 on without decimals.
+    """Return a ratio as text, with three decimals if it is below 1000, and without decimals above.
 
-    A ratio below 0.01 or from LONGEST_NUMBER on is written as a power of ten.
+    A ratio below 0.01, and a ratio of at least LONGEST_NUMBER, is written as a power of ten.
     """
     if value == 0 or 0.01 <= abs(value) < 1000:
         return f"{value:.3f}"
@@ -51,11 +51,11 @@ def ratio_text(value: float) -> str:
 
 
 def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int | None:
-    """Return the number of decimals that suits all numbers; None if they need powers of ten.
+    """Return the number of decimals for a column of numbers, or None if powers of ten are needed.
 
     Args:
         rounding: absolute value up to which a number counts as 0.
-        digits: number of significant digits of each number that must be visible.
+        digits: number of significant digits that every number must show.
     """
     sizes = [abs(size) for size in numbers if math.isfinite(size) and abs(size) > rounding]
     if not sizes:
@@ -95,15 +95,15 @@ WIDTHS = {
 """Minimum width of each column, independent of its content, so that nothing moves during a run."""
 
 LONGEST_MEASURE = 14
-"""Maximum width of the measure's name in the heading, unless all learner names and columns fit."""
+"""Maximum width of the measure's name in the heading, except if all learner names and columns fit."""
 
 OPTIONAL = ("which", "rate", "invariant")
 """Columns that are shown only if they fit and have content."""
 
 LEGIBLE = 18
-"""Width to which the column of learner names grows before optional columns are added.
+"""Width that the column of learner names can reach before optional columns are added.
 
-It grows further if shortened names would be equal.
+The column becomes wider than this if otherwise two shortened names would be equal.
 """
 
 ORDER = ("", "learner", "value", "line", "which", "ratio", "invariant", "rate", "state")
@@ -112,7 +112,7 @@ ORDER = ("", "learner", "value", "line", "which", "ratio", "invariant", "rate", 
 PADDING, WHOLE_STATE, WHOLE_RATE, WHOLE_LINE, LONGEST_LINE = 2, 20, 28, 10, 18
 
 CUTS = {"state": " at ", "rate": ":"}
-"""Separators of two columns; of a text that is too long, only the part before the separator is shown."""
+"""Separators by column. If a text in the column is too long, only the part before the separator is shown."""
 
 
 class Heads(NamedTuple):
@@ -120,15 +120,15 @@ class Heads(NamedTuple):
 
     value: str = "loss"
     line: str = "bound"
-    """Name of the theory line; empty if the picture has none."""
+    """Heading of the column of theory lines; empty if the picture has no theory line."""
 
     optional: frozenset[str] = frozenset()
-    """Optional columns with text for at least one learner."""
+    """Optional columns that have text for at least one learner."""
 
     place: str = ""
     """Value of x at which the numbers were read, as text, such as "at k = 64".
 
-    It is empty if the progress display already shows the value.
+    The text is empty if the progress display already shows the value.
     """
 
     def of(self, column: str) -> str:
@@ -138,7 +138,7 @@ class Heads(NamedTuple):
 
 
 def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, str]]) -> Heads:
-    """Return the headings of the columns for these rows, whose cells contain `texts`."""
+    """Return the headings of the columns, for these rows with the cell texts `texts`."""
     valued = [value for value in rows if value.value is not None]
     compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
     directions = {line.direction for line in compared}
@@ -151,7 +151,7 @@ def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, s
 
 
 def measured(view: View) -> str:
-    """Return a short name for the values of a picture, or the label of its y-axis if none exists."""
+    """Return a short name for the values in a picture. If there is none, return the label of the y-axis."""
     picture = view.picture
     if picture.share is not None:
         return "share"
@@ -166,12 +166,12 @@ def measured(view: View) -> str:
 
 
 def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
-    """Return the widths of the columns that fit.
+    """Return the widths of those columns that fit into the table.
 
     Args:
         width: width of the table in cells.
-        names: names of the learners. Their column first grows to LEGIBLE. After optional columns are added,
-            it grows to the longest name.
+        names: names of the learners. Their column is first widened to LEGIBLE. After optional columns are
+            added, it is widened to the longest name.
     """
     chosen = {column: wide for column, wide in WIDTHS.items() if column not in OPTIONAL}
     chosen["value"] = max(chosen["value"], min(cell_len(heads.value), LONGEST_MEASURE))
@@ -200,7 +200,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
 
 
 def distinguishing_width(names: Sequence[str]) -> int:
-    """Return the minimum width at which different names still differ after they are cut to this width."""
+    """Return the smallest width to which the names can be cut so that different names still differ."""
     longest = max(map(cell_len, names), default=0)
     for width in range(1, longest):
         if len({elided(learner_name, width) for learner_name in names}) == len({*names}):
@@ -211,8 +211,8 @@ def distinguishing_width(names: Sequence[str]) -> int:
 class Scoreboard(DataTable[Text], inherit_bindings=False):
     """Table with one row per learner, followed by one row per learner of each pinned run.
 
-    A cell is written only if it changes. The table handles only the keys up and down, because left, right,
-    home and end always move the playhead.
+    A cell is written only if its text changes. The table handles only the keys up and down, because left,
+    right, home and end always move the playhead.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*motions(move_up="cursor_up", move_down="cursor_down")]
@@ -232,7 +232,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         """Widths of the visible columns."""
 
     def fit(self, width: int) -> None:
-        """Lay out the columns for a width that includes a scrollbar."""
+        """Lay out the columns for a table of this width, which includes the scrollbar."""
         if width != self._width:
             self._width, self.shape = width, {}
             self._lay_out()
@@ -248,7 +248,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         )
 
     def show(self, look: Look) -> None:
-        """Show the numbers at the playhead, with one row per curve of a learner."""
+        """Show the numbers at the playhead, with one row for each curve of each learner."""
         rows = values(look)
         notation = column_notation(rows, bool(look.resolved.y_log))
         texts = [row(value, notation) for value in rows]
@@ -271,7 +271,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Rebuild columns and rows for the width, and write the numbers again."""
+        """Rebuild columns and rows for the current width, and write the numbers again."""
         if self.shape or not self._width:
             return
         self.shape = columns(self._width - 1, [row_name for _, row_name, _ in self._names], self.about)
@@ -291,7 +291,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self.move_cursor(row=cursor)
 
     def select(self, row: int) -> None:
-        """Highlight a row without sending a message, because only a person's move selects a learner."""
+        """Highlight a row without sending a message, because only a move by the user selects a learner."""
         with self.prevent(DataTable.RowHighlighted):
             self.move_cursor(row=row)
 
@@ -309,7 +309,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
     """Return the number of decimals for values and theory lines, or None for powers of ten.
 
-    On a logarithmic axis (`by_factors`), every number must show two significant digits.
+    If the y-axis is logarithmic (`by_factors`), every number must show two significant digits.
     """
     numbers = [number for value in rows for number in (value.value, value.height) if number is not None]
     rounding = max((value.rounding for value in rows), default=0.0)
@@ -317,7 +317,7 @@ def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
 
 
 def row(value: ShownValue, places: int | None) -> dict[str, str]:
-    """Return the texts of a row by column.
+    """Return the texts of a row, by column.
 
     Numbers have `places` decimals, or are powers of ten if `places` is None.
     """
@@ -343,7 +343,7 @@ def _number(number: float, value: ShownValue, places: int | None) -> str:
 
 
 def rate(curve: CurveView) -> str:
-    """Return the learning rate of a curve as text; for an oracle-tuned rate, also the grid of rates."""
+    """Return the learning rate of a curve as text. For an oracle-tuned rate, add the grid of tried rates."""
     if curve.training.rate is None:
         return ""
     if not curve.training.grid:
@@ -356,7 +356,7 @@ LEAST = 22
 """Minimum number of rows of the stage at which the note is shown."""
 
 LONGEST = 14
-"""Maximum width of a measure's name in the note; the word "value" replaces a longer name."""
+"""Maximum width of a measure's name in the note. The word "value" replaces a longer name."""
 
 
 class TableNote(Static):
@@ -380,11 +380,11 @@ class TableNote(Static):
         self._stand()
 
     def show(self, look: Look, value: str, line: str) -> None:
-        """Explain the table of a look.
+        """Explain the signs in the table that shows the numbers of a `Look`.
 
         Args:
-            value, line: headings of the columns of values and theory lines. `line` is empty if the table
-                compares no value with a theory line.
+            value, line: headings of the columns of values and of theory lines. If the table compares no value
+                with a theory line, `line` is empty.
         """
         self._compares = bool(line)
         self._stand()
@@ -401,7 +401,7 @@ class TableNote(Static):
 
 
 def fitting(look: Look, value: str, line: str, width: int) -> str:
-    """Return all explanations of the table's signs in long form, or as many short ones as fit."""
+    """Return explanations of the table's signs: all in long form, or as many in short form as fit."""
     long_text = BETWEEN.join(signs(look, value, line, brief=False))
     if cell_len(long_text) <= width:
         return long_text
@@ -414,17 +414,17 @@ def fitting(look: Look, value: str, line: str, width: int) -> str:
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
     """Yield explanations of the table's signs.
 
-    If the numbers are not those at the end of the run, yield the reason as well.
+    If the numbers are not from the end of the run, also yield the reason.
     """
     rows = values(look)
     if not line:
         return
     if any(row.height is not None and row.value is not None and not row.binds for row in rows):
-        yield "(…) does not bind it" if brief else f"(…) a {line} that does not bind the learner"
+        yield "(…) not binding" if brief else f"(…) a {line} that does not bind the learner"
     if any(row.ratio is not None for row in rows):
         yield f"ratio = {value if cell_len(value) <= LONGEST else 'value'} / {line}"
     if look.ended_low:
-        reason = "bounds end near 0" if brief else "at the end the bounds are near 0"
-        yield f"{look.shown_at_in_words}, as {reason}"
+        reason = "bounds end near 0" if brief else "the bounds are near 0 at the end"
+        yield f"{look.shown_at_in_words}, because {reason}"
     if look.shown_at is not None and not along_records(look.view):
-        yield f"{key('back')} other {x_name(look.view)}"
+        yield f"{key('back')} shows another {x_name(look.view)}"

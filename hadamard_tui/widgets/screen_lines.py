@@ -1,4 +1,4 @@
-"""Lines of text around the stage: headline, data files, the machine, error of the set-up, and footer."""
+"""Lines of text above and below the charts: headline, data files, machine, error of the set-up, footer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Caption(Static):
-    """Text on one or two lines, cut with an ellipsis."""
+    """Text on one or two lines. If it does not fit, it ends in an ellipsis."""
 
     DEFAULT_CSS = """
     Caption { height: 1; padding: 0 1; text-style: bold; text-wrap: wrap; text-overflow: ellipsis; }
@@ -57,7 +57,7 @@ class Caption(Static):
 
 
 class DataLine(Static):
-    """Line that says how instances and labels were read from files; hidden if there are no files."""
+    """Line that says how instances and labels were read from files. It is hidden if there are no files."""
 
     DEFAULT_CSS = """
     DataLine { display: none; height: auto; max-height: 2; padding: 0 1; color: $text-muted; }
@@ -75,7 +75,7 @@ class DataLine(Static):
         self._problem = problem
         try:
             sentence = problem.data_sentence
-        except BadInput:  # a file no longer exists, which the set-up reports
+        except BadInput:  # a file no longer exists; the set-up reports this
             sentence = ""
         if sentence != self._sentence:  # an update lays out the screen, which takes longer than one frame
             self._sentence, self.display = sentence, bool(sentence)
@@ -83,7 +83,7 @@ class DataLine(Static):
 
 
 class MachineLine(Static):
-    """Line with the load and memory of the machine that computes the run; hidden while no run is going on."""
+    """Line with load and memory of the machine that computes the run. It is hidden if no run is going on."""
 
     DEFAULT_CSS = """
     MachineLine {
@@ -98,7 +98,7 @@ class MachineLine(Static):
         self._sample: MachineSample | None = None
 
     def show(self, sample: MachineSample | None) -> None:
-        """Show a sample, unless the line already shows it. None hides the line."""
+        """Show a sample of load and memory, unless the line already shows it. None hides the line."""
         if sample is self._sample:
             return
         self._sample = sample
@@ -110,7 +110,7 @@ class MachineLine(Static):
 
 
 class Status(Static):
-    """Line with the error of the set-up. It names the wrong value, whose field may be out of sight."""
+    """Line with the error of the set-up. It names the wrong value, because its field may be out of sight."""
 
     DEFAULT_CSS = """
     Status {
@@ -184,7 +184,7 @@ class Keys(Widget):
 def fitting(entries: Mapping[str, FooterEntry], ranked: Sequence[str], width: int) -> list[FooterEntry]:
     """Return the entries that fit into `width` cells, in the order of the footer.
 
-    Entries that come first in `ranked` take precedence.
+    If not all entries fit, those that come first in `ranked` are kept.
     """
     fitting_ids: set[str] = set()
     for id in ranked:

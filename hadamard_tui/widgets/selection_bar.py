@@ -40,27 +40,27 @@ STATES = {
     "stopped": ("■", "bold yellow"),
     "failed": ("✗", "bold red"),
 }
-"""Sign and style of each state; other states, such as loading the engine, use `LOADING`."""
+"""Sign and style for each state of a run. Other states, such as loading the engine, use `LOADING`."""
 
 LOADING = ("◌", "bold")
 
 UNITS = {"epoch": "epochs", "time": ""}
-"""Units of the engine's speed for clocks that do not count steps; empty for time, which has no speed."""
+"""Units of the engine's speed, for clocks that do not count steps. For time, no speed is stated."""
 
 Piece = str | tuple[str, str]
-"""Text, or text and style."""
+"""Piece of text: plain text, or text with a style."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """Facts that the progress display reports.
+    """Facts that the display of progress depends on.
 
     Args:
         session: the run on the screen, or None before the first run.
         editable: the set-up, which may have changed since the run began.
         look: the picture on the screen.
         learner: the name of the selected learner.
-        in_field: whether a field of the set-up has the focus. A person must then leave the field before a
+        in_field: whether a field of the set-up has the focus. If so, the user must leave the field before a
             key can run the set-up.
         runs_at_start: whether the set-up is about to run without a key press.
     """
@@ -76,7 +76,7 @@ class Situation:
 
 
 class Progress(Static):
-    """Progress of the run, shortened to its width and written only if its text changes."""
+    """Display of the progress of the run, in a form that fits. It is written only if its text changes."""
 
     DEFAULT_CSS = "Progress { height: 1; text-align: right; text-wrap: nowrap; text-overflow: ellipsis; }"
 
@@ -151,12 +151,12 @@ def _forms(situation: Situation) -> list[list[Piece]]:
 
 
 def keys_to_run(in_field: bool) -> str:
-    """Return the key that runs the set-up; in a field, the key that leaves the field comes first."""
+    """Return the key that runs the set-up. In a field, the key that leaves the field comes first."""
     return f"{key('leave')} {key('run')}" if in_field else key("run")
 
 
 def _points(session: Session) -> tuple[str, str, str]:
-    """Return the current sweep point as a long text, as a short text, and as a count such as " 2/5"."""
+    """Return the current sweep point in three forms: long text, short text, and a count such as " 2/5"."""
     if not session.point.count:
         return "", "", ""
     where, remaining = session.point.label, session.engine_time.remaining
@@ -169,7 +169,7 @@ def _points(session: Session) -> tuple[str, str, str]:
 
 
 def _pending(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
-    """Return a long and a short text about an error in the set-up, or about a change that was not run.
+    """Return a long and a short text about an error in the set-up, or about a change that has not been run.
 
     Both texts are empty if the set-up has no error and no such change. `run` names the keys that run the
     set-up.
@@ -183,10 +183,10 @@ def _pending(session: Session | None, editable: EditableExperiment, run: str) ->
 
 
 def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
-    """Return the clock of the run at the playhead as a long and a short text, and the shown extent.
+    """Return the x value of the playhead as a long and a short text, and a text on how much is shown.
 
-    The texts are empty if the length of the run is unknown. They are also empty if the run is over and the
-    x-axis of its picture is not a clock.
+    The texts are empty if the length of the run is unknown. They are also empty if the run is over and its
+    picture has a sweep axis as x-axis.
     """
     point, playback = session.point, session.playback
     seen = look or (session.look() if session.trace is not None else None)
@@ -202,7 +202,7 @@ def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
 
 
 def _machine(session: Session, learner_name: str) -> tuple[str, str, str]:
-    """Return the device and backend as a long text, the device as a short text, and the engine's speed."""
+    """Return three texts: the device with the backend, the device in short form, and the engine's speed."""
     trace, point = session.trace, session.point
     if trace is None:
         device = f"  {session.experiment.run.device}"
@@ -215,7 +215,7 @@ def _machine(session: Session, learner_name: str) -> tuple[str, str, str]:
 
 
 def _computed(trace: Trace, learner_name: str) -> str:
-    """Return the device and backend of a learner's curves."""
+    """Return the device and the backend that compute a learner's curves."""
     backend = next((curve.backend for curve in trace.curves if curve.learner == learner_name), "")
     return ", ".join(filter(None, (trace.environment["device"], backend)))
 
@@ -228,19 +228,19 @@ def _short(number: float) -> str:
 
 
 ADD = "+"
-"""Value of the line that adds a learner, in the list of learners."""
+"""Value of the line "add a learner" in the list of learners."""
 
 LABELLED = 100
 """Minimum width of the bar, in cells, at which the choices have labels."""
 
 LEAST_PROGRESS, LEAST_WORDS = 18, 4
-"""Minimum width of the progress, and of each choice."""
+"""Minimum width of the progress display, and minimum width of each choice."""
 
 ARROW, GAP = " ▾", 1
 
 
 class PartWord(Choice):
-    """Choice in the bar, shown as a label, a value and an arrow. It sets the part at `place`."""
+    """Choice in the bar, drawn as a label, a value and an arrow. It sets the part at `place`."""
 
     DEFAULT_CSS = """
     PartWord { width: auto; background: transparent; margin: 0 1 0 0; }
@@ -256,7 +256,7 @@ class PartWord(Choice):
         self.words, self.place, self.family = "", "", ""
 
     def show(self, words: str, value: str, place: str = "", family: str = "") -> None:
-        """Show the chosen value. When the list opens, it offers the members of `family`."""
+        """Show the chosen value. When the list is opened, it offers all kinds of parts in `family`."""
         self.words, self.place, self.family = words, place, family
         with self.prevent(Choice.Changed):
             self.offer(((words, value),), value)
@@ -269,7 +269,7 @@ class PartWord(Choice):
         await super().action_show_list()
 
     async def on_key(self, event: events.Key) -> None:
-        """Leave letters to the app until enter opens the list."""
+        """Do nothing, so that letters remain keys of the app until enter opens the list."""
 
     def render(self) -> Content:
         return _shown(self)
@@ -287,7 +287,7 @@ class PresetWord(PresetChoice):
     label, words = "preset", ""
 
     async def on_key(self, event: events.Key) -> None:
-        """Leave letters to the app."""
+        """Do nothing, so that letters remain keys of the app."""
 
     def render(self) -> Content:
         return _shown(self)
@@ -306,20 +306,20 @@ def _labelled(choice: PartWord | PresetWord) -> str:
 
 
 class SelectionBar(Horizontal):
-    """Bar with the main parts of the experiment. A key or a click exchanges a part."""
+    """Bar with the main parts of the experiment. With keys or clicks, the user exchanges a part."""
 
     DEFAULT_CSS = "SelectionBar { height: 1; padding: 0 1; background: $boost; } Progress { width: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [*motions(move_left="next(-1)", move_right="next(1)")]
 
     class Chosen(Message):
-        """Message: a person chose another kind of part for a place of the set-up."""
+        """Message: the user chose another kind of part for a place of the set-up."""
 
         def __init__(self, place: str, kind: str) -> None:
             super().__init__()
             self.place, self.kind = place, kind
 
     class LearnerChosen(Message):
-        """Message: a person chose the learner with this number, or wants to add a learner (None)."""
+        """Message: the user chose the learner `number`, or wants to add a learner if `number` is None."""
 
         def __init__(self, number: int | None) -> None:
             super().__init__()
@@ -340,7 +340,7 @@ class SelectionBar(Horizontal):
         return [child for child in self.children if isinstance(child, PartWord | PresetWord)]
 
     def show(self, editable: EditableExperiment, learner_number: int) -> None:
-        """Show the parts of a set-up, with this learner selected."""
+        """Show the parts of a set-up, with the learner at position `learner_number` selected."""
         raw, chosen = editable.raw, editable.learners[learner_number]
         is_solved = chosen.get("solver") is not None
         role = "solver" if is_solved else "architecture"
@@ -376,7 +376,8 @@ class SelectionBar(Horizontal):
     def _fit(self) -> None:
         """Distribute the width among the choices.
 
-        If it is too small, labels are dropped first, beginning with the longest one. Then values are cut.
+        If the width is too small, labels are dropped, the longest label first. If this is not enough, values
+        are cut.
         """
         width = self.content_size.width
         if not width:
@@ -413,7 +414,7 @@ class SelectionBar(Horizontal):
         choice = event.choice
         if not isinstance(choice, PartWord):
             return
-        self._shown = None  # so that the next frame resets a refused choice
+        self._shown = None  # so that the next frame shows the old value again if the choice is refused
         if choice.id == "bar-learner":
             self.post_message(self.LearnerChosen(None if event.value == ADD else int(event.value)))
         else:
@@ -421,12 +422,12 @@ class SelectionBar(Horizontal):
 
 
 def _kind(part: Any) -> str:
-    """Return the kind of a part, which is given as its kind or as a dict of its fields."""
+    """Return the kind of a part. The argument is the kind itself, or a dict of the part's fields."""
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 
 def _with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
-    """Return the kind of a matrix and its d, or the first and last d of a sweep over d."""
+    """Return the kind of a matrix with its d. In a sweep over d, show the first and the last d."""
     size = matrix.get("d") if isinstance(matrix, dict) else None
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):

@@ -1,4 +1,4 @@
-"""Set-up pane, whose forms edit everything in a preset except its texts."""
+"""Set-up pane. Its forms edit everything in a preset except the preset's texts."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ BUTTONS = (
     ("add", "add", "Add a learner"),
     ("copy", "copy", "Add a copy of this learner"),
     ("remove", "remove", "Remove this learner"),
-    ("on/off", "switch", "Leave this learner out, or not"),
+    ("on/off", "switch", "Leave this learner out of the run, or put it back"),
 )
-"""Buttons below the list of learners: label, id and effect; each also has a key."""
+"""Buttons below the list of learners: label, id and effect. There is also a key for each button."""
 
 METHODS = {"gradient": "update rule", "solver": "solver"}
 OWN = ""
-"""Value of the preset choice if the set-up is not a preset, or has been changed."""
+"""Value of the preset choice if the set-up is not a preset, or differs from its preset."""
 
 
 class LearnerForm(Vertical):
@@ -56,7 +56,7 @@ class LearnerForm(Vertical):
     def __init__(self, editable: EditableExperiment, number: int) -> None:
         super().__init__()
         self.number = number
-        # Read now, because the learner may be removed before composition.
+        # Read now, because the learner may be removed before the form is composed.
         self._values = editable.learners[number]
 
     def compose(self) -> ComposeResult:
@@ -83,7 +83,7 @@ class LearnerForm(Vertical):
 
 
 class SetupPane(VerticalScroll, can_focus=False):
-    """Editor of the experiment. It reports changes to the screen, and starts nothing itself."""
+    """Editor of the experiment. It reports changes to the screen, and never starts a run itself."""
 
     DEFAULT_CSS = """
     SetupPane .section { margin: 1 0 0 0; text-style: bold; color: $primary; }
@@ -99,12 +99,12 @@ class SetupPane(VerticalScroll, can_focus=False):
         """Message: the set-up has changed, or another learner is selected."""
 
     class Stepped(Message):
-        """Message: a number was stepped, and a run should follow immediately."""
+        """Message: the user increased or decreased a number by a key, so a run should start immediately."""
 
     class Picked(Message):
         """Request to show the fields of the selected learner.
 
-        It is a message, so that it is handled after earlier changes of the panels.
+        This request is a message, so that it is handled after earlier changes of the panels.
         """
 
     class Outdated(Message):
@@ -123,12 +123,12 @@ class SetupPane(VerticalScroll, can_focus=False):
         """Whether the panels are mounted. The first paint does not wait for their 200 widgets."""
         self._entered = False
         self._stale = False
-        """Whether the panels belong to a former set-up."""
+        """Whether the panels still show a previous set-up."""
         self._outdated = False
-        """Whether a change is not shown yet."""
+        """Whether there is a change that the pane does not show yet."""
         self._making = asyncio.Lock()
         self._leaving: WeakSet[DOMNode] = WeakSet()
-        """Panels of former learners or set-ups that wait for removal."""
+        """Panels of previous learners or set-ups that are waiting for removal."""
 
     @property
     def learner(self) -> int:
@@ -183,9 +183,9 @@ class SetupPane(VerticalScroll, can_focus=False):
         return OWN if self.editable.preset is None or self.editable.changed else self.editable.preset
 
     def _presets(self) -> list[tuple[str, str]]:
-        """Return name and value of each preset to choose from.
+        """Return the presets to choose from, as pairs of shown name and value.
 
-        If the set-up is not an unchanged preset, the first entry represents the set-up itself.
+        If the set-up is not an unchanged preset, the first pair stands for the set-up itself.
         """
         preset, shipped = self.editable.preset, presets.names()
         shown_name = (
@@ -228,7 +228,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.complain(self.editable.error)
 
     async def _renew(self) -> None:
-        """Replace the panels if they belong to a former set-up."""
+        """Replace the panels if they still show a previous set-up."""
         place = self.scroll_y
         async with self._making:
             if self._stale and self.filled:
@@ -239,20 +239,21 @@ class SetupPane(VerticalScroll, can_focus=False):
         self.scroll_to(y=place, animate=False)
 
     async def fields_mounted(self) -> None:
-        """Wait until no fields are being mounted, because ending the app earlier raises errors."""
+        """Wait until no fields are being mounted. If the app ended earlier, it would raise errors."""
         async with self._making:
             pass
 
     def enter(self) -> None:
-        """Focus the first field once it is mounted."""
+        """Focus the first field as soon as it is mounted."""
         self._entered = True
-        if fields := self.query("Choice, Input"):  # empty while the panels are replaced
+        if fields := self.query("Choice, Input"):  # none while the panels are replaced
             self.screen.set_focus(fields.first())
 
     def pick(self, number: int) -> None:
         """Select a learner at once.
 
-        Its fields are shown later, and only once after several quick selections.
+        The fields of the learner are shown later. After several quick selections, only the last learner's
+        fields are shown.
         """
         if number != self.learner:
             self._learner = number
@@ -295,7 +296,7 @@ class SetupPane(VerticalScroll, can_focus=False):
                 elsewhere.update(complaint)
 
     def _named_complaint(self, error: BadInput) -> str:
-        """Return the text of an error that no visible field shows, with the name of its learner if any."""
+        """Return the text of an error that no visible field shows, after the name of its learner if any."""
         refused = [number for number in range(len(self.editable.learners)) if self.editable.refused(number)]
         named = f"{self.editable.learners[refused[0]]['name']}: " if refused else ""
         return f"{named}{error}"
@@ -313,26 +314,26 @@ class SetupPane(VerticalScroll, can_focus=False):
                     yield from panel.query(kind)
 
     def _show_preset(self) -> None:
-        """Show in the preset choice whether the set-up is an unchanged preset.
+        """Update the preset choice, which shows whether the set-up is an unchanged preset.
 
-        After a change, a person can then choose the same preset again.
+        After a change, the user can then choose the same preset again.
         """
-        for select in self.query("#preset").results(Choice):  # empty while the panels are replaced
+        for select in self.query("#preset").results(Choice):  # none while the panels are replaced
             if select.value != self._preset():
                 with select.prevent(Choice.Changed):
                     select.offer(self._presets(), self._preset())
 
     def show_list(self) -> None:
-        """Redraw the lists of learners, sweep axes, pictures and claims, as after a change of the theme."""
-        for learners in self.query(LearnerList):  # the query is empty while the panels are replaced
+        """Redraw the lists of learners, sweep axes, pictures and claims, for example in a new theme."""
+        for learners in self.query(LearnerList):  # there are no lists while the panels are being replaced
             learners.show(self.editable, self.learner)
         for items in self.query(ItemList):
             items.show(self.editable)
 
     def _changed(self, typed: str | None = None) -> None:
-        """Record a change, and request that it is shown and reported.
+        """Record a change for undo, and request that the change is shown and reported.
 
-        `typed` is the place of the field in which a person is typing.
+        `typed` is the place of the field in which the user is typing.
         """
         self._history.record(self.editable, typed)
         if not self._outdated:
@@ -371,7 +372,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self._step(event.row, event.up)
 
     def _step(self, row: FieldRow, up: bool) -> None:
-        """Set the value of a row to the next valid number, or notify of the reason if none is valid."""
+        """Set the value of a row to the next valid number. If none is valid, show the reason."""
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
         for value in steps_of_number(before, row.is_whole, up):
@@ -389,26 +390,26 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(RowVaried)
     def _varied(self, event: RowVaried) -> None:
-        """Let the screen handle the request for a sweep, unless the row belongs to a former set-up."""
+        """Let the screen handle the request for a sweep, unless the row belongs to a previous set-up."""
         if self._gone(event.row):
             event.stop()
 
     def on_descendant_blur(self) -> None:
-        """Start a new undo step, because typing continues elsewhere."""
+        """Start a new undo step, because the user leaves the field."""
         self._history.pause()
 
     def change(self, place: str, value: Any) -> None:
-        """Set the value at a place as if a person had chosen it in its field."""
+        """Set the value at a place as if the user had chosen it in its field."""
         self.editable.put(place, value)
         self._follow(typed=False)
         self._changed()
 
     async def undo(self) -> None:
-        """Undo the last change, and notify of the change."""
+        """Undo the last change, and notify the user of what was undone."""
         await self._restore(self._history.undo(), "Undone", "There is nothing to undo.")
 
     async def redo(self) -> None:
-        """Redo the change that was undone last, and notify of the change."""
+        """Redo the change that was undone last, and notify the user of what was redone."""
         await self._restore(self._history.redo(), "Done again", "There is nothing to redo.")
 
     async def _restore(self, step: Step | None, done: str, nothing: str) -> None:
@@ -428,7 +429,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def choose_kind(self, place: str, kind: str) -> None:
-        """Replace the part at `place` by one of `kind`, as if a user had chosen it in its form."""
+        """Replace the part at `place` by one of `kind`, as if the user had chosen it in its form."""
         await self._choose(place, kind)
         self._changed()
 
@@ -499,7 +500,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         try:
             with presets.former_words(preset, self.notify):
                 chosen = EditableExperiment.of(preset)
-        except BadInput as error:  # only the person's own files can be invalid
+        except BadInput as error:  # only the user's own files can be invalid
             self.notify(str(error), severity="error")
             self._show_preset()
         else:
@@ -513,7 +514,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(LearnerList.OptionSelected)
     def _learner_opened(self, event: LearnerList.OptionSelected) -> None:
-        """Focus the first field of the learner after a press of enter."""
+        """Focus the first field of the learner, because enter was pressed in the list."""
         event.stop()
         self.query_one(LearnerForm).query("Input, Choice").first().focus()
 
@@ -581,6 +582,6 @@ class SetupPane(VerticalScroll, can_focus=False):
 
 
 def _complaint_here(error: BadInput) -> str:
-    """Return the text of an error to show at its field, with the affected sweep point if any."""
+    """Return the text of an error to show at its field. It names the affected sweep point if there is one."""
     _, where, point = error.where.partition(" where ")
     return f"{error.fault} (where {point})" if where else error.fault

@@ -1,4 +1,4 @@
-"""Story and list of runs, beside the stage."""
+"""Story and list of runs, beside the charts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hadamard_tui.editing.document_edits import LeftOutClaim
     from hadamard_tui.panels.panel import PanelContext
 
-NONE_YET = "No run has ended yet. Run something, press {pin}, change one thing, and run again."
+NONE_YET = "No run has ended yet. To compare runs, run the set-up, press {pin}, change it, and run again."
 KEYS = (
     "enter shows it · {pin} pins or unpins · {difference} difference · {rename} renames · {delete} deletes "
     "· {filter} filters"
@@ -64,18 +64,19 @@ class Story(Words):
 
 
 class RunList(Vertical):
-    """List of this session's runs and of stored runs, with a filter, and a text about one of them.
+    """List of this session's runs and of stored runs, with a filter and a description of one run.
 
-    A run of this session is shown with its difference from the previous run, a stored run with its headline.
+    A run of this session is described by its difference from the previous run, and a stored run by its
+    headline.
     """
 
-    # Keys that work while the filter has the focus; the rows have their own keys.
+    # These keys work while the filter has the focus. The rows have their own keys.
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(move_down="move('cursor_down')", move_up="move('cursor_up')")
     ]
 
     class Chosen(Message):
-        """Message: a person asks to show a run."""
+        """Message: the user asks to show a run."""
 
         def __init__(self, run: ListedRun) -> None:
             super().__init__()
@@ -109,9 +110,9 @@ class RunList(Vertical):
         """Show the runs, if the list is visible.
 
         Args:
-            now: the document of the run on the screen, or None if the list contains this run.
+            now: the document of the run on the screen; None if this run is already in the list.
             shown: the trace of the run on the screen.
-            running: the name in the store of the run on the screen while it is running.
+            running: the name of the run on the screen in the store, if it is still running.
         """
         self._now = now, shown, running
         if not all(widget.display for widget in self.ancestors_with_self):
@@ -134,7 +135,7 @@ class RunList(Vertical):
         self._describe()
 
     def _describe(self) -> None:
-        """Show the difference of the run on the screen from the last run, or the highlighted run in full."""
+        """Show how the run on the screen differs from the last run, or show the highlighted run in full."""
         document, _, _ = self._now
         finished, run = self._runs.finished, self.selected
         text = Text()

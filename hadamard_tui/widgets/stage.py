@@ -1,4 +1,4 @@
-"""Stage: the chosen picture, and below it the open tab, which shows the table of learners or a panel."""
+"""Stage of the screen: the chosen picture, and below it the table of learners or the chosen panel."""
 
 from __future__ import annotations
 
@@ -49,27 +49,27 @@ HEAT, MULTIPLES = "heat", "multiples"
 """Widget ids of the heat map, and of the grid with one chart per learner."""
 
 LIVE, LAW = "the run", "law, stored"
-"""Title of the picture of live losses, and short title of the law, which is a sweep's stored picture."""
+"""Title of the picture of the run's losses, and short title of a sweep's stored picture, the law."""
 
 CHART_ROWS = 14
-"""Rows of a chart: nine inside the frame, two of frame, one of ticks and two of legend."""
+"""Rows of a chart: nine inside the frame, two for the frame, one for tick labels and two for the legend."""
 
 LEAST_TABLE, MOST_TABLE = 3, 10
-"""Minimum and maximum height of the table in rows: the heading and two or nine learners."""
+"""Minimum and maximum height of the table in rows: the heading, and two or nine learners."""
 
 TOUR = "-tour"
 """CSS class of the screen during a tour."""
 
 
 def _draw(chart: ChartView, shown: Plot) -> None:
-    """Show a plot in a chart. If curves are smoothed, the note says so and names the key for it."""
+    """Show a plot in a chart. If curves are smoothed, a note says so and names the key that ends this."""
     smoothed = f"{shown.smoothed} ({key('smooth')})" if shown.smoothed else ""
     note = " · ".join(filter(None, (shown.note, smoothed)))
     chart.show(shown.series, shown.axes, note, shown.playhead)
 
 
 class PanelWords(Words):
-    """Text of a panel. If the text continues below, the border shows the key that scrolls."""
+    """Text of a panel. If the text does not fit, the border shows the key that scrolls down."""
 
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
@@ -86,10 +86,10 @@ class PanelWords(Words):
 
     def _mark(self) -> None:
         keys = shown_keys("page_down").split()
-        if self.screen.has_class(TOUR):  # on a tour these keys go to the next stop
+        if self.screen.has_class(TOUR):  # on a tour, page down goes to the next stop
             keys = [key_name for key_name in keys if key_name != printed_key("pagedown")]
         self.border_subtitle = "".join(f"{key_name} reads on" for key_name in keys[:1])
-        fits = self.virtual_size.height <= self.outer_size.height  # outer size: the key itself takes a line
+        fits = self.virtual_size.height <= self.outer_size.height  # outer size: the border takes a line
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
 
@@ -102,7 +102,7 @@ class PanelView(ContentSwitcher):
         self._words: Text | None = None
         self._panel: Panel | None = None
         self._at: tuple[Panel, str, Experiment] | None = None
-        """Panel, learner and experiment of the text. If one of them changes, the text starts at its top."""
+        """Panel, learner and experiment of the text. If any of the three changes, scroll to the top."""
 
     def compose(self) -> ComposeResult:
         yield ChartView(id="panel-chart")
@@ -111,7 +111,7 @@ class PanelView(ContentSwitcher):
         yield PanelWords(id="panel-words")
 
     def show(self, panel: Panel, context: PanelContext) -> None:
-        """Draw a panel if it has changed. In a sweep, the title names the sweep point."""
+        """Draw a panel if it has changed. In a sweep, the panel's title names the sweep point."""
         lack = panel.lacks(context.experiment)
         shown = panel.show(context) if lack is None else nothing(_reason_and_remedy(lack))
         if isinstance(shown, Plot):
@@ -145,7 +145,7 @@ class PanelView(ContentSwitcher):
         self.query_one(Static).update(words)
 
     def announce(self, about: str) -> None:
-        """Show a text about the future content of the panel, or about why it stays empty.
+        """Show a text that says what the panel will show, or why it remains empty.
 
         The text appears in an empty chart, so that the layout does not change.
         """
@@ -161,7 +161,7 @@ class PanelView(ContentSwitcher):
 
 
 class Stage(Vertical):
-    """The chosen picture and the open tab. Only visible changes are drawn."""
+    """The chosen picture, and below it the open tab. Only visible changes are drawn."""
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id)
@@ -172,7 +172,7 @@ class Stage(Vertical):
         self._pictures: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
         """Titles and short titles of the experiment's pictures."""
         self._law: StoredPicture | None = None
-        """Stored picture of a sweep, offered after the experiment's pictures."""
+        """Stored picture of a sweep, which is offered after the experiment's pictures."""
 
     def compose(self) -> ComposeResult:
         yield PictureRow(id="pictures")
@@ -199,7 +199,7 @@ class Stage(Vertical):
 
     def _fit_table(self) -> None:
         """Limit the rows of the table, so that the chart keeps its minimum height."""
-        rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # the row of tabs
+        rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # one row for the tabs
         self.query_one(Scoreboard).styles.max_height = max(LEAST_TABLE, min(MOST_TABLE, rows))
 
     @property
@@ -208,7 +208,7 @@ class Stage(Vertical):
         return self.query_one(Tabs).chosen
 
     def choose(self, name: str) -> None:
-        """Open this tab."""
+        """Open the tab with this name."""
         self.query_one(Tabs).chosen = name
         self.set_class(name == TABLE, "-table")
         self._drawn = None
@@ -220,12 +220,12 @@ class Stage(Vertical):
 
     @property
     def panel(self) -> Panel | None:
-        """Visible panel; None if the table is open."""
+        """Open panel; None if the table of learners is open."""
         return next((panel for panel in PANELS if panel.name == self.chosen), None)
 
     @property
     def picture(self) -> int:
-        """Number of the chosen picture: 0 for the live losses, then 1, 2, … for the experiment's pictures.
+        """Number of the chosen picture: 0 for the run's losses, then 1, 2, … for the experiment's pictures.
 
         While the stored law of a sweep is shown, this is the number of the experiment's first picture.
         """
@@ -258,7 +258,7 @@ class Stage(Vertical):
         self.choose_picture((row.chosen + 1) % max(len(row.names), 1))
 
     def offer_pictures(self, pictures: Sequence[Picture]) -> None:
-        """Offer these pictures; the first is the experiment's main picture."""
+        """Offer these pictures. The first of them is the experiment's main picture."""
         names = [picture.title or picture.measure.label for picture in pictures]
         cut = shortened(names)
         short = [picture.name or picture_name for picture, picture_name in zip(pictures, cut, strict=True)]
@@ -267,7 +267,7 @@ class Stage(Vertical):
             self._name_pictures(self._first)
 
     def offer_law(self, law: StoredPicture | None) -> None:
-        """Offer the stored law of a sweep; None withdraws it."""
+        """Offer the stored law of a sweep. None withdraws the offer."""
         if law is not self._law:
             chosen = self.picture
             self._law = law
@@ -303,7 +303,8 @@ class Stage(Vertical):
             switcher.current = MULTIPLES
             grid = self.query_one(MultiplesView)
             plots, more = multiples(look, grid.room, learner_name)
-            grid.show(plots, _draw, f"{more} more where there is room" if more else "")
+            do_not_fit = "chart does not fit" if more == 1 else "charts do not fit"
+            grid.show(plots, _draw, f"{more} more {do_not_fit}" if more else "")
             return
         if look.view.beneath is not None and not refused:
             switcher.current = MULTIPLES
@@ -321,7 +322,7 @@ class Stage(Vertical):
 
         Args:
             refused: the reason why the picture cannot be drawn, which replaces it; empty if it can be drawn.
-            instead: a text that replaces the caption; empty to keep it.
+            instead: a text to show in place of the caption; empty to show the caption.
         """
         certificates, snapshots = context.retraining.certificates, context.retraining.snapshots
         caption, grid = self.screen.query_one(Caption), self.query_one(MultiplesView)
@@ -347,7 +348,7 @@ class Stage(Vertical):
             self.query_one(PanelView).show(self.panel, context)
 
     def show_stored(self, stored: Stored | None, title: str) -> None:
-        """Draw the stored curves or the stored law of a set-up before it runs.
+        """Before a set-up runs, draw its stored curves or its stored law.
 
         `title` is the title of the set-up.
         """
@@ -393,12 +394,12 @@ class Stage(Vertical):
         pictures: Sequence[Picture] = (),
         refused: str = "",
     ) -> None:
-        """Preview a set-up, or show why it cannot run.
+        """Show a preview of a set-up, or the reason why it cannot run.
 
         Args:
             title: the title of the set-up.
-            learners: number of each learner by name; the number determines its letter.
-            kind_places: kind of each learner by name; the kind determines its colour.
+            learners: number of each learner, by name. The number determines the learner's letter.
+            kind_places: kind of each learner, by name. The kind determines the learner's colour.
             pictures: the pictures of the set-up.
             refused: the reason why the set-up cannot run; empty if it can.
         """
@@ -416,7 +417,7 @@ class Stage(Vertical):
         self.announce()
 
     def announce(self) -> None:
-        """Describe the open panel, or show why it stays empty. If it is the story, show the story."""
+        """Describe the open panel, or show why it remains empty. If the story is open, show the story."""
         if self.panel is story.PANEL and self._of is not None:
             self.query_one(PanelView).show_words(story.story_text(self._of))
         elif self.panel is not None:
@@ -434,23 +435,23 @@ class Stage(Vertical):
 
 
 def _word(panel_name: str, context: PanelContext) -> str:
-    """Return the word on a tab, followed by the tally of its panel, such as "3/4" for claims that hold."""
+    """Return the word on a tab with the count of its panel. For claims, "3/4" means that 3 of 4 hold."""
     tally = next((panel.tally(context) for panel in PANELS if panel.name == panel_name), "")
     return f"{WORDS[panel_name]} {tally}".strip()
 
 
 def _computes(action: str) -> str:
-    """Return a phrase that names the key for `action`, which computes the stored picture anew."""
+    """Return a phrase with the key for `action`, which computes the picture that is only stored so far."""
     return f"{key(action)} computes it"
 
 
 def _titled(title: str, context: PanelContext) -> str:
-    """Return a title, followed by the sweep point if there are several."""
+    """Return a title. In a sweep, the sweep point follows the title."""
     return ", ".join(filter(None, (title, context.where)))
 
 
 def _reason_and_remedy(lack: Lack) -> str:
-    """Return the reason why a panel does not apply, and the key that makes it apply if there is one."""
+    """Return the reason why a panel does not apply, and the key that changes this if there is one."""
     if lack.remedy is None:
         return lack.reason
     return f"{lack.reason} {key('remedy').capitalize()} {lack.remedy.words} and runs again."

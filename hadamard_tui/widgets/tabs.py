@@ -1,4 +1,4 @@
-"""Row of picture titles above the picture, and row of tabs below it."""
+"""Row of picture titles above the picture, and row of tabs below the picture."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST = 8
 
 
 class PictureRow(Widget):
-    """Line with the titles of the pictures, where the title of the shown picture is marked.
+    """Line with the titles of the pictures. The title of the picture on the screen is marked.
 
     The line is hidden if only one picture exists.
     """
@@ -29,12 +29,12 @@ class PictureRow(Widget):
 
     names: reactive[tuple[str, ...]] = reactive(())
     short: reactive[tuple[str, ...]] = reactive(())
-    """Short names, used if titles do not fit."""
+    """Short names, which replace titles that do not fit."""
 
     chosen: reactive[int] = reactive(0)
 
     def watch_names(self) -> None:
-        """Show the row if it offers a choice."""
+        """Show the row only if there are several pictures."""
         self.display = len(self.names) > 1
 
     def render(self) -> Content:
@@ -47,8 +47,9 @@ class PictureRow(Widget):
 def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
     """Return the names, shortened until they fit into `width` cells.
 
-    First, short names replace all names except the chosen one. Then the short names are cut. If they still do
-    not fit, only the chosen picture and its neighbours keep names, and numbers replace all other names.
+    First, short names replace all names except the chosen one. Then the short names are cut. If the cut names
+    still do not fit, only the chosen picture and its neighbours keep names, and numbers replace all other
+    names.
     """
     room = width - (len(names) - 1)
     if sum(map(cell_len, names)) <= room:
@@ -63,7 +64,7 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
 
 
 def _most(lengths: Sequence[int], room: int) -> int | None:
-    """Return the largest width per name at which all names fit, or None if it is below LEAST."""
+    """Return the largest width at which names can be cut so that all fit, or None if it is below LEAST."""
     for max_length in range(max([*lengths, LEAST]), LEAST - 1, -1):
         if sum(min(length, max_length) for length in lengths) <= room:
             return max_length
@@ -71,7 +72,7 @@ def _most(lengths: Sequence[int], room: int) -> int | None:
 
 
 def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
-    """Return the chosen name, as many neighbours as fit, and the numbers of all others."""
+    """Return the chosen name, the names of as many neighbours as fit, and numbers for all other pictures."""
     shown = [str(number) for number in range(1, len(names) + 1)]
     digits = [len(text) for text in shown]
     room = width - (len(names) - 1) - sum(digits) + digits[chosen]
@@ -90,7 +91,7 @@ def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: 
 
 
 def shortened(names: Sequence[str]) -> list[str]:
-    """Return every name with an ellipsis in place of the leading words that it shares with another name."""
+    """Return the names. An ellipsis replaces the leading words that a name shares with another name."""
     split = [picture_name.split() for picture_name in names]
     shorter = []
     for at, words in enumerate(split):
@@ -117,7 +118,7 @@ GAP = 2
 
 
 class Tab(NamedTuple):
-    """Visible tab: its number among all tabs, its word, and the column in which the word begins."""
+    """Visible tab: its number among all tabs, the word on it, and the column in which the word begins."""
 
     number: int
     word: str
@@ -125,7 +126,7 @@ class Tab(NamedTuple):
 
 
 class Tabs(Widget):
-    """Line of tabs. If some tabs do not fit, the line states their number and the key that opens the next."""
+    """Line of tabs. If some tabs do not fit, the line states how many, and the key for the next tab."""
 
     DEFAULT_CSS = "Tabs { height: 1; background: $boost; color: $text-muted; link-style: none; }"
 
@@ -169,7 +170,7 @@ class Tabs(Widget):
 
 
 def more_words(count: int) -> str:
-    """Return the text after the visible tabs, for `count` hidden tabs."""
+    """Return the text that follows the visible tabs if `count` tabs are hidden."""
     return f"  {key('view')} {count} more"
 
 

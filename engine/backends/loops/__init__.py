@@ -28,7 +28,7 @@ def keep(loop: Any, *sources: Path) -> None:
             index._source_stamp = index._source_stamp, *(file.stat().st_mtime for file in sources)
             try:
                 index._load_index()
-            except AttributeError:  # an earlier version stored the index, with a class since renamed
+            except AttributeError:  # an earlier version stored the index with a class that was renamed since
                 Path(index._index_path).unlink()
 
 

@@ -85,11 +85,11 @@ class NetBatch(NamedTuple):
     In each net, the weights of the first k instances change.
     """
     last: Array
-    """[B, h], a."""
+    """[B, h], the weights a_i of the second layer."""
     labels: Array
-    """[B, K]."""
+    """[B, K], the labels of the K instances."""
     seen: Array
-    """[B], k of every net."""
+    """[B], the number k of training examples of every net."""
     steps: Array
     """[B, 3], for every net: the factor 2c/k between an error and ∂L/∂ŷ · c, and the rates of w and a."""
     active: Array

@@ -28,7 +28,7 @@ WORTH_THREADS = 1 << 18
 """Number of weight changes from which on several threads are faster than one."""
 
 AHEAD, CHANGES = 128, 1 << 26
-"""Largest number of examples learned in one call, and the approximate limit of weight changes in it."""
+"""Largest number of examples, and approximate largest number of weight changes, in one call."""
 
 KEPT_AHEAD = 32 << 20
 """Maximum bytes of weights that one call stores, unless the weights after one example need more."""
@@ -62,7 +62,8 @@ class CompiledPass:
         assert multiplicative_step is not None, "only a learner with a multiplicative_step is served"
         assert data.w_star is not None, "only labels that are xᵀw* are served"
         assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are served"
-        # All targets start from the same weights, so a descent for one target suffices to make them.
+        # All targets start from the same weights, so a descent for one target suffices to create these
+        # weights.
         start = Descent(replace(inputs, data=replace(data, labels=data.labels[:: data.targets], targets=1)))
         self._data, self.examples = data, examples
         halves = multiplicative_step.halves(start.params, start.state)  # the same for all targets, [R·V, d]
@@ -263,7 +264,8 @@ class CompiledLearner:
     def learn(self, k: int) -> Iterable[None]:
         """Advance to the state after example number k.
 
-        If this example is not learned yet, learn up to the next record that needs the hypothesis itself.
+        If this example is not learned yet, learn all examples up to the next record whose measures need the
+        hypothesis itself.
         """
         if self.hypothesis.exhausted:
             end = min(self._records, k + self.hypothesis.at_once)

@@ -37,7 +37,7 @@ class Members(NamedTuple):
     places: Array
     """[R·B, r], indices of the features with w* ≠ 0."""
     sizes: Array
-    """[R·B, r], the entries of w* at these indices."""
+    """[R·B, r], the entries of w* at the indices in `places`."""
     rates: Array
     """[R·B], 2 s η, by which a residual is multiplied; float64."""
     exponential: bool
@@ -303,7 +303,7 @@ def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int
 def record(members: Any, records: Any, member: int, after: int, scratch: Array) -> None:
     """Store the weights of a member after `after` examples, and count its right predictions.
 
-    Do each only if `records` asks for it.
+    Do each of the two only if `records` has an index for it.
     """
     of_replica = len(members.halves) // len(records.labels)
     slot, count = records.slots[after], records.counted[after]

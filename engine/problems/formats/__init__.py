@@ -1,7 +1,7 @@
-"""Formats of files with tables.
+"""Readers of the file formats that can hold a table.
 
-The beginning of a file determines its columns before any number is read. Files may be compressed by gzip.
-Columns of a pandas DataFrame become numbers or words.
+A reader determines the columns of a table from the beginning of its file, before it reads any number. Files
+may be compressed by gzip. The columns of a pandas DataFrame become numbers or words.
 """
 
 from __future__ import annotations
@@ -36,18 +36,21 @@ NOT_NUMBERS = {
     "O": "objects",
     "V": "records of several fields",
 }
-"""Words for the content of arrays without real numbers, by the `kind` of their dtype.
+"""Words for the content of arrays that do not hold real numbers, by the `kind` of their dtype.
 
 Truth values count as the numbers 0 and 1.
 """
 
 PIECE = 1 << 20
-"""Number of values that are read or checked together."""
+"""Number of values that are read or checked at a time."""
 
 FLOAT = np.dtype(np.float64).itemsize
 
 LEAST = 2 * FLOAT + 4
-"""Bytes per number that every run needs: the table, the drawn rows, and the rows in float32."""
+"""Bytes of memory that every run needs per number of a table.
+
+They hold the table and the drawn rows in float64, and the rows in float32.
+"""
 
 
 class NotATable(ValueError):
@@ -62,17 +65,17 @@ class MissingCell(NotATable):
 
 
 class TooLarge(NotATable):
-    """A table that does not fit into free memory. The text of the error follows the name of the file."""
+    """Error for a table that does not fit into free memory. Messages put the file's name before its text."""
 
 
 class IndexFinding(NamedTuple):
-    """Columns that only count or name the rows, as far as they are known."""
+    """Index columns of a table: columns that only count or name the rows."""
 
     columns: Mapping[int, str] = MappingProxyType({})
-    """Reason why a column is an index, by the position of the column."""
+    """Index columns by position, each with the reason why it is an index."""
 
     doubt: str = ""
-    """Reason why it is unclear whether the first column is an index. Empty if it is clear."""
+    """Reason why it is unclear whether a column is an index, or empty if it is clear for all columns."""
 
 
 NO_INDEX = IndexFinding()
@@ -82,15 +85,15 @@ class TableCells(NamedTuple):
     """Numbers and labels that were read from a file."""
 
     numbers: NDArray[np.float64]
-    """Numbers of the columns, [n, d]."""
+    """Numbers in the requested columns, [n, d]."""
 
     labels: NDArray[np.float64] | Sequence[str] | None = None
-    """Numbers [n] or [n, m], or n words, or None if no label is read."""
+    """Labels: numbers [n] or [n, m], or n words. None if no labels were requested."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """Content of a file, as far as the beginning of the file determines it."""
+    """Description of a table, determined from the beginning of its file, and a function that reads it."""
 
     width: int
     """Number of columns."""
@@ -105,7 +108,7 @@ class Content:
     """Number of rows, or None if only reading the file determines it."""
 
     needed: int = 0
-    """Upper bound of the memory in bytes while the file is read, including the numbers in float64."""
+    """Estimate of the memory in bytes that is needed while the file is read."""
 
     names: tuple[str, ...] = ()
     """Names of the columns. Empty if they have no names."""
@@ -115,51 +118,51 @@ class Content:
 
     index: IndexFinding = NO_INDEX
     empty: tuple[int, ...] = ()
-    """Columns at the end without a name and without a value."""
+    """Positions of columns at the end of the table that have neither a name nor values."""
 
     words: Mapping[int, str] = field(default_factory=dict)
-    """Columns without numbers, each with a description of what it holds, for messages."""
+    """Positions of columns that do not hold numbers, each with a description of its content for messages."""
 
     truth_values: frozenset[int] = frozenset()
-    """Columns of truth values, which are read as 0 and 1."""
+    """Positions of columns of truth values, which are read as 0 and 1."""
 
     notes: tuple[str, ...] = ()
-    """Unusual properties of how the file is read."""
+    """Unusual properties of the file's format, as phrases for the report."""
 
     has_labels: bool = False
-    """Whether the format has labels beside the columns."""
+    """Whether the file format stores labels separately from the columns."""
 
     first_rows: tuple[Sequence[str], ...] = ()
-    """Cells of the first rows of a text file; empty for other formats."""
+    """Cells of the first rows of a text file. Empty for other formats."""
 
 
 class Format(NamedTuple):
-    """Reader of one kind of file."""
+    """Reader of one file format."""
 
     content: Callable[[Path, TableSettings, int | None], Content]
-    """Function that returns the content of a file.
+    """Function that returns the description of a file's table.
 
-    Its last argument is the required number of rows, if known.
+    Its last argument is the number of rows that the problem requires, or None if this is unknown.
 
     Raises: NotATable, BadField, OSError, or the errors in `faults`.
     """
 
     faults: Callable[[], tuple[type[Exception], ...]] = lambda: (ValueError,)
-    """Function that returns the errors that libraries raise for damaged files and for other kinds of file."""
+    """Function that returns the errors that libraries raise for damaged files and for other formats."""
 
     settings: frozenset[str] = frozenset({"columns", "index"})
-    """Settings that apply to this kind of file."""
+    """Names of the settings that apply to this format."""
 
 
 def check_type(kind: np.dtype[Any]) -> None:
-    """Check that arrays of this dtype hold real numbers. Raises: NotATable."""
+    """Check that a dtype is one of real numbers. Raises: NotATable."""
     if (content := NOT_NUMBERS.get(kind.kind)) is not None:
         raise NotATable(f"it holds {content}, and every entry must be a real number")
 
 
 def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str]) -> None:
-    """Check that numbers are finite. `place` names row and column in the message. Raises: NotATable."""
-    # In pieces: a mask of the whole table would take an eighth of its memory.
+    """Check that numbers are finite. `place` names a row and column for the message. Raises: NotATable."""
+    # The check goes piece by piece, because a mask of the whole table would take an eighth of its memory.
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         finite = np.isfinite(piece := numbers[first : first + rows])
         if not finite.all():
@@ -168,21 +171,21 @@ def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str])
 
 
 def no_number(value: float, place: str) -> NotATable:
-    """Return the error for a missing or infinite number."""
+    """Return the error for a cell whose number is missing or infinite."""
     if np.isnan(value):
         return MissingCell(f"{place} has no value (empty, NA or nan); every cell must be a finite number")
     return NotATable(f"{place} holds {value}; every cell must be a finite number")
 
 
 def refuse_settings(settings: TableSettings, file_format: Format, name: str) -> None:
-    """Check that all settings apply to the format of a file. Raises: BadField."""
+    """Check that all settings that are set apply to the format of a file. Raises: BadField."""
     for name_of_setting, value in asdict(settings).items():
         if value is not None and name_of_setting not in file_format.settings:
             raise BadField(name_of_setting, f"the format of {name} has no such setting; leave it out")
 
 
 MAGIC = b"\x1f\x8b"
-"""First bytes of gzip files."""
+"""First two bytes of gzip files."""
 
 FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
 """Errors for truncated or damaged gzip files."""
@@ -195,18 +198,18 @@ def is_packed(file: Path) -> bool:
 
 
 def opened(file: Path) -> io.BufferedReader:
-    """Return an open file, decompressed if it is compressed by gzip."""
+    """Open a file for reading, and decompress it if it is compressed by gzip."""
     return cast("io.BufferedReader", gzip.open(file)) if is_packed(file) else file.open("rb")
 
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.ASCII | re.IGNORECASE)
-"""Pattern of a number as text.
+"""Pattern of a number that is written as text.
 
-Unlike Python, it allows no _ between digits, and no digits of other scripts.
+Unlike Python's `float`, it allows no _ between digits, and no digits of other scripts.
 """
 
 BLANKS = " \t\r\n"
-"""Whitespace that is stripped from both ends of a cell, as in pandas."""
+"""Characters that are stripped from both ends of a cell, as in pandas."""
 
 SHOWN = 40
 """Largest number of characters of a cell in a message."""
@@ -219,11 +222,11 @@ Its arguments are the index of the row in a DataFrame, and the position of the c
 
 
 def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
-    """Return columns of numbers as a table [n, d].
+    """Return the columns of a DataFrame as numbers [n, d].
 
-    The frame's names of columns are their positions in the file.
+    The DataFrame must name each column by its position in the file.
 
-    Raises: NotATable, with row and column of the first cell without a finite number.
+    Raises: NotATable, which names the row and column of the first cell that is not a finite number.
     """
     if all(kind.kind in "iufb" for kind in set(frame.dtypes)):
         numbers: NDArray[np.float64] = frame.to_numpy(np.float64)
@@ -236,7 +239,7 @@ def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
 
 
 def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
-    """Return a column as words, without surrounding spaces. Raises: NotATable for a cell without a value."""
+    """Return the cells of a column as words without outer spaces. Raises: NotATable for an empty cell."""
     if (missing := cells.isna().to_numpy()).any():
         row = int(missing.argmax())
         raise MissingCell(
@@ -246,14 +249,14 @@ def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
 
 
 def numbers_in(words: Sequence[str], decimal: str = ".") -> NDArray[np.float64] | None:
-    """Return words as numbers, or None if a word is not a number."""
+    """Convert words to numbers, or return None if a word is not a number."""
     if not all(is_number(word, decimal) for word in words):
         return None
     return np.array([float(word.replace(decimal, ".")) for word in words])
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
-    """Return whether a cell holds a number with this decimal sign."""
+    """Return whether a cell is a number, written with this decimal sign."""
     if decimal != ".":
         if "." in cell:
             return False
@@ -267,7 +270,7 @@ def quoted_cell(cell: object) -> str:
 
 
 def _column(cells: pd.Series[Any], column: int, place: Place) -> NDArray[np.float64]:
-    """Return a column as numbers, with NaN for missing values. Raises: NotATable."""
+    """Convert a column to numbers, with NaN for missing values. Raises: NotATable."""
     from pandas.api import types
 
     kind: Any = cells.dtype

@@ -33,7 +33,7 @@ from engine.problems.formats import (
 )
 
 HEADER = 1 << 14
-"""Number of bytes within which a header ends. numpy refuses headers of more than 10 000 characters."""
+"""Number of bytes that contain every header that numpy accepts, which has at most 10 000 characters."""
 
 SUFFIX = ".npy"
 
@@ -41,21 +41,21 @@ Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
 class Header(NamedTuple):
-    """Header of an array, before its numbers."""
+    """Header of a .npy array, which precedes its numbers."""
 
     shape: tuple[int, ...]
     kind: np.dtype[Any]
     end: int
-    """Offset of the numbers."""
+    """Position in the file, in bytes, at which the numbers begin."""
 
 
 def npy_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the content of a .npy file. Raises: NotATable."""
+    """Return the description of the table in a .npy file. Raises: NotATable."""
     return _content(lambda: file.open("rb"), file.stat().st_size)
 
 
 def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the content of one array of an .npz file. Raises: NotATable, BadField, zipfile.BadZipFile."""
+    """Return the description of an array in an .npz file. Raises: NotATable, BadField, zipfile.BadZipFile."""
     with zipfile.ZipFile(file) as archive:
         members = {
             member.filename.removesuffix(SUFFIX): member
@@ -79,9 +79,9 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors of numpy and zipfile.
+    """Return the errors that numpy and zipfile raise for unusable files.
 
-    zipfile raises RuntimeError for passwords and unknown methods of compression.
+    zipfile raises RuntimeError for encrypted archives and for unknown compression methods.
     """
     return ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError
 
@@ -91,7 +91,7 @@ NPZ = Format(npz_content, faults, frozenset({"columns", "index", "array"}))
 
 
 class _Member(AbstractContextManager[IO[bytes]]):
-    """Member of an archive. Closing the member also closes the archive."""
+    """A file inside an archive, opened for reading. Closing it also closes the archive."""
 
     def __init__(self, file: Path, member: zipfile.ZipInfo) -> None:
         self._archive = zipfile.ZipFile(file)
@@ -107,7 +107,7 @@ class _Member(AbstractContextManager[IO[bytes]]):
 
 
 def _content(opened: Opener, size: int) -> Content:
-    """Return the content of an array in a stream of `size` bytes. Raises: NotATable."""
+    """Return the description of the array in a stream of `size` bytes. Raises: NotATable."""
     with opened() as stream:
         header = _header(stream)
     shape = header.shape if len(header.shape) != 1 else (*header.shape, 1)
@@ -142,7 +142,7 @@ def _content(opened: Opener, size: int) -> Content:
 
 
 def _of_words(array: NDArray[np.str_]) -> TableCells:
-    """Return labels that are words. Raises: NotATable."""
+    """Return an array of words as labels. Raises: NotATable for an empty word."""
     words = [word.strip() for word in array.tolist()]
     if not all(words):
         raise MissingCell(f"{_place(words.index(''), 0)} has no value, and every row needs a label")
@@ -154,7 +154,7 @@ def _place(row: int, column: int) -> str:
 
 
 def _header(stream: IO[bytes]) -> Header:
-    """Return the header of an array at the start of a stream. Raises: NotATable, or numpy's ValueError."""
+    """Read the header of the .npy array in a stream. Raises: NotATable, or numpy's ValueError."""
     beginning = io.BytesIO(stream.read(HEADER))
     version = npy.read_magic(beginning)
     if version not in ((1, 0), (2, 0)):
@@ -162,6 +162,6 @@ def _header(stream: IO[bytes]) -> Header:
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     try:
         shape, _, kind = read(beginning)
-    except (SyntaxError, TypeError, tokenize.TokenError) as error:  # numpy parses it as Python
+    except (SyntaxError, TypeError, tokenize.TokenError) as error:  # numpy parses headers as Python
         raise NotATable("its header is invalid") from error
     return Header(shape, kind, beginning.tell())

@@ -18,7 +18,7 @@ from engine.problems.data_files import TableSettings
 from engine.problems.formats import BLANKS, IndexFinding, NotATable, is_number, quoted_cell
 
 SEPARATORS = {",": ",", "tab": "\t", ";": ";", "|": "|", "space": " "}
-"""Separators by their names in presets, in the order of trial."""
+"""Separators by their names in presets, in the order in which they are tried."""
 
 SEPARATORS_IN_WORDS = {"\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces", ",": "commas"}
 
@@ -27,19 +27,19 @@ DECIMALS = (".", ",")
 MISSING = frozenset(
     ["", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "nan", "NaN", "-nan", "NULL", "null", "None"]
 )
-"""Cells without a value, by the defaults of pandas."""
+"""Texts of cells that count as missing values, as in pandas by default."""
 
 COMMENTS = ("#", "%")
-"""Characters at the beginning of comment lines before the table."""
+"""Characters that mark a line before the table as a comment."""
 
 INDEX_NAMES = re.compile(r"(unnamed: \d+(\.\d+)*|__index_level_\d+__|level_\d+|index|id|)", re.IGNORECASE)
-"""Names of a first column that holds an index: pandas' names, or a plain id."""
+"""Names that a column of row numbers or row names may have, from pandas or from users."""
 
 FEW = 3
-"""Smallest number of cells whose values are evidence, such as consecutive or repeated numbers."""
+"""Smallest number of cells from which patterns, such as consecutive numbers, are taken as evidence."""
 
 PRECISE = 6
-"""Number of digits after a comma from which these digits look like a decimal fraction."""
+"""Smallest number of digits after a comma that makes them look like decimals."""
 
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
@@ -48,32 +48,32 @@ Row = Sequence[str]
 
 @dataclass(frozen=True)
 class Dialect:
-    """Form of a table in a text file."""
+    """How a text file represents its table: separator, decimal sign, header, comments and index."""
 
     separator: str
     decimal: str
     names: tuple[str, ...] | None
-    """Names of the columns, or None if the file has no names. A column without a name has an empty one."""
+    """Names of the columns, or None if the file has none. An unnamed column has the empty name."""
 
     has_header: bool
-    """Whether the first line of the table has the names. A comment may have them instead."""
+    """Whether the first line of the table holds the names. If not, a comment may hold them."""
 
     lines: int
-    """Number of lines before the first row."""
+    """Number of lines of the file before the first row of numbers."""
 
     comments: int
     """Number of comment lines before the first row."""
 
     rows: tuple[Row, ...]
-    """First rows of the table."""
+    """Cells of the first rows of the table."""
 
     index: IndexFinding
     empty: tuple[int, ...]
-    """Columns at the end without a name and without a value."""
+    """Positions of columns at the end of the table that have neither a name nor values."""
 
     @property
     def width(self) -> int:
-        """Number of columns, including empty ones."""
+        """Number of columns, including those in `empty`."""
         return len(self.rows[0])
 
     def name(self, column: int) -> str:
@@ -84,7 +84,7 @@ class Dialect:
 
 
 class _Records(NamedTuple):
-    """Records of a file, divided into cells."""
+    """Records of a file (its rows and header), divided into cells."""
 
     cells: tuple[Row, ...]
     ends: tuple[int, ...]
@@ -98,10 +98,11 @@ def dialect_of(
 
     Args:
         lines: the first lines of the file.
-        settings: settings that replace what the lines suggest.
+        settings: settings of the user, which take precedence over what the lines suggest.
         suffix: suffix of the file's name.
-        has_extra_record: function that returns whether the file has one record more than the required rows,
-            which is then a header. It returns None if this is unknown.
+        has_extra_record: function that compares the number of records with the required number of rows. True
+            means one record more, which must be a header. False means equal numbers, and None that this is
+            unknown.
 
     Raises: NotATable, BadField.
     """
@@ -136,7 +137,7 @@ def dialect_of(
 
 
 def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
-    """Yield the columns in which most cells are not numbers, each with one of these cells."""
+    """Yield the columns in which most cells are not numbers, each with one such cell as an example."""
     for column in range(dialect.width):
         cells = [row[column] for row in dialect.rows]
         words = [cell for cell in cells if cell not in MISSING and not is_number(cell, dialect.decimal)]
@@ -145,20 +146,20 @@ def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
 
 
 def truth_values_in(dialect: Dialect) -> Iterator[int]:
-    """Yield the columns of truth values."""
+    """Yield the positions of the columns of truth values."""
     for column in range(dialect.width):
         if _are_truth_values([row[column] for row in dialect.rows]):
             yield column
 
 
 def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]]:
-    """Yield the records that are not empty, with the number of their last line, counted from 1.
+    """Yield each record that is not empty, after the number of its last line, counted from 1.
 
     Raises: NotATable.
     """
     if separator == " ":
         lines = (re.sub(r"[ \t]+", " ", line.strip(BLANKS)) + "\n" for line in lines)
-    # csv.reader knows quotes, within which separators and line breaks are text.
+    # Separators and line breaks inside quotes are text, which csv.reader takes into account.
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     try:
         for record in reader:
@@ -174,7 +175,7 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
     separator, count = "", 0
     for line in lines:
         text = line.strip(BLANKS)
-        declared = re.fullmatch(r"sep=([,;|\t])", text)  # a line for spreadsheet programs
+        declared = re.fullmatch(r"sep=([,;|\t])", text)  # spreadsheet programs read and write this line
         if text and not text.startswith(COMMENTS) and declared is None:
             break
         separator = declared[1] if declared else separator
@@ -187,7 +188,7 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
 def _written(
     lines: Sequence[str], settings: TableSettings, declared: str, suffix: str
 ) -> tuple[_Records, str, str]:
-    """Return the records, separator and decimal sign that give the most numbers in rows of equal length.
+    """Try separators and decimal signs. Return the records, separator and decimal sign that fit best.
 
     Raises: NotATable; BadField if the meaning of a comma is not clear.
     """
@@ -200,7 +201,7 @@ def _written(
     decimals = DECIMALS if settings.decimal is None else (settings.decimal,)
     best, best_score = None, -1.0
     pairs = [(decimal, separator) for decimal in decimals for separator in separators]
-    for decimal, separator in sorted(pairs, key=lambda pair: pair == (",", ",")):  # this pair needs quotes
+    for decimal, separator in sorted(pairs, key=lambda pair: pair == (",", ",")):  # last, as it needs quotes
         try:
             numbered = list(records_of(lines, separator))
         except NotATable:
@@ -225,7 +226,7 @@ def _written(
 
 
 def _are_cut_words(records: Sequence[Row]) -> bool:
-    """Return whether lines of one cell each hold words between commas, instead of decimal commas."""
+    """Return whether the commas in a single column of cells separate words, and so are not decimal commas."""
     if any(len(row) > 1 for row in records):
         return False
     (first,), *rows = records
@@ -234,9 +235,9 @@ def _are_cut_words(records: Sequence[Row]) -> bool:
 
 
 def _score(records: Sequence[Row], decimal: str) -> float:
-    """Return the share of cells that are numbers, times the share of rows of the usual length.
+    """Return the share of cells that are numbers, times the share of rows with the most frequent length.
 
-    A header of another length lowers the result.
+    The score is lower if the first record, which may be a header, has another length.
     """
     rows = records[1:] or records
     width, count = Counter(map(len, rows)).most_common(1)[0]
@@ -247,7 +248,7 @@ def _score(records: Sequence[Row], decimal: str) -> float:
 
 
 def _check_thousands(records: Sequence[Row]) -> None:
-    """Check that commas cannot be both decimal signs and thousands separators. Raises: BadField."""
+    """Check that decimal commas cannot also be read as thousands separators. Raises: BadField."""
     cells = [cell for row in records for cell in row if "," in cell and is_number(cell, ",")]
     if cells and all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in cells):
         value = float(cells[0].replace(",", "."))
@@ -259,7 +260,7 @@ def _check_thousands(records: Sequence[Row]) -> None:
 
 
 def _have_fractions(records: Sequence[Row]) -> bool:
-    """Return whether pairs of integers look like numbers with decimal commas, such as -0,5 or 3,14159265."""
+    """Return whether rows of two integers look like numbers with decimal commas, as -0,5 or 3,14159265 do."""
     pairs = records[1:] or records
     if not all(len(row) == 2 and all(map(WHOLE.fullmatch, row)) and row[1].isdigit() for row in pairs):
         return False
@@ -278,7 +279,7 @@ def _one_or_two(row: Row, separator: str) -> BadField:
 def _is_header(
     first: Row, rows: Sequence[Row], decimal: str, has_extra_record: Callable[[], bool | None]
 ) -> bool:
-    """Return whether the first record has names. Raises: BadField if this is not clear."""
+    """Return whether the first record is a header of column names. Raises: BadField if this is not clear."""
     columns = [[row[column] for row in rows if column < len(row)] for column in range(len(first))]
     are_numbers = [is_number(cell, decimal) for cell in first]
     numbers = [column for column, is_numeric in enumerate(are_numbers) if is_numeric]
@@ -286,7 +287,7 @@ def _is_header(
     if not rows:
         return len(names) == len(first)
     if any(first[column] in columns[column] for column in names):
-        return False  # a repeated word is a value
+        return False  # the word also occurs below, so it is a value
     over_numbers = [column for column in names if _are_numbers(columns[column], decimal)]
     if not numbers:
         if not names or over_numbers or all(_repeat(columns[column]) for column in names):
@@ -315,9 +316,9 @@ def _is_header(
 
 
 def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
-    """Return whether the first record is a header, because the file has one record more than expected rows.
+    """Return whether the first record is a header, judged by the number of records in the file.
 
-    Raises: BadField if unknown.
+    Raises: BadField, with the reason `doubt`, if the required number of rows is unknown.
     """
     if (by_count := has_extra_record()) is None:
         raise _undecided(doubt)
@@ -333,10 +334,10 @@ def _undecided(doubt: str) -> BadField:
 
 
 def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
-    """Return whether an integer above a column differs in kind from all numbers below it.
+    """Return whether an integer in the first record does not look like the numbers in the column below it.
 
-    The integer differs if all these numbers have a decimal sign or an exponent. It also differs if they are
-    −1 and 1, or bits.
+    This is the case if all numbers below have a decimal sign or an exponent. It is also the case if they are
+    −1 and 1, or bits, and the integer is not one of these values.
     """
     if cell in column:
         return False
@@ -347,7 +348,7 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
 
 
 def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
-    """Return the reason why a first record of numbers may be names of columns, or an empty text."""
+    """Return why the numbers in the first record may be column names, or an empty text if they are values."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
         return "it has consecutive whole numbers, unlike the rows below it"
     if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):
@@ -363,14 +364,14 @@ def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str
 
 
 def _steps_by_one(row: Row) -> bool:
-    """Return whether cells are consecutive integers."""
+    """Return whether the cells of a row are consecutive integers."""
     return all(map(WHOLE.fullmatch, row)) and all(
         float(after) - float(before) == 1 for before, after in itertools.pairwise(row)
     )
 
 
 def _are_numbers(column: Sequence[str], decimal: str) -> bool:
-    """Return whether most cells of a column are numbers or truth values."""
+    """Return whether a column holds mostly numbers, or only truth values."""
     values = [cell for cell in column if cell not in MISSING]
     return 2 * sum(is_number(cell, decimal) for cell in values) > len(values) or _are_truth_values(values)
 
@@ -380,16 +381,16 @@ def _are_truth_values(cells: Sequence[str]) -> bool:
 
 
 def _repeat(column: Sequence[str]) -> bool:
-    """Return whether words repeat as often as the names of classes do."""
+    """Return whether the words of a column repeat so often that they may be names of classes."""
     return 2 * len(set(column)) <= len(column)
 
 
 def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -> tuple[str, ...]:
-    """Return names for the columns of rows. A column without a name gets an empty one. Raises: NotATable."""
+    """Return the names in the header, one per column of `rows`. Raises: NotATable if their number differs."""
     names, width = list(first), len(rows[0])
     while len(names) > width and not names[-1]:
         names.pop()
-    if len(names) == width - 1:  # R writes row names without a header; but all rows may end in a separator
+    if len(names) == width - 1:  # R's row names, or rows that end in a separator
         names.insert(0 if any(row[-1] for row in rows) else width, "")
     if len(names) != width:
         counted = "1 name" if len(names) == 1 else f"{len(names)} names"
@@ -400,7 +401,7 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
 
 
 def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tuple[str, ...] | None:
-    """Return names from the last comment before the table, where `numpy.savetxt` writes them.
+    """Return the names in the last comment before the table, as `numpy.savetxt` writes them, or None.
 
     Raises: NotATable.
     """
@@ -419,9 +420,9 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
 
 
 def _empty_columns(names: Sequence[str] | None, rows: Sequence[Row]) -> tuple[int, ...]:
-    """Return the columns at the end without a name and without values.
+    """Return the positions of columns at the end that have neither a name nor values.
 
-    They occur if lines end in separators.
+    Such columns arise if all lines end in separators.
     """
     columns: list[int] = []
     for column in reversed(range(1, len(rows[0]))):
@@ -437,7 +438,7 @@ def index_of(
     decimal: str = ".",
     is_short: bool = False,
 ) -> IndexFinding:
-    """Return the columns at the beginning that only count or name the rows.
+    """Find the index columns: columns at the beginning that only count or name the rows.
 
     Args:
         names: names of the columns.
@@ -467,7 +468,10 @@ def index_of(
 
 
 def _counts(cells: Sequence[str], decimal: str) -> str:
-    """Return "0, 1, 2 …" or "1, 2, 3 …" if at least three cells count rows like this, or an empty text."""
+    """Return "0, 1, 2 …" or "1, 2, 3 …" if the cells are these numbers, or an empty text.
+
+    Fewer than FEW cells are no evidence, and give an empty text.
+    """
     if len(cells) < FEW or not all(is_number(cell, decimal) for cell in cells):
         return ""
     numbers = [float(cell.replace(decimal, ".")) for cell in cells]

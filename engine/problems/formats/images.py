@@ -1,4 +1,4 @@
-"""Images of ten classes: IDX files such as MNIST's, CIFAR-10 in binary, or mnist.npz.
+"""Readers of images in ten classes: IDX files such as MNIST's, binary CIFAR-10 files, and mnist.npz.
 
 IDX and CIFAR-10 files may be compressed by gzip.
 """
@@ -23,24 +23,24 @@ from engine.problems import formats
 from engine.problems.formats import NotATable
 
 IMAGES, LABELS = 0x803, 0x801
-"""First four bytes of IDX files, big-endian: of images (bytes in three dimensions) and of labels (in one)."""
+"""First four bytes, as big-endian numbers, of IDX files of images and of IDX files of labels."""
 
 CIFAR_PIXELS = 3 * 32 * 32
-"""Bytes of an image of CIFAR-10: 1024 each for red, green and blue. The image's label comes before them."""
+"""Bytes of an image in a CIFAR-10 record: 1024 each for red, green and blue. The label precedes them."""
 
 CLASSES = 10
 
 PIECE = 1 << 24
-"""Number of bytes read in one call if no header states the total."""
+"""Number of bytes that one call reads from a file whose size no header states."""
 
 ARCHIVE = b"PK\x03\x04"
 """First bytes of .npz files."""
 
 NPZ_IMAGES, NPZ_LABELS = "x_train", "y_train"
-"""Arrays of mnist.npz that are read."""
+"""Names of the arrays that are read from mnist.npz."""
 
 TAR = slice(257, 262), b"ustar"
-"""Position and content of the mark of a .tar archive."""
+"""Position and content of the bytes that identify a .tar archive."""
 
 
 class Images(NamedTuple):
@@ -53,16 +53,18 @@ class Images(NamedTuple):
     """Class 0 … 9 of every image, [n]."""
 
     notes: tuple[str, ...] = ()
-    """Where the file has images and labels, for a report."""
+    """Phrases for the report, which say where images and labels were found."""
 
     left_out: tuple[str, ...] = ()
-    """Arrays of the file that are not read."""
+    """Names of arrays in the file that are not read."""
 
 
 def read(images: Path, labels: Path | None) -> Images:
-    """Return the images of an IDX file, with labels from another file, or of a file with its own labels.
+    """Return the images in a file with their labels.
 
-    Raises: BadField, which names the field `images` or `labels` of the faulty file.
+    `labels` is the second file that IDX images need. It is None for formats that hold both.
+
+    Raises: BadField, at the field `images` or `labels`, whose file is faulty.
     """
     with _at_fault(images, "images"):
         beginning = _beginning(images)
@@ -96,9 +98,9 @@ def read(images: Path, labels: Path | None) -> Images:
 
 
 def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Return (pixels − mean)/deviation, with the mean and standard deviation of all pixels of `of`.
+    """Return (pixels − mean)/deviation, where mean and standard deviation are those of all pixels in `of`.
 
-    Both are computed from a histogram of the 256 values.
+    The mean and the deviation are computed from a histogram of the 256 possible values.
     """
     counts = np.bincount(of.ravel(), minlength=256).astype(np.float64)
     values = np.arange(256.0)
@@ -109,7 +111,7 @@ def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np
 
 @contextmanager
 def _at_fault(file: Path, field: str) -> Iterator[None]:
-    """Replace errors about a file by BadField, which names the field of this file."""
+    """Convert errors that a file causes to a BadField for the field that names the file."""
     try:
         yield
     except NotATable as error:
@@ -127,7 +129,7 @@ def _beginning(file: Path) -> bytes:
 
 
 def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
-    """Return the bytes of an IDX file. Raises: NotATable."""
+    """Return the data of an IDX file as an array with this number of dimensions. Raises: NotATable."""
     with formats.opened(file) as stream:
         header = stream.read(4 + 4 * dimensions)[4:]
         if len(header) < 4 * dimensions:
@@ -138,7 +140,7 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
             raise NotATable(f"holds nothing: its header says {in_header}")
         size = math.prod(shape)
         _check_memory(size)
-        # One byte more than announced, to notice a file that continues after its end.
+        # Read one byte more than the header says, to detect a file that is too long.
         content = stream.read(size + 1)
     if len(content) != size:
         fault = "is cut off" if len(content) < size else "is too long"
@@ -147,7 +149,7 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
 
 
 def _of_cifar(file: Path) -> Images:
-    """Return images from records that each have a label and an image. Raises: NotATable."""
+    """Return the images and labels of a binary CIFAR-10 file. Raises: NotATable."""
     with formats.opened(file) as stream:
         content = _all_of(stream)
     place, mark = TAR
@@ -195,7 +197,7 @@ def _of_archive(file: Path) -> Images:
 
 
 def _all_of(stream: IO[bytes]) -> bytearray:
-    """Return all bytes of a stream, if they fit into free memory. Raises: NotATable."""
+    """Return all bytes of a stream. Raises: NotATable if they do not fit into free memory."""
     content = bytearray()
     while piece := stream.read(PIECE):
         _check_memory(len(content) + len(piece))
@@ -204,7 +206,7 @@ def _all_of(stream: IO[bytes]) -> bytearray:
 
 
 def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> None:
-    """Check that every image has a label among the ten classes. Raises: NotATable."""
+    """Check that there is one label per image, and that each is one of the ten classes. Raises: NotATable."""
     if len(classes) != count:
         raise NotATable(f"has {len(classes)} labels for the {count} images of {images}")
     if not 0 <= int(classes.min()) <= int(classes.max()) < CLASSES:
@@ -213,6 +215,6 @@ def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> Non
 
 
 def _check_memory(size: int) -> None:
-    """Check that this number of bytes is free. Raises: NotATable."""
+    """Check that this number of bytes of memory is free. Raises: NotATable."""
     if size > (free := free_bytes()):
         raise NotATable(f"has {in_words(size)} of pixels, and {in_words(free)} are free")

@@ -1,4 +1,4 @@
-"""Format of a file, by its name or by its first bytes."""
+"""Detection of a file's format by its name or its first bytes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FORMATS = {
 }
 
 MAGIC = {b"\x93NUMPY": arrays.NPY, b"PK": arrays.NPZ, b"PAR1": parquet.PARQUET}
-"""Formats by the first bytes of their files, for names without a known suffix."""
+"""Formats by the first bytes of their files. They are used for files without a known suffix."""
 
 BEGINNING = 1 << 12
-"""Number of bytes that are read to determine the format of a file without a known suffix."""
+"""Number of bytes that are read to detect the format of a file without a known suffix."""
 
 
 def format_of(file: Path) -> Format:

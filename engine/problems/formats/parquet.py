@@ -1,4 +1,4 @@
-"""Tables that are stored by columns and written by Arrow: .parquet."""
+"""Reader of .parquet files: tables that are stored column by column, as Arrow and pandas write them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from engine.problems.formats import (
 from engine.problems.formats.dialect import index_of
 
 COPIES = 3
-"""Number of copies of the numbers in memory: columns of Arrow, of pandas, and the table."""
+"""Number of copies of the data in memory during reading: in Arrow, in pandas, and in the final table."""
 
 FIRST_ROWS = 1000
-"""Number of rows that decide whether a column counts the rows."""
+"""Number of first rows from which it is decided whether a column only counts the rows."""
 
 NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
-"""Names that pandas gives to an index without a name."""
+"""Pattern of the column names that pandas gives to an index without a name."""
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the content of a .parquet file. Raises: NotATable, or errors of Arrow."""
+    """Return the description of the table in a .parquet file. Raises: NotATable, or errors of Arrow."""
     import pyarrow
     from pyarrow import parquet
 
@@ -41,7 +41,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
     def read(columns: Sequence[int], label: int | None) -> TableCells:
         with parquet.ParquetFile(file) as table:
             arrow = table.read().select([*columns, *([] if label is None else [label])])
-        # By position: names may repeat, and a DataFrame with equal names returns several columns for one.
+        # Columns are selected by position, because a repeated name would select several columns.
         arrow = arrow.rename_columns([str(number) for number in range(arrow.num_columns)])
         frame = arrow.to_pandas(ignore_metadata=True)
         labels = None if label is None else _labels(frame.pop(str(len(columns))), label, schema.names)
@@ -63,7 +63,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors of Arrow."""
+    """Return the errors that Arrow raises for unusable files."""
     import pyarrow
 
     return ValueError, pyarrow.ArrowException
@@ -81,7 +81,7 @@ def _labels(cells: Any, column: int, names: Sequence[str]) -> Any:
 
 
 def _index(file: Path, schema: Any) -> IndexFinding:
-    """Return the columns that hold the index of a DataFrame, by their declaration or by their names."""
+    """Return the columns that hold the index of a DataFrame, judged by pandas' metadata or their names."""
     from pyarrow import parquet
 
     def cells_of(column: int) -> list[str]:
@@ -101,7 +101,7 @@ def _index(file: Path, schema: Any) -> IndexFinding:
 
 
 def _words(schema: Any) -> Iterator[tuple[int, str]]:
-    """Yield the columns without numbers, each with a description of what it holds."""
+    """Yield the columns that do not hold numbers, each with a description of its content."""
     import pyarrow
 
     types = pyarrow.types

@@ -1,4 +1,4 @@
-"""Tables of sparse rows, `label index:value …`, as SVMlight and LIBSVM write them."""
+"""Reader of sparse tables with lines `label index:value …`, as SVMlight and LIBSVM write them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from engine.problems.formats import (
 )
 
 ROW = re.compile(r"[^\s:,;]+([ \t]+(qid|\d+):\S+)*\s*(#.*)?")
-"""Pattern of a line: a label, then pairs. A row of zeros has no pairs."""
+"""Pattern of a line: a label, then index:value pairs. The line of an all-zero row has no pairs."""
 
 
 def has_its_form(lines: Sequence[str]) -> bool:
-    """Return whether all lines are rows in this format, and at least one has pairs."""
+    """Return whether all lines are in SVMlight format, and at least one has index:value pairs."""
     rows = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return any(":" in row for row in rows) and all(ROW.fullmatch(row) for row in rows)
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the content of a file. This already reads its sparse rows. Raises: errors of scikit-learn."""
+    """Read the sparse rows of a file, and return its description. Raises: errors of scikit-learn."""
     from sklearn.datasets import load_svmlight_file  # type: ignore[import-untyped]
 
     with formats.opened(file) as stream:
@@ -68,7 +68,7 @@ def _check_labels(file: Path) -> None:
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors of scikit-learn and gzip."""
+    """Return the errors that scikit-learn and gzip raise for unusable files."""
     return ValueError, *formats.FAULTS
 
 

@@ -1,4 +1,4 @@
-"""Tables as text, read by pandas: .csv, .tsv and similar files, which may be compressed by gzip."""
+"""Reader of text tables, such as .csv and .tsv files, by pandas. Files may be compressed by gzip."""
 
 from __future__ import annotations
 
@@ -45,20 +45,23 @@ from engine.problems.formats.dialect import (
 )
 
 SAMPLE, FEWEST_LINES, MOST_LINES = 1 << 16, 5, 1000
-"""Limits of the beginning of a file that determines its dialect: characters, fewest lines, most lines."""
+"""Limits of the sample of first lines that determines the dialect.
+
+It ends after SAMPLE characters and FEWEST_LINES lines, or after MOST_LINES lines.
+"""
 
 LONGEST_LINE = 1 << 29
-"""Largest number of characters of a line. A row of 2^24 numbers of full precision is shorter."""
+"""Largest number of characters of a line. Even a row of 2^24 numbers with all their digits is shorter."""
 
 FEWEST_ROWS = 64
-"""Least number of rows of a piece, because each piece costs pandas some time per column."""
+"""Least number of rows that pandas reads at a time, because every such read costs some time per column."""
 
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-"""Encodings of text files, by the first bytes of a file."""
+"""Encodings of text files, by the byte order mark at the beginning of the file."""
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the content of a text file, determined by its first lines. Raises: NotATable, BadField."""
+    """Return the description of a text file's table, by its first lines. Raises: NotATable, BadField."""
     with _opened(file) as stream:
         lines = list(_first_lines(stream))
     if svmlight.has_its_form(lines):
@@ -98,7 +101,7 @@ def first_lines(file: Path, count: int) -> list[str]:
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors of pandas, scikit-learn and gzip."""
+    """Return the errors that pandas, scikit-learn and gzip raise for unusable files."""
     return ValueError, *formats.FAULTS
 
 
@@ -107,7 +110,7 @@ TEXT = Format(content, faults, frozenset({"header", "index", "columns", "separat
 
 @contextmanager
 def _opened(file: Path) -> Iterator[IO[str]]:
-    """Open a file as text, decompressed and decoded. Lines keep their line ends. Raises: NotATable."""
+    """Open a file as decompressed and decoded text. Lines keep their line breaks. Raises: NotATable."""
     with formats.opened(file) as stream:
         beginning = stream.peek(4)[:4]
         encoding = next((name for mark, name in MARKS.items() if beginning.startswith(mark)), "utf-8")
@@ -118,7 +121,7 @@ def _opened(file: Path) -> Iterator[IO[str]]:
 
 
 def _first_lines(stream: IO[str]) -> Iterator[str]:
-    """Yield the lines that determine the dialect of a file. Raises: NotATable."""
+    """Yield the first lines of a file, from which its dialect is determined. Raises: NotATable."""
     letters = 0
     for number in range(MOST_LINES):
         line = stream.readline(LONGEST_LINE)
@@ -135,9 +138,9 @@ def _first_lines(stream: IO[str]) -> Iterator[str]:
 
 
 def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
-    """Estimate the number of rows of a file that begins with these lines, from the length of its first rows.
+    """Estimate the number of rows of a file from its size and the mean length of its first rows.
 
-    For a compressed file, only the first rows are counted.
+    For a compressed file, return the number of first rows, because the size of its text is unknown.
     """
     letters, before = (sum(map(len, part)) for part in (lines[dialect.lines :], lines[: dialect.lines]))
     rows = len(lines) - dialect.lines
@@ -147,13 +150,13 @@ def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
 
 
 def _count_records(file: Path) -> int:
-    """Return the number of lines that are neither empty nor comments."""
+    """Return the number of records in a file, without empty lines and comments."""
     with _opened(file) as stream:
         return sum(bool(line.strip(BLANKS)) and not line.startswith(COMMENTS) for line in stream)
 
 
 def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | None) -> TableCells:
-    """Return numbers and labels of a file. Raises: NotATable, or errors of pandas."""
+    """Read the numbers and labels of a file. Raises: NotATable, TooLarge, or errors of pandas."""
     import pandas as pd
 
     if dialect.width == 1:
@@ -169,7 +172,7 @@ def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | Non
                 decimal=dialect.decimal,
                 header=None,
                 skipinitialspace=True,
-                # One list of missing cells for the dialect and for pandas, whose own list can change.
+                # pandas uses the same list of missing values as the dialect, because its own list can change.
                 keep_default_na=False,
                 na_values=[*MISSING],
                 low_memory=False,
@@ -207,7 +210,7 @@ def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | Non
 
 @contextmanager
 def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
-    """Open the text of a file at its first row."""
+    """Open a text file at its first row, after comments and header."""
     with _opened(file) as stream:
         for _ in range(dialect.lines):
             stream.readline()
@@ -215,16 +218,16 @@ def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
 
 
 class _Place:
-    """Function that names the line and the column of a cell. It reads the file again to find the line."""
+    """Function that names the line and column of a cell in messages. It rereads the file to find the line."""
 
     def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
-        """Store `first`, the number of rows before the current piece of the table."""
+        """Store `first`, the number of rows before the rows that pandas has just read."""
         self._file, self._dialect, self._first = file, dialect, first
 
     def __call__(self, row: int, column: int) -> str:
         """Return the line and the column of a cell as text.
 
-        Raises: NotATable if its row does not have the table's number of cells.
+        Raises: NotATable if the cell's row does not have as many cells as the table has columns.
         """
         with _table(self._file, self._dialect) as stream:
             records = records_of(stream, self._dialect.separator)
@@ -237,7 +240,7 @@ class _Place:
 
 
 def _ragged(file: Path, dialect: Dialect) -> NotATable:
-    """Return the error for a file in which a row does not have the table's number of cells."""
+    """Return the error for a file with a row that does not have as many cells as the table has columns."""
     with _table(file, dialect) as stream:
         for line, cells in records_of(stream, dialect.separator):
             if len(cells) != dialect.width:
@@ -256,7 +259,7 @@ def _cells(count: int) -> str:
 
 
 def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
-    """Check that columns without values in the first rows have no value later. Raises: NotATable."""
+    """Check that columns that are empty in the first rows stay empty later. Raises: NotATable."""
     for column in dialect.empty:
         if (filled := frame[column].notna().to_numpy()).any():
             where = place(int(filled.argmax()), column)
@@ -264,7 +267,7 @@ def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
 
 
 def _check_no_gaps(file: Path, dialect: Dialect) -> None:
-    """Check that a table of one column has no empty line, which would be a missing value.
+    """Check that a table with a single column has no empty line, because it would be a missing value.
 
     Raises: NotATable.
     """
@@ -278,7 +281,7 @@ def _check_no_gaps(file: Path, dialect: Dialect) -> None:
 
 
 def _notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Iterator[str]:
-    """Yield the unusual properties of how a file is read."""
+    """Yield the unusual properties of a file's format, as phrases for the report."""
     if dialect.width > 1 and dialect.separator != ("\t" if suffix == ".tsv" else ","):
         yield f"separated by {SEPARATORS_IN_WORDS[dialect.separator]}"
     if dialect.decimal != ".":

@@ -27,10 +27,10 @@ RowSigns = Annotated[bool, Meta(title="row signs", description="flip (x, y) toge
 
 
 class Arrangement(NamedTuple):
-    """Instances as signed rows of Sylvester's matrix, for R replicas."""
+    """Indices and signs of rows of Sylvester's matrix that are the instances, for R replicas."""
 
     order: NDArray[np.int64]
-    """Number of the Sylvester row of every instance, [R, n]."""
+    """Index of every instance's row in Sylvester's matrix, [R, n]."""
 
     signs: NDArray[np.int8]
     """Sign of every row, [R, n]."""
@@ -53,7 +53,7 @@ class RowNumbers(NamedTuple):
     """
 
     in_file: NDArray[np.int64] | None = None
-    """Number of each row in its file, [R, n], for matrices with `rows_are_given`."""
+    """Position of each row in its file, [R, n], for matrices with `rows_are_given`."""
 
     classes: NDArray[np.int64] | None = None
     """Class 0 … K−1 of each row, [R, n], for matrices with a `class_count`."""
@@ -62,7 +62,7 @@ class RowNumbers(NamedTuple):
     """Cluster of each row, [R, n], if classes consist of several clusters."""
 
     tuples: NDArray[np.int64] | None = None
-    """Numbers of the r factor rows whose product is the row, [R, n, r], for matrices of such products."""
+    """Indices of the r factor rows whose outer product is the row, [R, n, r], for matrices of products."""
 
     @property
     def clusters(self) -> NDArray[np.int64] | None:
@@ -78,10 +78,10 @@ class MatrixStructure(NamedTuple):
     """
 
     repeated: bool = True
-    """Whether learners see each row with both signs, as the field `repeat` says."""
+    """Whether learners see each row with both signs, because the field `repeat` is set."""
 
     rotated: bool = True
-    """Whether learners see the rows multiplied by a random rotation, as the field `rotate` says."""
+    """Whether learners see the rows multiplied by a random rotation, because the field `rotate` is set."""
 
     is_turned: bool = False
     """Whether learners see all rows multiplied by a Haar-random rotation, independent for each replica."""
@@ -90,7 +90,7 @@ class MatrixStructure(NamedTuple):
     """Whether the features that targets refer to are entries of the instances, up to a rotation."""
 
     features_are_odd: bool = False
-    """Whether the features that targets refer to change sign with the row."""
+    """Whether the features that targets refer to change sign if the row changes sign."""
 
     features_are_seen: bool = False
     """Whether learners see the features that targets refer to, unchanged."""
@@ -140,7 +140,7 @@ class MatrixStructure(NamedTuple):
     """Whether the rows are Sylvester's, in the order 0, d/2, 1, 2, …, d/2 − 1, d/2 + 1, …, d − 1."""
 
     is_sylvester: bool = False
-    """Whether the method `arrangement` determines the instances."""
+    """Whether the instances are signed rows of Sylvester's matrix, which `arrangement` returns."""
 
     is_cube: bool = False
     """Whether the instances are all vectors of ±1, each once, in some order."""
@@ -185,7 +185,7 @@ class MatrixStructure(NamedTuple):
     """Number n of instances per class, if the instances are √n e_i, each with its own coordinate."""
 
     rows_are_given: bool = False
-    """Whether the rows come from a user's file, so that labels can be given, too."""
+    """Whether the rows come from a user's file, so that labels may also come from a file."""
 
     held_out: int = 0
     """Number of instances at the end that are held out from training."""
@@ -210,7 +210,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def _repeated_values(self) -> Values:
-        """Range of the entries after repetition, which adds negatives. The negative of a bit is not a bit."""
+        """Range of the entries after repetition, which adds negated rows. Negated bits are not bits."""
         return "any" if self.row_values == "bits" and self.repeated else self.row_values
 
     @property
@@ -230,7 +230,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def in_clusters(self) -> bool:
-        """Whether every row that is seen has a cluster. Negatives of rows have none."""
+        """Whether every row that learners see belongs to a cluster. Negated rows belong to none."""
         return self.class_count is not None and not self.repeated
 
 
@@ -238,11 +238,12 @@ class Matrix(Part, frozen=True, kw_only=True):
     """A family of matrices whose rows are the instances.
 
     Every family has two options. `repeat` q shows each row 2q times in succession, with signs that alternate,
-    + first. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn,
-    which does not affect a rotation-invariant learner. Source: WKA21 App. A; theory/conventions#matrices.
+    + first. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn.
+    This does not change the predictions of a rotation-invariant learner. Source: WKA21 App. A;
+    theory/conventions#matrices.
 
-    Targets name features. In most families, features are the entries of an instance, and change sign with it.
-    A family with other features computes them in `named`.
+    Targets refer to features. In most families, features are the entries of an instance, and change sign with
+    the instance. A family with other features computes them in the method `named`.
     """
 
     repeat: Annotated[
@@ -301,19 +302,19 @@ class Matrix(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        """Return the classes, clusters and other numbers of the rows from `rows`."""
+        """Return classes, clusters and other numbers that describe the rows returned by `rows`."""
         return RowNumbers()
 
     def arrangement(self, streams: Streams) -> Arrangement:
-        """Return the rows from `rows` as signed rows of Sylvester's matrix, if the family `is_sylvester`."""
+        """Return the rows of `rows` as indices and signs. Only families with `is_sylvester` need this."""
         raise NotImplementedError
 
     def named(self, rows: Rows) -> Rows:
-        """Return the features of rows that a target can name, [R, n, D]. By default, these are the rows."""
+        """Return the features [R, n, D] that targets can name. By default, these are the rows' entries."""
         return rows
 
     def columns_of(self, rows: Rows) -> Callable[[NDArray[np.int64]], Rows]:
-        """Return a function from numbers of features [R, m] to their values on the rows, [R, m, n]."""
+        """Return a function that maps indices [R, m] of features to their values on the rows, [R, m, n]."""
         features = self.named(rows)
         return lambda places: np.stack(
             [of_replica.T[numbers] for of_replica, numbers in zip(features, places, strict=True)]
@@ -336,7 +337,7 @@ class Matrix(Part, frozen=True, kw_only=True):
 
 
 def drawn_rows(matrix: Matrix, streams: Streams) -> Rows:
-    """Return the rows of a matrix with repetitions, before rotation, [R, n, d]."""
+    """Return the rows of a matrix after repetition and before rotation, [R, n, d]."""
     return repeated(matrix.rows(streams), matrix.repeat)
 
 

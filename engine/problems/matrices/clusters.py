@@ -17,12 +17,12 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     """A mixture of K classes with C centres each: x = r (c + σ g/√d), g ~ N(0, I), or x = r (c + σ √U v).
 
     The K·C centres c are uniform on the unit sphere, one draw per replica. The length r of a centre is 1 or
-    √d, and σ is the spread of a cluster relative to r. For r = √d, it is the standard deviation of every
-    entry. The second form is for `spread` = ball. There v is uniform on the unit sphere, and U is uniform in
-    [0, 1], so no instance is farther from its centre than rσ. With `normalised`, every instance is scaled to
-    the length r. Clusters alternate, and so do classes. Their sizes are as equal as n allows. The target
-    `classes` uses the classes as labels. Source: Oymak, Fabian, Li, Soltanolkotabi 2019;
-    theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
+    √d, and σ is the spread of a cluster relative to r. For r = √d, σ is the standard deviation of every
+    entry. The second form of x is used if `spread` is ball. Then v is uniform on the unit sphere, and U is
+    uniform in [0, 1], so no instance is farther from its centre than rσ. With `normalised`, every instance is
+    scaled to the length r. Successive instances belong to successive clusters and classes. The sizes of
+    clusters are as equal as n allows. The target `classes` uses the classes as labels. Source: Oymak, Fabian,
+    Li, Soltanolkotabi 2019; theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
     theory/parities-and-noise#mixtures, theory/curvature#hessian, theory/curvature#collapse.
     """
 
@@ -86,5 +86,5 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
         return 1.0 if self.radius == "1" else float(np.sqrt(self.d))
 
     def _clusters(self) -> NDArray[np.int64]:
-        """Return the number of every instance's cluster, [n]. Cluster j belongs to class j mod K."""
+        """Return the index of every instance's cluster, [n]. Cluster j belongs to class j mod K."""
         return np.arange(self.n) % (self.classes * self.centres)

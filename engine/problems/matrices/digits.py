@@ -1,4 +1,4 @@
-"""Handwritten digits, as they come with scikit-learn."""
+"""Handwritten digits of scikit-learn, or the user's own images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.problems.formats.images import Images, read, standardised
 from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, RowNumbers, Rows
 
 COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
-"""Number of images of every digit; 1797 in all."""
+"""Number of images of each digit 0 … 9. The total is 1797."""
 
 PIXELS = 64
 
@@ -35,8 +35,9 @@ class Digits(Matrix, frozen=True, tag="digits"):
     Pixels are standardised, (x − mean)/std, by the mean and standard deviation of all pixels of the selected
     images. With `normalised`, the mean of the selected images is subtracted instead, and each image is scaled
     to length 1. `digits` selects images by their digit, and `n` limits their number. Images are in random
-    order or, without `permute`, in the order of the collection. With `in_turns`, the digits alternate as long
-    as there are images of each. The target `classes` uses the digits as classes, in the order of `digits`.
+    order or, without `permute`, in the order of the collection. With `in_turns`, the digits take turns as
+    long as there are images of each. The target `classes` uses the digits as classes, in the order of
+    `digits`.
 
     You can use your own images of ten classes instead. For IDX files, the format of MNIST, `images` is the
     file of images, and `labels` is the file of their labels. Without `labels`, `images` is a binary batch of
@@ -137,7 +138,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return scaled[order]
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Return the numbers [R, n] of the selected images, in the order in which every replica sees them."""
+        """Return the positions [R, n] of images, in the order in which each replica sees the images."""
         n, _ = self.size()
         if self.permute:
             orders = streams("order").permutation(sum(self._counts))
@@ -148,7 +149,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return orders[:, :n]
 
     def _turns(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the positions of images in `order`, sorted so that the digits alternate.
+        """Return positions in `order`, sorted so that the digits take turns.
 
         The sort key is the number of earlier images of the same digit.
         """
@@ -176,7 +177,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
 @lru_cache(maxsize=2)
 def _read(file: Version, labels: Version | None) -> Images:
-    """Return the images of a user's file, and keep them in memory. Raises: BadInput."""
+    """Read the images in a user's file. Cached, so that a file is read only once. Raises: BadInput."""
     try:
         return read(file.file, None if labels is None else labels.file)
     except BadField as error:

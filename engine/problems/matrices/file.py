@@ -33,17 +33,18 @@ class File(Matrix, frozen=True, tag="file"):
     """Your own instances, one row each: .csv, .tsv, .txt, .parquet, .npy, .npz or .svm (SVMlight, LIBSVM).
 
     A path is relative to the preset file. Text may be compressed by gzip. Separator, decimal sign, header and
-    index are detected, and every run reports how the file was read. If a file is ambiguous, it is refused,
-    and the message names the setting that resolves the ambiguity. `label` names the column of labels, which
-    is then not a feature. The target `file` without a path uses this column as labels: two words become −1
-    and +1, and more words become one target each. The target `classes` uses its words or whole numbers as
-    classes. With `permute`, the rows are in random order, each with its label. Every replica sees the same
+    index are detected, and every run reports how the file was read. An ambiguous file is refused, and the
+    message names the setting that resolves the ambiguity. `label` names the column of labels, which is then
+    not a feature. The target `file` without a path uses this column as labels: two words become −1 and +1,
+    and more words become one target each. The target `classes` uses the words or whole numbers in this column
+    as classes. With `permute`, the rows are in random order, each with its label. Every replica sees the same
     rows.
 
-    `test_share` holds out this share of the rows, the last ones. All earlier rows are training rows.
-    Expressions in a protocol may use their number `training`, as in train = "training". With `standardise`,
-    every feature has mean 0 and standard deviation 1 on the training rows. A feature that is constant on them
-    becomes 0. `bias` adds a last feature that is 1 on every row. `rotate` mixes it with the other features.
+    `test_share` is the share of the rows, at the end, that are held out from training. All earlier rows are
+    training rows. Expressions in a protocol may use `training` for the number of training rows, as in train =
+    "training". With `standardise`, every feature has mean 0 and standard deviation 1 on the training rows. A
+    feature that is constant on the training rows becomes 0. `bias` adds a last feature that is 1 on every
+    row. `rotate` rotates this feature together with all others.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)

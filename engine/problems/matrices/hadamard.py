@@ -58,7 +58,7 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
 
 
 def arranged(streams: Streams, n: int, permute: bool, row_signs: bool) -> Arrangement:
-    """Return rows 0 … n−1 in this order or in random order, with signs + or with random signs."""
+    """Return an arrangement of rows 0 … n−1: in this or in random order, with signs + or random signs."""
     order = streams("order").permutation(n) if permute else np.tile(np.arange(n), (len(streams.seeds), 1))
     signs = streams("signs").signs(n) if row_signs else np.ones(order.shape, np.int8)
     return Arrangement(order, signs)
@@ -72,7 +72,7 @@ def placed(matrix: NDArray[np.int8], arrangement: Arrangement) -> Rows:
 
 
 def is_power_of_two(d: int) -> bool:
-    """Return whether Sylvester's matrix has this order."""
+    """Return whether d is a power of two, and so an order of Sylvester's matrix."""
     return d & (d - 1) == 0
 
 

@@ -19,8 +19,9 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
 
     The remaining n = d − 1 rows of H are orthogonal to the constant row, so XXᵀ = ¼ d (I + 1) for all signs
     s. Inner products of instances therefore contain no information on labels. With `permute`, the rows are in
-    a uniformly random order. With `row_signs`, every s_i is a fair coin, otherwise 1. The label is shifted
-    with its row: feature j is ½(s_i h_ij + 1). Source: WKA21 Thm 4; theory/conventions#matrices.
+    a uniformly random order. With `row_signs`, a fair coin decides every sign s_i; otherwise, all s_i are 1.
+    Labels are features of the shifted rows. Feature j of row i is ½(s_i h_ij + 1). Source: WKA21 Thm 4;
+    theory/conventions#matrices.
     """
 
     d: Annotated[
@@ -46,7 +47,7 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
 
     @property
     def second_moment(self) -> Floats:
-        """¼((dI − 11ᵀ)/(d − 1) + 11ᵀ), because Σ_j h_j h_jᵀ = dI − 11ᵀ over the rows.
+        """¼((dI − 11ᵀ)/(d − 1) + 11ᵀ), because Σ_j h_j h_jᵀ = dI − 11ᵀ, summed over the rows h_j.
 
         Without random signs, ¼(h̄1ᵀ + 1h̄ᵀ) is added, where h̄ is the mean of the rows: (d − 1)h̄ = d e_0 −
         1.

@@ -12,11 +12,11 @@ from engine.core.streams import Streams
 from engine.problems.matrices import Floats, Matrix, MatrixStructure, Rows
 
 MOST_GIVEN = 4096
-"""Maximum number of points that are given one by one."""
+"""Maximum number of points that a preset may list."""
 
 
 class Interval(Matrix, frozen=True, tag="interval"):
-    """Points of an interval from a to b, one number each: d = 1, for functions of one variable.
+    """Points of an interval from a to b, for functions of one variable. An instance is one number, d = 1.
 
     Points are drawn independently and uniformly, or they are equally spaced in increasing order from a to b,
     both included. The points in `first` come before all others; drawn or spaced points follow until there are
@@ -81,5 +81,5 @@ class Interval(Matrix, frozen=True, tag="interval"):
         return np.concatenate((np.tile(self.first, (replicas, 1)), rest), 1)[:, :, None]
 
     def _spaced(self) -> Floats:
-        """Return the equally spaced points that follow the given ones."""
+        """Return the equally spaced points that come after the points in `first`."""
         return np.linspace(self.low, self.high, self.n - len(self.first))

@@ -14,11 +14,11 @@ from engine.core.streams import Streams
 from engine.problems.matrices import Floats, Matrix, MatrixStructure, Rows
 
 LONG = 2
-"""Length of steps from the second half; steps from the first half have length 1."""
+"""Length, in sites, of steps that start on the second half of the ring. All other steps have length 1."""
 
 
 class RingWalk(Matrix, frozen=True, tag="ring-walk"):
-    """Positions of a walker on a ring of d sites, one row each: 1 at its site, 0 elsewhere.
+    """Positions of a random walk on a ring of d sites. Each row is 1 at the walker's site and 0 elsewhere.
 
     A fair coin decides whether a step goes forwards or backwards. A step is one site long if it starts on the
     first half of the ring, and two sites long if it starts on the second half. The first row is drawn from
@@ -59,7 +59,7 @@ class RingWalk(Matrix, frozen=True, tag="ring-walk"):
 
 
 def lengths(sites: int) -> NDArray[np.int64]:
-    """Return the length of the steps that start at each of the sites."""
+    """Return, for each site, the length of the steps that start there."""
     return np.where(np.arange(sites) < sites // 2, 1, LONG)
 
 
@@ -69,6 +69,6 @@ def stationary(sites: int) -> NDArray[np.float64]:
     balance = -np.eye(sites)  # (Tᵀ − I) p = 0
     for sign in (1, -1):
         np.add.at(balance, ((starts + sign * steps) % sites, starts), 0.5)
-    balance[0] = 1  # Σ p = 1 in place of an equation that follows from the others
+    balance[0] = 1  # Σ p = 1 replaces one equation, which the others imply
     probabilities: NDArray[np.float64] = np.linalg.solve(balance, np.eye(sites)[0])
     return probabilities

@@ -1,4 +1,4 @@
-"""Gaussian instances that one entry separates with a margin."""
+"""Gaussian instances in which one entry separates two classes with a margin."""
 
 from __future__ import annotations
 

@@ -15,9 +15,10 @@ from engine.problems.matrices import Matrix, MatrixStructure, Rows
 class Sphere(Matrix, frozen=True, tag="sphere"):
     """Uniform points of a sphere of radius r, by default √d: Gaussian rows, each scaled to the length r.
 
-    No direction is preferred, and all instances are equally long; n = 1 is a single input for a net at its
-    start. E x = 0, E xxᵀ = (r²/d) I, E x_i⁴ = 3r⁴/(d² + 2d). Source: theory/wide-nets#criticality,
-    theory/wide-nets#infinite-width, theory/wide-nets#kernel-regime, theory/wide-nets#mean-field.
+    No direction is preferred, and all instances have the same length. With n = 1, the only instance can serve
+    as the input on which a net is measured at its start. E x = 0, E xxᵀ = (r²/d) I, E x_i⁴ = 3r⁴/(d² + 2d).
+    Source: theory/wide-nets#criticality, theory/wide-nets#infinite-width, theory/wide-nets#kernel-regime,
+    theory/wide-nets#mean-field.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features")] = 128

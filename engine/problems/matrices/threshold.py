@@ -15,8 +15,8 @@ from engine.problems.matrices import Matrix, MatrixStructure, Rows
 class Threshold(Matrix, frozen=True, tag="threshold"):
     """Gaussian instances x with labels that compare one entry with a threshold: feature i is 1[x_i ≥ t].
 
-    A learner sees x; targets name the d indicators, which are not linear in x. With `values` = signs, a
-    feature is +1 where x_i ≥ t and −1 elsewhere, for losses that require signs. Source: Ng 2004 §4;
+    A learner sees x. Targets refer to the d features 1[x_i ≥ t], which are not linear in x. With `values` =
+    signs, a feature is +1 where x_i ≥ t and −1 elsewhere, for losses that require signs. Source: Ng 2004 §4;
     theory/conventions#matrices.
     """
 

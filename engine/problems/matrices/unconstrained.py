@@ -1,4 +1,4 @@
-"""Instances with one coordinate each, so that a net can give every instance any features."""
+"""Instances that each have their own coordinate, so that a net can give every instance any features."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from engine.problems.matrices import Matrix, MatrixStructure, RowNumbers, Rows
 class Unconstrained(Matrix, frozen=True, tag="unconstrained"):
     """√n e_i for i = 1 … nK, n instances in each of K classes: the unconstrained-features model.
 
-    In the first layer of a linear net, column i times √n is the feature vector of instance i, so that
-    training chooses features freely. Classes alternate. Every replica has the same instances. The target
-    `classes` uses the classes as labels. Source: Papyan, Han, Donoho 2020; theory/curvature#collapse.
+    In the first layer of a linear net, column i times √n is the feature vector of instance i. Training can
+    therefore choose the features of every instance freely. Successive instances belong to successive classes.
+    Every replica has the same instances. The target `classes` uses the classes as labels. Source: Papyan,
+    Han, Donoho 2020; theory/curvature#collapse.
     """
 
     classes: Annotated[Dimension, Meta(title="classes K", description="of instances")] = 4

@@ -1,4 +1,4 @@
-"""Instances on which rules with a rate for every weight generalise badly."""
+"""Instances on which update rules that adapt a separate rate for every weight generalise badly."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
 
     y = +1 with probability p, otherwise −1. Instance j has a block of `private` entries that are 0 in all
     other instances. If y = +1, only the first entry of the block is 1. If y = −1, all entries of the block
-    are 1. So d = 3 + private · n. Some rules change all weights that have the same sign by equal amounts.
-    They give the private entries of seen rows as much weight as the label itself. Source: Wilson, Roelofs,
-    Stern, Srebro, Recht 2017; theory/automatic-descent#adaptive-fail.
+    are 1. So d = 3 + private · n. Some update rules change all weights with a nonzero gradient by the same
+    amount, up to sign. They give the private entries of seen rows as much weight as the first entry, which is
+    the label. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017; theory/automatic-descent#adaptive-fail.
     """
 
     n: Annotated[Count, Meta(title="rows n", description="instances")] = 20

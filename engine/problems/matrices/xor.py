@@ -19,11 +19,11 @@ from engine.problems.matrices.hadamard import arranged
 class XOR(Matrix, frozen=True, tag="xor"):
     """All vectors of log₂ d bits ±1; a target is the product of a subset of the bits, their parity.
 
-    The learner sees only the bits b, or all d products φ(b)_I = ∏_{i∈I} b_i, which are a row of Sylvester's
-    matrix. Targets name products in both cases. Product number i multiplies the bits at the ones of i in
-    binary, so product 0 is the constant 1 and bit j is product 2^j. If the learner sees only the bits,
-    `repeat` flips the bits, so the product of an even number of bits keeps its sign. Source: WKA21 §4;
-    theory/conventions#matrices.
+    By the field `features`, the learner sees either the bits b or all d products φ(b)_I = ∏_{i∈I} b_i, which
+    are a row of Sylvester's matrix. Targets refer to products in both cases. Product i multiplies the bits at
+    the positions of the ones in the binary form of i, so product 0 is the constant 1, and bit j is product
+    2^j. If the learner sees only the bits, `repeat` flips the bits, so the product of an even number of bits
+    keeps its sign. Source: WKA21 §4; theory/conventions#matrices.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="products and rows: a power of two")] = 128
@@ -43,7 +43,7 @@ class XOR(Matrix, frozen=True, tag="xor"):
         products = self.features == "products"
         structure = super().structure()
         return structure._replace(
-            features_are_odd=products,  # if all bits flip, a product of an even number of them does not
+            features_are_odd=products,  # if all bits flip, products of an even number of bits stay
             features_are_seen=products and not self.rotate,
             features_made=self.d if products else self.bits,
             row_values="signs",

@@ -21,16 +21,16 @@ class Combination(NamedTuple):
     """m targets that are linear in the features, for R replicas: y = Σ_r sizes_r · feature places_r."""
 
     places: NDArray[np.int64]
-    """Numbers of the features of each target, [R, m, r]. The features of a target are all different."""
+    """Indices of the features in each target, [R, m, r]. The features in a target are all different."""
 
     sizes: NDArray[np.float64]
     """Weights w* of these features, [R, m, r]."""
 
     @classmethod
     def of(cls, places: NDArray[np.int64], size: float, replicas: int) -> Combination:
-        """Return m targets that are `size` times one feature each, the same in all replicas.
+        """Return m targets, each of which is `size` times one feature. They are the same in all replicas.
 
-        `places` [m] are the numbers of the features.
+        `places` [m] are the indices of these features.
         """
         chosen = np.tile(places[:, None], (replicas, 1, 1))
         return cls(chosen, np.full(chosen.shape, size))
@@ -38,7 +38,7 @@ class Combination(NamedTuple):
     def labels(self, columns: Callable[[NDArray[np.int64]], Rows]) -> Rows:
         """Return labels [R, m, n].
 
-        `columns` maps numbers of features [R, m] to the values of these features on all rows, [R, m, n].
+        `columns` maps the indices [R, m] of features to their values on all rows, [R, m, n].
         """
         parts, rounded = range(self.places.shape[2]), self.sizes.astype(np.float32)
         if len(parts) == 1 and np.array_equal(rounded, self.sizes):
@@ -63,7 +63,7 @@ class TargetStructure(NamedTuple):
     linear: bool = False
     """Whether every target is a `combination` of features on every matrix family.
 
-    An exception is a target that needs a constant feature, on a family without one.
+    Only a target that needs a constant feature may be nonlinear, on a family without this feature.
     """
 
     has_w_star: bool = False
@@ -73,10 +73,10 @@ class TargetStructure(NamedTuple):
     """Whether every target is a combination w* of features with ‖w*‖ = 1, independent of the instances."""
 
     given: tuple[float, ...] | None = None
-    """Weights w* of the only target, without trailing zeros, if w* is given and not drawn."""
+    """Weights w* of the only target, without trailing zeros, if the preset states w*. None if w* is drawn."""
 
     fixed_feature: int | None = None
-    """Number of the feature that is the only target, if it is chosen in advance."""
+    """Index of the feature that is the only target, if the preset chooses it. Otherwise None."""
 
     is_random_feature: bool = False
     """Whether the only target is one feature, drawn uniformly from all features in every replica."""
@@ -94,10 +94,10 @@ class TargetStructure(NamedTuple):
     """Whether every label is ±1 by a fair coin, independent of the instances and of all other labels."""
 
     is_odd: bool = False
-    """Whether the label changes sign if all features of the instance change sign, as for combinations."""
+    """Whether the label changes sign if all features of the instance change sign, as linear targets do."""
 
     is_never_zero: bool = False
-    """Whether no label is 0. The sign of a label 0 counts as +1."""
+    """Whether no label is 0. This matters because the sign of a label 0 counts as +1."""
 
     is_zero: bool = False
     """Whether every label is 0."""
@@ -117,13 +117,14 @@ class Target(Part, frozen=True):
         return 1
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
-        """Return the targets as weights of the features, or None for other targets."""
+        """Return the targets as weights w* of the features, or None if they are not linear in features."""
         return None
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
-        """Return labels [R, m, n] of the rows, for targets that are not combinations of features.
+        """Return labels [R, m, n] of the rows, for targets that are not linear in the features.
 
-        `features` computes the features [R, n, D], which may be large. Raises: BadInput if labels do not fit.
+        `features` computes the features [R, n, D], which may need much memory. Raises: BadInput if the labels
+        do not fit the instances.
         """
         raise NotImplementedError
 
@@ -135,7 +136,7 @@ class Target(Part, frozen=True):
         """Check that this target fits the matrix. Raises: BadInput."""
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
-        """Return the report on labels from a file, or on unused labels in the file of the instances.
+        """Return the report on a file's labels, or on a label column in the instances' file that is not used.
 
         None if no file has labels.
         """

@@ -23,16 +23,17 @@ Floats = NDArray[np.float64]
 class Classes(Target, frozen=True, tag="classes"):
     """The class of an instance is its label: +1 and −1 for two classes, and one-hot for more.
 
-    With two classes, the first is +1, unless `each` gives each class a separate target. K > 2 classes are K
-    targets, each 1 for one class and 0 for all others, learned by separate nets or by one net with K outputs.
-    With `size` √K, the label 1 becomes √K, so that the K labels of an instance have the mean square 1. The
-    0/1 error of these targets is the share of instances whose largest prediction is at a wrong class.
+    With two classes, the first has the label +1, unless `each` gives each class a separate target. K > 2
+    classes are K targets, each 1 for one class and 0 for all others, learned by separate nets or by one net
+    with K outputs. With `size` √K, the label 1 becomes √K, so that the K labels of an instance have the mean
+    square 1. The 0/1 error of these targets is the share of instances whose largest prediction is that of a
+    wrong class.
 
     A share `corrupted` of the instances of every cluster has the label of another class, chosen uniformly.
-    Without clusters, this is a share of every class. The instances of a cluster are divided into as many
-    equal stretches as there are corrupted labels. One instance is drawn from each stretch, so that training
-    rows have the same share. Measures use the corrupted labels, except for the error on true labels. Source:
-    theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
+    Without clusters, it is a share of every class. The instances of a cluster are divided into as many equal
+    stretches as there are corrupted labels. One instance is drawn from each stretch, so that the training
+    rows have the same share of corrupted labels. Measures use the corrupted labels, except for the error on
+    true labels. Source: theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
     theory/parities-and-noise#mixtures, theory/automatic-descent#variants-and-recipes.
     """
 
@@ -87,7 +88,7 @@ class Classes(Target, frozen=True, tag="classes"):
         return report.of_labels(self.columns(matrix), f"labels: {classes}", classes)
 
     def _labels(self, numbers: Numbers, matrix: Matrix) -> Rows:
-        """Return labels [R, m, n] of classes [R, n]."""
+        """Convert the class of every instance, [R, n], to labels [R, m, n]."""
         if not self._one_hot(matrix):
             return np.where(numbers[:, None] == 0, 1.0, -1.0)
         count = matrix.structure().class_count
@@ -127,7 +128,7 @@ def _classes(matrix: Matrix, streams: Streams) -> Numbers:
 
 
 def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
-    """Return one position from each equal stretch: the one with the smallest number in `by_chance`."""
+    """Split positions into equal stretches. Return the position of the smallest number in each stretch."""
     size = len(by_chance)
     count = round(share * size)
     ends = [stretch * size // max(1, count) for stretch in range(count + 1)]

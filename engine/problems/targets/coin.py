@@ -19,7 +19,7 @@ class Coin(Target, frozen=True, tag="coin"):
 
     With K > 2 `classes`, there are K one-hot targets: the label is 1 for a random class, and 0 for all
     others. Nothing can be learned about unseen rows. A learner that fits the training rows has memorised
-    them. If rows are repeated, the negative of a row has the negative of its label. Source: Zhang et al.
+    them. If rows are repeated with both signs, a negated row has the negated label. Source: Zhang et al.
     2017; theory/wide-nets#kernel-regime, theory/wide-nets#mean-field, theory/curvature#edge-of-stability,
     theory/parities-and-noise#fitting-anything.
     """
@@ -48,5 +48,5 @@ class Coin(Target, frozen=True, tag="coin"):
     def structure(self, matrix: Matrix) -> TargetStructure:
         if self.classes > 2:
             return TargetStructure("bits", one_hot=True)
-        # A coin and its negative have the same distribution, and repeated rows negate their label.
+        # Labels are odd: a negated coin is a fair coin, and repetition negates rows with their labels.
         return TargetStructure("signs", are_coins=matrix.repeat is None, is_odd=True, is_never_zero=True)

@@ -12,11 +12,12 @@ from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class Constant(Target, frozen=True, tag="constant"):
-    """The label is 1 on every row: the constant feature.
+    """The label is 1 on every row, as the constant feature is.
 
-    On a Hadamard matrix, this is feature 0, and random row signs make it hard to learn: (s h, s). On the
-    matrix `hadamard01`, the label is then ½(s + 1). On families without a constant feature, the label is not
-    linear in the instances. Source: WKA21 §3 and the talk, part I; theory/conventions#targets.
+    On a Hadamard matrix, the constant is feature 0. Random row signs s make it hard to learn, because
+    examples are then (s h, s). On the matrix `hadamard01`, the label is then ½(s + 1). On families without a
+    constant feature, the label is not linear in the instances. Source: WKA21 §3 and the talk, part I;
+    theory/conventions#targets.
     """
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
@@ -29,7 +30,7 @@ class Constant(Target, frozen=True, tag="constant"):
         return np.ones((len(streams.seeds), 1, n))
 
     def structure(self, matrix: Matrix) -> TargetStructure:
-        # The label 1 of families without a constant feature does not change sign with the instance.
+        # Without a constant feature, the label stays 1 even if the instance changes sign.
         structure = matrix.structure()
         is_feature = structure.constant_column is not None
         values = structure.feature_values

@@ -16,7 +16,7 @@ from engine.problems.targets import Combination, Target, TargetStructure
 class Feature(Target, frozen=True, tag="feature"):
     """One feature is the label: y = X e_i, the sparsest linear target.
 
-    Features are counted from 0. Source: WKA21 §3; theory/conventions#targets.
+    Feature indices start at 0. Source: WKA21 §3; theory/conventions#targets.
     """
 
     index: Annotated[int, Meta(ge=0, lt=MOST_FEATURES, title="feature i", description="counted from 0")] = 3

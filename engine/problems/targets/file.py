@@ -33,15 +33,15 @@ PLACE = "problem.target"
 
 
 class File(Target, frozen=True, tag="file"):
-    """Your own labels: one row per instance and one column per target, from a file or the instances' file.
+    """Your own labels, from a separate file or from the file of the instances: one column per target.
 
     Without a path, the labels are the column `label` of the matrix `file`. A path is relative to the preset
-    file, and the file is read by the rules for the matrix `file`. Of two words, the first in sorted order is
-    −1 and the other +1. Of more words, each becomes a target that is 1 for its own instances and 0 for the
-    rest. Labels belong to the rows of a matrix file, in the order of that file. Other matrix families draw
-    their own rows and refuse labels from a file. With `standardise`, every target has mean 0 and standard
-    deviation 1 on the rows that the matrix does not hold out. Predicting the mean label then costs a square
-    loss of 1 on these rows.
+    file. The file is read in the same way as that of the matrix `file`, with one row per instance. If the
+    labels are two words, the first in sorted order becomes −1 and the other +1. If they are more words, each
+    becomes a target that is 1 for its own instances and 0 for all others. Labels belong to the rows of the
+    matrix's file, in the order of that file. Other matrix families draw their own rows and refuse labels from
+    a file. With `standardise`, every target has mean 0 and standard deviation 1 on the rows that the matrix
+    does not hold out. Predicting the mean label then costs a square loss of 1 on these rows.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)

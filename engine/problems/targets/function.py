@@ -16,7 +16,7 @@ from engine.problems.targets import Target
 
 
 class Function(Target, frozen=True, tag="function"):
-    """A function of one variable is the label: y = f(x), for instances of one entry x.
+    """The label is a function of one variable, y = f(x), for instances with a single entry x.
 
     f is an expression of x with + − * / ^, parentheses, and sin, cos, exp, abs, log, log2, sqrt, as in
     sin(2*x) or 1/(1 + x^2). Source: theory/kernels-and-entropy#kernels,
@@ -45,7 +45,7 @@ class Function(Target, frozen=True, tag="function"):
 
 
 def of_one_entry(matrix: Matrix) -> None:
-    """Check that instances have one entry each, as functions of x require. Raises: BadInput."""
+    """Check that every instance has a single entry, as functions of x require. Raises: BadInput."""
     if (count := matrix.feature_count()) != 1:
         raise BadInput(
             "problem.target.kind",

@@ -17,15 +17,15 @@ from engine.problems.targets import Target
 from engine.problems.targets.function import of_one_entry
 
 MOST_POINTS = 4096
-"""Maximum number of points that are given one by one."""
+"""Maximum number of points that a preset may list."""
 
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 
 
 class LinearSpline(Target, frozen=True, tag="linear-spline"):
-    """The label is piecewise linear between given points (x, y); the outer lines continue beyond the points.
+    """The label is a piecewise linear function through given points (x, y). Its outer pieces extend to ±∞.
 
-    It needs at least two points, sorted by x, and instances with one entry. Source: SESS19;
+    At least two points are needed, sorted by x. Instances must have a single entry. Source: SESS19;
     theory/implicit-bias#relu-interpolation.
     """
 

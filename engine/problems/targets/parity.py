@@ -1,4 +1,4 @@
-"""The product of some entries as the target."""
+"""The product of some features as the target."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Parity(Target, frozen=True, tag="parity"):
     ] = "any"
 
     def structure(self, matrix: Matrix) -> TargetStructure:
-        # A product of an even number of features keeps its sign when all of them change sign.
+        # If all features change sign, a product of an even number of features keeps its sign.
         odd = self.degree != "any" and self.degree % 2 == 1
         return TargetStructure("signs", is_any_parity=self.degree == "any", is_odd=odd, is_never_zero=True)
 

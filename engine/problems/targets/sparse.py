@@ -14,10 +14,10 @@ from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class Sparse(Target, frozen=True, tag="sparse"):
-    """The label depends on a few random features: y = X w*, where r entries of w* are 1/√r and the others 0.
+    """The label depends on r random features: y = xᵀw*, where r entries of w* are 1/√r, and all others are 0.
 
-    The r features are chosen uniformly at random, one draw per replica, and ‖w*‖ = 1. With `signs`, every
-    non-zero entry is ±1/√r by a fair coin. Source: WGL20 §4; theory/conventions#targets.
+    The r features are chosen uniformly at random, one draw per replica, and ‖w*‖ = 1. With `signs`, a fair
+    coin decides the sign of every non-zero entry ±1/√r. Source: WGL20 §4; theory/conventions#targets.
     """
 
     r: Annotated[Count, Meta(title="non-zeros r", description="features in the label")] = 5

@@ -17,9 +17,9 @@ from engine.problems.targets import Target, TargetStructure
 class TanhLayer(Target, frozen=True, tag="tanh-layer"):
     """m targets y = tanh(s A x), A [m, D] with independent N(0, 1) entries, one draw per replica.
 
-    With `normalised`, the m labels of every instance are scaled to the length √m. The targets are a smooth
-    function that nets can learn. It has several outputs, which are not classes. Source: Bernstein et al.
-    2023; theory/automatic-descent#majoriser, theory/symmetry#modern-optimizers.
+    With `normalised`, the m labels of every instance are scaled to the length √m. The targets are the outputs
+    of a smooth function that nets can learn. Unlike classes, they are arbitrary numbers. Source: Bernstein et
+    al. 2023; theory/automatic-descent#majoriser, theory/symmetry#modern-optimizers.
     """
 
     outputs: Annotated[Count, Meta(title="targets m", description="units of the layer")] = 4

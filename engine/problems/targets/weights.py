@@ -14,14 +14,14 @@ from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target, TargetStructure
 
 MOST_WEIGHTS = 4096
-"""Maximum number of weights that are given one by one."""
+"""Maximum number of weights that a preset may list."""
 
 
 class Weights(Target, frozen=True, tag="weights"):
-    """The label is a given combination of the first features, y = Σ_i w_i x_i; all other weights are 0.
+    """The label is y = Σ_i w_i x_i with given weights of the first features. All other weights are 0.
 
     The theory pages use such fixed weights: w = (1, .5, .8), or 1/√5 on the first five features. With
-    `copies` r, the weights are repeated r times in succession. Source: theory/implicit-bias#kernel-and-rich,
+    `copies` r, the list of weights is repeated r times. Source: theory/implicit-bias#kernel-and-rich,
     theory/implicit-bias#optimisation-geometry; theory/symmetry#half-spaces.
     """
 
@@ -71,8 +71,8 @@ class Weights(Target, frozen=True, tag="weights"):
 def _never_cancel(sizes: list[float]) -> bool:
     """Return whether no choice of signs makes the sum of these sizes 0.
 
-    This is only recognised if one size is above the sum of the others, or if an odd number of sizes are all
-    equal.
+    The function detects only two cases: one size is above the sum of all others, or an odd number of sizes
+    are all equal.
     """
     dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
     return dominated or (len(sizes) % 2 == 1 and len(set(sizes)) == 1)

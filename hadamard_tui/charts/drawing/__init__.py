@@ -1,1 +1,1 @@
-"""Drawing of plots in terminal cells: rasters, frames, legends, marks and whole sheets."""
+"""Draws charts in terminal cells: picture, frame, legend, marks, and their composition."""

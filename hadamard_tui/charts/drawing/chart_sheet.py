@@ -1,4 +1,4 @@
-"""Chart in characters: frame, picture and legend, for any size of screen or for standard output."""
+"""Composes charts in characters from frame, picture and legend, for the screen and for standard output."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, LineStyle, Series
 
 
-# Minimum height of a chart with a legend. The legend has two lines, or one line per 12 rows if that is more.
+# Minimum height of a chart with a legend. The legend has two lines, or one line per 12 rows, whichever is
+# more.
 _LEGEND_FROM, _ROWS_PER_LEGEND_LINE = 8, 12
-# To avoid hiding names, the legend may grow to one line per 3 rows, if 11 rows remain for the chart.
+# If names would be hidden, the legend may grow to one line per 3 rows, if 11 rows remain for the chart.
 _LEAST_ROWS_PER_LEGEND_LINE, _LEAST_CHART = 3, 11
 
 
@@ -50,13 +51,13 @@ def compose(
 ) -> ChartSheet:
     """Lay out a chart in width × height characters.
 
-    The legend depends on the painted picture, and the space for the picture depends on the legend. If the
-    legend needs more or fewer lines than were tried, the picture is painted again.
+    The legend depends on the picture, and the height of the picture depends on the number of legend lines. So
+    if the legend needs more or fewer lines than assumed, the picture is painted again.
 
     Args:
-        legend_lines: the first number of legend lines to try.
-        most_legend_lines: the maximum number of legend lines, for charts beside a table of names. By default,
-            the legend takes as many lines as it needs and the chart allows.
+        legend_lines: the number of legend lines that is tried first.
+        most_legend_lines: the maximum number of legend lines, for charts beside a table that also names the
+            curves. By default, the legend takes as many lines as it needs and the chart allows.
     """
     tried: set[int] = set()
     while True:
@@ -99,21 +100,22 @@ def _legend(
 
 _MARKERS = "ox+*#%@&$=~^"
 _SPARSE_MARKER = "·"
-# Distance in columns between characters in these styles. Most are dots, some are the curve's own marker.
+# Distance in columns between the characters of a line in each style. Most of these characters are dots, some
+# are the marker of the curve.
 _SPARSE: dict[LineStyle, int] = {"dashed": 2, "dotted": 4, "dash-dot": 3, "sparse": 6, "long": 5, "pairs": 8}
 _OWN_MARKER_EVERY = 16
-_GAP_EVERY = 8  # columns from gap to gap in a marked curve of `BOUND_STYLE`
+_GAP_EVERY = 8  # columns from gap to gap in a curve with a letter in `BOUND_STYLE`
 _LEGEND_LINES = 6
-_TURN = 2  # columns per turn of curves that run along each other and alternate
-_SHADE = 4, 2  # columns and rows between the cells that show a region
+_TURN = 2  # curves that run along each other alternate after so many columns
+_SHADE = 4, 2  # distances in columns and rows between the cells that show a region
 
 
 def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool) -> str:
-    """Return a chart of `height` lines of `width` cells, with the legend at its foot and without error bars.
+    """Return a chart of `height` lines of `width` cells, with a legend below and without error bars.
 
-    Every curve has its own marker, by default its `mark`, so that curves differ without colour. Curves that
-    run along each other alternate. Before plotext draws the curves, they are thinned to one run per column,
-    which also removes NaN and ±inf.
+    Every curve is drawn with a different marker, by default its letter `mark`, so that curves differ without
+    colour. Curves that run along each other alternate. Before plotext draws the curves, each is reduced to
+    one vertical range per column, which also removes NaN and ±inf.
     """
     markers = _markers(series)
     lines, _, hidden = lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)
@@ -143,7 +145,10 @@ def _layers(
     layout: FrameLayout,
     groups: Sequence[tuple[int, ...]],
 ) -> list[Layer]:
-    """Return the layers of a chart: the regions, then each curve in the columns where it is visible."""
+    """Return the layers of a chart: the regions, then the curves.
+
+    Each curve is drawn in the columns in which it is visible.
+    """
     lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
     seen = lines.shown & ~repeated(series, lines, groups)
     for group in groups:
@@ -165,7 +170,7 @@ def _layers(
 
 
 def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
-    """Return a layer with a sparse selection of the cells of a region."""
+    """Return the layer of a region, with a sparse selection of its cells."""
     inside = [
         (column, rows - 1 - row)
         for column in np.flatnonzero(bands.shown[index]).tolist()
@@ -178,7 +183,10 @@ def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
 
 
 def _markers(series: Sequence[Series]) -> list[str]:
-    """Return a marker for each series: its mark, or a marker that no series uses while one is left."""
+    """Return a marker for each series.
+
+    It is the mark of the series, or otherwise a marker that no other series uses, as long as there are any.
+    """
     used_markers = {curve.mark for curve in series}
     free = cycle([marker for marker in _MARKERS if marker not in used_markers] or _MARKERS)
     marker_by_index = {
@@ -192,7 +200,7 @@ def _markers(series: Sequence[Series]) -> list[str]:
 def _layer(
     curve: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
 ) -> Layer:
-    """Return the cells of a curve in the columns where it is visible."""
+    """Return the layer of a curve, with its cells in the columns in which it is visible."""
     shown, period = np.flatnonzero(seen), _SPARSE.get(curve.style, 1)
     if curve.mark and curve.style == BOUND_STYLE:
         shown, period = shown[shown % _GAP_EVERY > 0], 1
@@ -201,7 +209,7 @@ def _layer(
         is_marked = period == 1 or column % _OWN_MARKER_EVERY == 0 or column == shown[-1]
         if is_marked or column % period == 0:
             run = range(top[column], bottom[column] + 1)
-            if curve.style == "points":  # only the ends of the run, because no line joins points
+            if curve.style == "points":  # only both ends, because no line joins points
                 run = run[:: max(len(run) - 1, 1)]
             cells += [(column, rows - 1 - row, marker if is_marked else _SPARSE_MARKER) for row in run]
     return Layer(

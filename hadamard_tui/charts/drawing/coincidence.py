@@ -1,4 +1,4 @@
-"""Search for curves that run along each other, so that one would hide the other."""
+"""Finds curves that run along each other, so that one would hide the other."""
 
 from __future__ import annotations
 
@@ -16,24 +16,30 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Series
 
 NEAR = 1
-"""Largest distance in dots between curves that look like one."""
+"""Largest distance in dots between two curves that look like one curve."""
 
 ROUNDING = 1e-5
-"""Largest difference of equal curves, relative to the largest value or, on a log axis, to each value."""
+"""Largest difference between curves that count as equal.
+
+It is relative to the largest value or, on a log axis, to each value.
+"""
 
 CLOSE, FACTOR = 0.01, 1.1
-"""Largest difference of close curves, as a fraction of the y-axis and, on a log axis, also as a ratio."""
+"""Largest difference between curves that count as close.
+
+CLOSE is a fraction of the length of the y-axis. FACTOR is a ratio of values, for log axes.
+"""
 
 LEAST_SHARE = 1 / 8
-"""Minimum fraction of the chart's width over which two curves must be near to run along each other."""
+"""Minimum fraction of the chart's width over which curves that run along each other must be near."""
 
 
 def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
-    """Return groups of named series that run along each other, as positions.
+    """Return groups of series that run along each other, as lists of their indices.
 
-    The members of a group are near its first member wherever both are shown. Series with a mark come first,
-    then lines with increasing gaps in their dashes. Every drawn series with a name is in exactly one group;
-    most groups have one member.
+    All members of a group are near its first member wherever both are visible. Series with a letter come
+    first, then lines by increasing gaps in their dashes. Every drawn series with a name is in exactly one
+    group. Most groups have one member.
     """
     drawn = [
         at for at, curve in enumerate(series) if curve.name and not curve.faint and lines.shown[at].any()
@@ -57,10 +63,10 @@ def _are_near(lines: Spans, index: int, other: int) -> bool:
 
 
 def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarray:
-    """Return whether both lines are shown and near each other, bool [columns].
+    """Return whether two lines are visible and near each other in each column, bool [columns].
 
-    With `steep`, lines may be further apart by half the height of the smaller run. On steep lines, one dot
-    sideways is many dots up or down.
+    On steep lines, one dot sideways is many dots up or down. So if `steep` is True, lines may be further
+    apart, by half the height of the shorter of their vertical ranges in the column.
     """
     near: np.ndarray = lines.shown[index] & lines.shown[other]
     room: np.ndarray | int = NEAR
@@ -72,12 +78,13 @@ def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarr
 
 
 def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int, ...]] = ()) -> np.ndarray:
-    """Return whether a line runs along another one and would fill its gaps, bool [series, columns].
+    """Return whether a line is hidden in a column because it would fill the gaps of another line.
 
-    Of such lines, only the line with the smallest gaps is drawn, or the first of several.
+    The result is bool [series, columns]. Of lines that run along each other, only the one with the smallest
+    gaps is drawn. Of several such lines, it is the first.
 
     Args:
-        groups: positions of series that are drawn as one line anyway.
+        groups: indices of series that are drawn as one line anyway.
     """
     hidden = np.zeros_like(lines.shown)
     least = LEAST_SHARE * lines.shown.shape[1]
@@ -94,11 +101,11 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
 def drawn_once(
     series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
 ) -> list[Series]:
-    """Return the series with gaps in lines where `repeated` says that only another line is drawn.
+    """Return the series. Lines have gaps in the columns in which `repeated` says that they are hidden.
 
     Args:
         axes: the axes for which `lines` were computed.
-        groups: positions of series that are drawn as one line anyway.
+        groups: indices of series that are drawn as one line anyway.
     """
     hidden = repeated(series, lines, groups)
     edges = Scale(axes.x_limits, axes.x_log, lines.shown.shape[1]).edges()
@@ -109,7 +116,10 @@ def drawn_once(
 
 
 def _with_gaps(line: Series, gaps: np.ndarray, axes: Axes) -> Series:
-    """Return a line with its points inside the gaps [G, 2] replaced by points at the ends of the gaps."""
+    """Return a line with gaps between pairs of x values, `gaps` [G, 2].
+
+    The points inside a gap are replaced by points at both ends of the gap.
+    """
     order = np.argsort(line.x, kind="stable")
     x = line.x[order]
     outside = ~((x[:, None] >= gaps[:, 0]) & (x[:, None] <= gaps[:, 1])).any(1)
@@ -126,7 +136,10 @@ def _with_gaps(line: Series, gaps: np.ndarray, axes: Axes) -> Series:
 
 
 def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
-    """Return y of a line at x = `place`, interpolated linearly on these axes; NaN outside the line."""
+    """Return the y of a line at x = `place`, interpolated linearly on the scales of the axes.
+
+    The result is NaN before the first and after the last point of the line.
+    """
     after = int(np.searchsorted(x, place))
     if not 0 < after < len(x):
         return np.nan
@@ -141,13 +154,13 @@ def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
 
 
 def _sparseness(line: Series) -> float:
-    """Return the share of gaps in the dashes of a line."""
+    """Return the fraction of a line that is gaps between dashes."""
     dashes = PATTERNS.get(line.style, (True,))
     return 1 - sum(dashes) / len(dashes)
 
 
 def _long_runs(is_near: np.ndarray, least: float) -> np.ndarray:
-    """Return whether each column belongs to a run of at least `least` adjacent near columns."""
+    """Return whether each column is one of at least `least` adjacent columns in which `is_near` is True."""
     in_long_run = np.zeros_like(is_near)
     for start, end in _ends_of_runs(is_near).tolist():
         in_long_run[start:end] = end - start >= least
@@ -155,14 +168,17 @@ def _long_runs(is_near: np.ndarray, least: float) -> np.ndarray:
 
 
 def _ends_of_runs(is_near: np.ndarray) -> np.ndarray:
-    """Return the start of each run and one past its end, [runs, 2]."""
+    """Return the start and the end of each sequence of adjacent columns in which `is_near` is True.
+
+    The result is [sequences, 2]. The end is one more than the last column.
+    """
     return np.flatnonzero(np.diff(is_near, prepend=False, append=False)).reshape(-1, 2)
 
 
 def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Split groups of series so that the values of each group are close to those of its first member.
+    """Split groups of series so that all members of a group have values close to those of its first member.
 
-    Series that equal the first member follow directly after it.
+    Series that equal the first member come directly after it.
     """
     close_groups: list[tuple[int, ...]] = []
     for group in groups:
@@ -177,7 +193,10 @@ def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]
 
 
 def are_close(curve: Series, other: Series, axes: Axes) -> bool:
-    """Return whether two curves differ at most by CLOSE, on a log axis also FACTOR, where both are seen."""
+    """Return whether two curves differ by at most CLOSE, and on a log axis also by at most FACTOR.
+
+    They are compared only where both are visible.
+    """
     y, at = (_along(values, axes.y_log) for values in _side_by_side(curve, other, axes))
     low, high = _along(np.array(axes.y_limits), axes.y_log)
     tolerance = CLOSE * (high - low)
@@ -189,7 +208,7 @@ def are_close(curve: Series, other: Series, axes: Axes) -> bool:
 
 
 def _side_by_side(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    """Return the visible values of the curve with fewer points, and the other curve's values there."""
+    """Return the visible values of the curve with fewer points, and values of the other curve at these x."""
     few, many = sorted(
         (np.stack([part.x, part.y])[:, np.isfinite(part.x) & np.isfinite(part.y)] for part in (curve, other)),
         key=lambda points: points.shape[1],
@@ -211,7 +230,7 @@ def _along(values: np.ndarray, log: bool) -> np.ndarray:
 def are_equal(curve: Series, other: Series, log: bool = False) -> bool:
     """Return whether two curves have equal values where both exist.
 
-    This is stricter than looking the same.
+    This is stricter than `are_close`: only rounding errors may differ.
     """
     shared = np.isfinite(curve.y) & (curve.x >= other.x.min()) & (curve.x <= other.x.max())
     if not shared.any():

@@ -1,4 +1,4 @@
-"""Frame of a chart: axes and ticks drawn by plotext, and texts on the border and among the ticks."""
+"""Frame of a chart: axes and ticks, drawn by plotext, and the texts on the border and beside the ticks."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 BORDER = "─"
 _APART = 2
-_LEAST = 6  # cells that a cut word keeps
-_ENDS = 4  # a border and a blank at either end of the upper line
+_LEAST = 6  # minimum number of cells of a shortened text
+_ENDS = 4  # a border and a blank at both ends of the upper line
 
 
 class TopLine(NamedTuple):
-    """Upper border between its corners, and the cells of the border that contain the title."""
+    """Text of the upper border without its corners, and the cells of the border that contain the title."""
 
     text: str = ""
     title: range = range(0)
 
 
 class TickLine(NamedTuple):
-    """Line of text below a chart, and the ticks with visible labels as pairs of column and label.
+    """Line of text with the tick labels below a chart, and the ticks whose labels it contains.
 
-    Columns are those of the plot area.
+    The ticks are pairs of a column of the plot area and a label.
     """
 
     text: str = ""
@@ -42,7 +42,7 @@ class TickLine(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """Texts around a chart; empty if they would repeat the title."""
+    """Title and axis labels of a chart. The label of y is empty if it would repeat the title."""
 
     title: str
     x: str
@@ -50,7 +50,7 @@ class Labels(NamedTuple):
 
 
 def labels(axes: Axes) -> Labels:
-    """Return the texts around a chart, each on one line."""
+    """Return the title and the axis labels of a chart, without line breaks."""
     title, x, y = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
     x = f"← {x}, falling" if axes.x_falls and x else x
     return Labels(title, x, "" if y.casefold() == title.casefold() else y)
@@ -59,8 +59,9 @@ def labels(axes: Axes) -> Labels:
 def top_line(axes: Axes, columns: int) -> TopLine:
     """Return the upper border of a chart: the y label at its left, the title at its right.
 
-    A label that equals the title is not repeated. If both do not fit, the title is cut, or omitted if less
-    than half of it fits. The title is also in the headline, but the unit of y is nowhere else.
+    A label that equals the title is not repeated. If there is too little room for both, the title is cut, or
+    omitted if less than half of it fits. The label takes precedence, because the title is also in the
+    headline, but the unit of y is shown nowhere else.
     """
     title, _, y_label = labels(axes)
     room = columns - _ENDS
@@ -79,10 +80,10 @@ def top_line(axes: Axes, columns: int) -> TopLine:
 
 
 def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns: int) -> TickLine:
-    """Return the line of tick labels with the label of x.
+    """Return the line below a chart, with the tick labels and the label of x.
 
-    The label of x follows the last tick. If it does not fit there, it replaces ticks between the first and
-    the last.
+    The label of x comes after the last tick. If there is no room for it, it replaces the labels of some ticks
+    between the first and the last.
 
     Args:
         ticks: pairs of a column of the plot area and a tick label, from left to right.
@@ -111,27 +112,27 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
 
 
 def _label(text: str, room: int) -> str:
-    """Return the text, cut to `room` cells; empty if too little of it fits."""
+    """Return the text, cut to `room` cells. If too little of the text fits, return ""."""
     return elided(text, room) if room >= min(_LEAST, cell_len(text)) else ""
 
 
-# plotext has one figure per process, so threads take turns.
+# plotext has only one figure per process, so only one thread at a time may draw.
 _plotext = threading.Lock()
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
-# Minimum sizes in cells at which the box and the ticks are drawn.
+# Minimum sizes of a chart in cells at which the box and the ticks are drawn.
 _BOX = (10, 4)
 _TICK_HEIGHT = 6
 _ROWS_PER_TICK, _MOST_Y_TICKS, _MOST_X_TICKS = 3, 9, 11
-_LEAST_Y_TICKS, _ROWS_WITH_LEAST = 3, 9  # minimum number of y ticks if the chart has this many rows
+_LEAST_Y_TICKS, _ROWS_WITH_LEAST = 3, 9  # minimum number of y ticks, if there are so many rows
 _NO_LABELS_BELOW = 3  # y labels may take a third of the width
-_WIDEST_NAME = 6  # a row name in place of a y label may take a sixth of the width
+_WIDEST_NAME = 6  # names of rows, instead of y labels, may take a sixth of the width
 
 
 class FrameLayout(msgspec.Struct, frozen=True):
-    """Parts of a frame that fit into width × height cells, and the cells of its plot area.
+    """Layout of a frame of width × height cells: the parts that are drawn, and the cells of the plot area.
 
-    `left` and `top` are the column and row where the plot area begins.
+    `left` and `top` are the column and the row in which the plot area begins.
     """
 
     width: int
@@ -143,11 +144,11 @@ class FrameLayout(msgspec.Struct, frozen=True):
     boxed: bool
     top_line: TopLine
     tick_line: TickLine  # empty if ticks do not fit
-    y_ticks: tuple[tuple[int, str], ...]  # row in the plot area from the bottom, label
+    y_ticks: tuple[tuple[int, str], ...]  # pairs of a row (0 is the lowest) and a label
 
 
 class Layer(msgspec.Struct, frozen=True):
-    """Cells for plotext to draw into the plot area; rows count from the bottom."""
+    """Cells that plotext draws into the plot area. Rows are counted from the bottom."""
 
     columns: Sequence[int]
     rows: Sequence[int]
@@ -156,9 +157,9 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """Text around a chart: `height` lines of `width` cells each, blank in the plot area.
+    """Frame as text: `height` lines of `width` cells each, blank in the plot area.
 
-    `title` holds the cells of the title in the first line.
+    `title` is the range of cells of the title in the first line.
     """
 
     lines: tuple[str, ...]
@@ -171,7 +172,9 @@ class Frame(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=16)
 def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACROSS, DOTS_DOWN)) -> Frame:
-    """Return the frame of a live chart, whose ticks agree with the curves of `raster.paint_series`.
+    """Return the frame of a chart on the screen.
+
+    Its ticks agree with the curves that `raster.paint_series` paints.
 
     Args:
         dots: number of dots per cell across and down.
@@ -183,9 +186,9 @@ def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACR
 
 
 def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> FrameLayout:
-    """Choose the parts and ticks of a frame of width × height cells.
+    """Choose the parts and the ticks of a frame of width × height cells.
 
-    `dots` are the numbers of dots per cell across and down.
+    `dots` holds the number of dots per cell across, and down.
     """
     width, height = max(width, 0), max(height, 0)
     if width < _BOX[0] or height < _BOX[1]:
@@ -224,17 +227,18 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Frame
 
 
 def draw(layout: FrameLayout, layers: Sequence[Layer] = ()) -> str:
-    """Draw the layout and the layers with plotext, as `height` lines with colour codes."""
+    """Draw a frame and layers of cells with plotext, and return `height` lines with colour codes."""
     if not layout.boxed:
         return "\n".join([" " * layout.width] * layout.height)
-    import plotext as plt  # imported here, because most commands do not need its start-up time
+    import plotext as plt  # imported here, because its import takes time and most commands do not need it
 
     with _plotext:
         plt.clear_figure()
         plt.clear_color()
         plt.limit_size(False, False)
         plt.plot_size(layout.width, layout.height)
-        # In cells rather than data units: plotext's axes stay linear, and ticks agree with the curves.
+        # The units are cells, not data units, so that plotext's axes stay linear and ticks agree with the
+        # curves.
         plt.xlim(0, max(layout.columns - 1, 1))
         plt.ylim(0, max(layout.rows - 1, 1))
         plt.xticks(
@@ -258,7 +262,7 @@ def uncoloured(text: str) -> str:
 
 
 def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
-    """Return the ticks of the y-axis of a chart with `rows` rows; at least three if they fit."""
+    """Return the ticks of the y-axis of a chart with `rows` rows: at least three, if they fit."""
     tick_limit = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
     least = _LEAST_Y_TICKS if rows >= _ROWS_WITH_LEAST else 0
     for count in range(tick_limit, max(tick_limit, rows // 2) + 1):
@@ -269,7 +273,10 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
 
 
 def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
-    """Return ticks at the names on the y-axis that are visible; of names that share a row, only the first."""
+    """Return ticks at the visible names on the y-axis.
+
+    If several names share a row, only the first has a tick.
+    """
     named_ticks: list[Tick] = []
     last = None
     for y, row_name in enumerate(axes.y_names):
@@ -281,7 +288,7 @@ def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
 
 
 def ticks_along(axes: Axes, columns: int, dots_across: int = DOTS_ACROSS) -> tuple[Tick, ...]:
-    """Return as many ticks of the x-axis as fit with at least two blank cells between their labels."""
+    """Return ticks of the x-axis: as many as fit with at least two blank cells between their labels."""
     across = Scale(axes.x_limits, axes.x_log, columns * dots_across)
     for tick_limit in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
         inside = [

@@ -1,4 +1,7 @@
-"""Heat map in characters that show two cells each, with frame, scale, legend and a line about one cell."""
+"""Heat map in characters that show two cells each.
+
+Around the map are the frame, a colour bar, the legend, and a line about one cell.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +22,26 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap, ValueScale
 
 
-# Inks: the colours of the map are 0 … STEPS − 1, and the greys of unlit rows follow them.
+# An ink is the number of a colour. Inks 0 … STEPS − 1 are the colours of the map; the greys for grey rows
+# follow.
 TINTS = 2 * STEPS
 GROUND, FRAME, TITLE, NOTE, BLACK, WHITE = range(TINTS, TINTS + 6)
 INKS = TINTS + 6
 
 HALVES = 2
-"""Number of cells per character, one above the other."""
+"""Number of cells that one character shows, one above the other."""
 
 DIGITS = 10
 MISSING = ord("·")
 CURSOR = "╋"
 LINE_MARKS = "#x%=&@"
-"""Characters that draw contour lines if there are no colours, one per line."""
+"""Characters that draw contour lines without colours. Each line uses one of them."""
 
 _BLANK, _UPPER, _LOWER = ord(" "), ord("▀"), ord("▄")
 
 
 class Inked(msgspec.Struct, frozen=True):
-    """Characters with their foreground and background inks, all of shape [rows, columns]."""
+    """Characters with their foreground and background inks (colour numbers), all of shape [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points
     fore: np.ndarray  # int16
@@ -61,11 +65,11 @@ def paint_cells(
     colours: ColourMap | None,
     cursor: tuple[int, int] | None = None,
 ) -> Inked:
-    """Paint cells, then contour lines, points and the cursor over them.
+    """Paint the cells of a heat map, and over them contour lines, points and the cursor.
 
     Args:
-        colours: the colour map; None paints digits, which count tenths of the scale.
-        cursor: positions of a cell in x and y.
+        colours: the colour map; None to paint digits, which count tenths of the scale.
+        cursor: column index and row index of the cell under the cursor.
     """
     painted = Inked.blank(rows, columns)
     if not rows or not columns:
@@ -97,7 +101,7 @@ def paint_cells(
 
 
 def cell_under(heat: HeatMap, columns: int, rows: int, column: int, row: int) -> tuple[int, int]:
-    """Return the positions in x and y of the cell at the centre of a character, or of the nearest cell."""
+    """Return the column index and row index of the cell at, or nearest to, the centre of a character."""
     across, up = _scales(heat, columns, rows)
     column, row = min(max(column, 0), columns - 1), min(max(row, 0), rows - 1)
     ix = cells_at(np.array([column]), across, heat.x)
@@ -116,18 +120,21 @@ def _scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
 
 
 def _slots(heat: HeatMap, size: int) -> np.ndarray:
-    """Return the slots of the y-axis from top to bottom."""
+    """Return the slots (half characters) of the y-axis from top to bottom."""
     return np.arange(size) if heat.y_down else np.arange(size)[::-1]
 
 
 def _centres(heat: HeatMap, rows: int) -> np.ndarray:
-    """Return the slots of the y-axis at the centres of the characters, from top to bottom."""
+    """Return the positions on the y-axis of the centres of the characters, from top to bottom."""
     firsts = _slots(heat, rows) * HALVES
     return firsts + (HALVES - 1) / 2
 
 
 def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
-    """Paint half blocks, and return the background ink for marks on them, the mean of the two halves."""
+    """Paint half blocks, and return the background ink for marks on them.
+
+    It is the mean of the inks of both halves.
+    """
     ix = cells_at(np.arange(across.size), across, heat.x)
     iy = cells_at(_slots(heat, up.size), up, heat.y)
     steps = scale.steps(heat.z[np.ix_(iy, ix)], STEPS)
@@ -153,9 +160,10 @@ def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
 
 
 def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
-    """Return pairs of the dots of a contour line and its character; an empty character means braille.
+    """Return pairs of the dots of a contour line and the character that draws it.
 
-    In braille, all lines are a single pair, so that both lines are visible at a crossing.
+    An empty character means braille. All lines in braille form a single pair, so that both lines are visible
+    where they cross.
     """
     wide, high = across.size * DOTS_ACROSS, up.size // HALVES * DOTS_DOWN
     planes = []
@@ -174,7 +182,7 @@ def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[n
     return [(np.logical_or.reduce([dots for dots, _ in planes]), "")]
 
 
-# Minimum sizes in cells at which each part is drawn.
+# Minimum sizes of the sheet in cells at which each part is drawn.
 _BAR_WIDTH, _BAR_HEIGHT, _LEGEND_HEIGHT, _TOP_LABEL_HEIGHT = 44, 9, 8, 14
 _ROWS_PER_LEGEND_LINE, _LEAST_ROWS_PER_LEGEND_LINE = 12, 4
 _DOTS = (1, HALVES)
@@ -187,9 +195,9 @@ _UPPER_HALF, _FULL = ord("▀"), ord("█")
 
 
 class HeatSheet(msgspec.Struct, frozen=True):
-    """Characters of a heat map, and the position of its plot area.
+    """Characters of a heat map with everything around it, and the position of its plot area.
 
-    `shown` is the visible part of the map, and `first` the position of its first cell in x and y.
+    `shown` is the visible part of the map. `first` holds the column index and row index of its first cell.
     """
 
     cells: Inked
@@ -213,10 +221,10 @@ def compose(
     """Lay out a heat map in width × height characters.
 
     Args:
-        colours: the colour map; None draws digits.
-        cursor: positions in x and y of the cell under the cursor.
-        foot: the text of the last line, which may be empty; None leaves out this line.
-        place: the centre of the visible part, if not all cells fit; by default the focus of the map.
+        colours: the colour map; None to draw digits.
+        cursor: column index and row index of the cell under the cursor.
+        foot: the text of the last line, which may be empty; None to leave out this line.
+        place: the centre (x, y) of the visible part, if not all cells fit; by default, the focus of the map.
     """
     scale = heat.scale
     plain = colours is None
@@ -235,12 +243,12 @@ def compose(
     names = _legend(heat, scale, width, height, plain, on_top)
 
     tall = height - below - len(names)
-    if beside:  # the height of the bar determines its numbers, and so its width
+    if beside:  # the height of the colour bar determines which numbers it shows, and so its width
         bar = upright(scale, frame(heat.axes, width, tall, _DOTS).rows, plain)
         framed = width - bar.glyphs.shape[1]
     all_cells, surround = heat, frame(heat.axes, framed, tall, _DOTS)
     across, up = slice(0), slice(0)
-    for _ in range(_TRIES):  # the axis of the visible part may have wider numbers, which leave less room
+    for _ in range(_TRIES):  # the axis of the visible part may have wider numbers, which leave less space
         if all_cells.focus is None:
             break
         across, up = all_cells.around(place or all_cells.focus, surround.columns, surround.rows * HALVES)
@@ -302,12 +310,12 @@ def _put_frame(cells: Inked, surround: Frame) -> None:
 
 
 def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the positions of a cell in x and y, or None if the cell is outside the map."""
+    """Return the column index and row index of a cell, or None if the cell is outside the map."""
     return cell if 0 <= cell[0] < len(heat.x) and 0 <= cell[1] < len(heat.y) else None
 
 
 def in_sight(heat: HeatMap) -> str:
-    """Return a phrase on the visible part of a map; empty if the complete map is visible."""
+    """Return a phrase that describes the visible part of a map, or "" if the complete map is visible."""
     if heat.full_size is None or heat.full_size == (len(heat.x), len(heat.y)):
         return ""
     axes = (heat.x_label, heat.x, heat.full_size[0]), (heat.y_label, heat.y, heat.full_size[1])
@@ -328,12 +336,12 @@ def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
         for row, mark in ((surround.top - 1, marked.MARK), (surround.top + surround.rows, marked.FOOT)):
             if cells.glyphs[row, surround.left + column] == ord(
                 BORDER
-            ):  # words on the border take precedence over a mark
+            ):  # texts on the border are not covered by a mark
                 _write(cells, row, surround.left + column, mark, TITLE)
 
 
 def _put(cells: Inked, part: Inked, row: int, column: int) -> None:
-    """Write a part at its position, cropped at the right and at the bottom."""
+    """Write `part` into `cells` at a position, cropped at the right and at the bottom."""
     rows, columns = part.glyphs.shape
     area = np.s_[row : row + rows, column : column + columns]
     height, width = cells.glyphs[area].shape
@@ -351,7 +359,10 @@ def _write(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
 
 
 def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
-    """Return a vertical colour bar of `rows` rows, highest value at the top, numbers at the right."""
+    """Return a vertical colour bar of `rows` rows.
+
+    The highest value is at the top, and numbers are at the right.
+    """
     marked = bar_ticks(scale, rows)
     bar = Inked.blank(rows, 1 + _THICK + 1 + max((cell_len(label) for _, label in marked), default=0))
     colours = slice(1, 1 + _THICK)
@@ -370,7 +381,7 @@ def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
 
 
 def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
-    """Return a horizontal colour bar between the numbers of its ends, as wide as `width` allows."""
+    """Return a horizontal colour bar between the lowest and the highest number, as wide as `width` allows."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     bar = Inked.blank(1, width)
     room = width - len(low) - len(high) - 2

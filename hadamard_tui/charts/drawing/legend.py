@@ -1,4 +1,7 @@
-"""Legend: mark, line sample and shortest name of every named series, wrapped to a width."""
+"""Legend of a chart: letter, line sample and name of every named series, wrapped to a width.
+
+Names are shortened until the legend fits.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,16 @@ if TYPE_CHECKING:
 
 
 _EQUALS = " = "
-_LETTERS = 8, 5, 3, 2  # letters that a cut word keeps, from mild to severe cuts
+_LETTERS = 8, 5, 3, 2  # number of letters that remain of a shortened word, from the first to the last attempt
 _WORD = re.compile(r"[^\W\d_]{2,}")
-"""Pattern of words that may be cut: runs of letters, without numbers and signs."""
+"""Pattern of words that may be shortened: sequences of letters, without numbers and signs."""
 
 
 def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
-    """Yield ever shorter lists of names: first without common keys, then also with shorter and shorter words.
+    """Yield the names in ever shorter forms.
 
-    With `once`, the first name keeps its keys.
+    At first, keys such as "C_w =" that all names share are left out. Then words are also shortened, more and
+    more. If `once` is True, the first name keeps its keys.
     """
     yield (brief := without_common_keys(names, once))
     for letters in _LETTERS:
@@ -37,15 +41,15 @@ def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]
 
 
 def within(names: Sequence[str], width: int) -> list[str]:
-    """Return the names, each shortened until it fits into `width`, or as far as possible."""
+    """Return the names, each shortened until it fits into `width`, or as short as possible."""
     forms = zip(names, *ever_shorter(names, once=False), strict=True)
     return [next((name for name in form if cell_len(name) <= width), form[-1]) for form in forms]
 
 
 def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
-    """Shorten names such as "net, C_w = 1" to "net, 1" if all names have the same key at that place.
+    """Shorten names such as "net, C_w = 1" to "net, 1", if all names have the same key in this part.
 
-    With `once`, the first name keeps its key.
+    If `once` is True, the first name keeps its keys.
     """
     split = [name.split(", ") if name else [] for name in names]
     longest = max(map(len, split), default=0)
@@ -63,9 +67,9 @@ def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
 
 
 def _key(parts: Sequence[str], place: int) -> str | None:
-    """Return the key of part number `place` of a name, such as "C_w" for the part "C_w = 1".
+    """Return the key of the part with index `place` of a name, such as "C_w" for the part "C_w = 1".
 
-    The key is empty if the part has none. It is None if the name has no such part.
+    If the part has no key, the result is "". If the name has no such part, the result is None.
     """
     if place >= len(parts):
         return None
@@ -74,7 +78,10 @@ def _key(parts: Sequence[str], place: int) -> str | None:
 
 
 def with_cut_words(names: Sequence[str], letters: int) -> list[str]:
-    """Cut words to `letters` letters and an ellipsis, or to more letters if these distinguish the words."""
+    """Cut words to `letters` letters and an ellipsis.
+
+    A word keeps more letters if it would otherwise equal another word.
+    """
     words = {word for name in names for word in _WORD.findall(name)}
     cut = {word: _cut_word(word, letters, words) for word in words}
     return [_WORD.sub(lambda match: cut[match[0]], name) for name in names]
@@ -101,22 +108,22 @@ SAMPLES: dict[LineStyle, str] = {
     "points": " • ",
 }
 SAME, NEARLY = "≡ ", "≈ "
-"""Signs of a series that equals the first series of its group, or is only near it."""
+"""Signs in the legend for a series that equals the first series of its group, and for one that is near it."""
 
 READABLE = 2
-"""Number of cuts in `_LETTERS` after which words become unreadable."""
+"""Number of leading entries of `_LETTERS` for which shortened words remain readable."""
 
 BETWEEN = " · "
-"""Separator between the remarks of a note."""
+"""Separator between the remarks of a chart's note."""
 
 _GAP = 3
 
 _NOTE_MARGIN = 1
-"""Blank cells between a note and the right edge."""
+"""Number of blank cells between the note and the right edge."""
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """Text of the legend that begins at `column`, for the series at position `index` or for none (−1)."""
+    """Text in the legend that begins at `column`, for the series with the index `index`, or for none (−1)."""
 
     column: int
     text: str
@@ -124,7 +131,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class EntryPart(NamedTuple):
-    """Legend entry of the series at position `at`."""
+    """Legend entry of one series, whose index is `at`."""
 
     name: str
     at: int
@@ -132,36 +139,39 @@ class EntryPart(NamedTuple):
     mark: str = ""
     sample: str = ""
     relation: str = ""
-    """Sign of the relation to the first series of the group, such as "≡ "; empty for this first series."""
+    """Relation to the first series of the group, such as "≡ "; empty for the first series itself."""
 
     @property
     def brief(self) -> str:
-        """Name, or the formula if it is shorter."""
+        """The name or the formula, whichever is shorter."""
         return briefer(self.name, self.formula)
 
     @property
     def text(self) -> str:
-        """Entry with the brief name."""
+        """Text of the entry, with the name or the formula, whichever is shorter."""
         return self.named(self.brief)
 
     @property
     def full_text(self) -> str:
-        """Entry with name and formula."""
+        """Text of the entry, with the name and the formula."""
         return self.named(f"{self.name} {self.formula}".rstrip())
 
     def named(self, name: str) -> str:
-        """Return the entry with another name."""
+        """Return the text of the entry, with `name` in place of its name."""
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the entry with another name, or without a name; its letter replaces the line sample."""
+        """Return the text of the entry, with `name` in place of its name.
+
+        If `name` is empty, there is no name. If the series has a letter, there is no line sample.
+        """
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
 class LegendEntry(NamedTuple):
-    """Legend entry of series that run along each other; usually, this is a single series.
+    """Legend entry of a group of series that run along each other. Most groups have a single series.
 
-    `elsewhere` is whether the name also appears in the picture.
+    `elsewhere` says whether the name of the group also appears in the picture.
     """
 
     parts: tuple[EntryPart, ...]
@@ -183,23 +193,25 @@ def legend(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Return the legend, marked series first. The note is at the right end of the last line.
+    """Return the lines of the legend.
 
-    If the entries do not fit into `lines` lines, these steps follow until they do:
+    Series with letters come first. The note is at the right end of the last line. If the entries need more
+    than `lines` lines, these steps are taken, one after another, until they fit:
 
-    1. drop formulas, the longest first, or replace names by shorter formulas;
-    2. drop names that also appear in the picture;
+    1. leave out formulas, the longest first, or replace names by shorter formulas;
+    2. leave out names that also appear in the picture;
     3. use more lines, at most `most_lines`;
-    4. name the owner of a theory line by its letter;
-    5. name common parts once, and lines that differ only by values of sweep axes once;
-    6. cut words shorter and shorter, until marked curves have only their letters.
+    4. name the curve of a theory line by its letter;
+    5. write common parts of names once, and name lines that differ only by values of sweep axes once;
+    6. shorten words more and more, until only the letters of curves remain.
 
     Args:
-        groups: positions of series that run along each other; a group has one entry.
-        named: positions of the series whose names appear in the picture.
-        marks: marks that replace the marks of the series.
-        left_out: positions of series that the legend leaves out.
-        y_log: whether the y-axis is logarithmic, so that relative differences decide on equality.
+        groups: indices of series that run along each other; each group has one entry.
+        named: indices of the series whose names appear in the picture.
+        marks: letters that replace the letters of the series.
+        left_out: indices of series that have no entry.
+        y_log: whether the y-axis is logarithmic; then series count as equal if their relative differences are
+            small.
     """
     entries = legend_entries(series, groups, named, marks, left_out, y_log)
     if lines <= 0 or width <= 0 or not (entries or note):
@@ -215,7 +227,10 @@ def legend_entries(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[LegendEntry, ...]:
-    """Return the entries in order, marked ones first; `legend` describes the arguments."""
+    """Return the entries of a legend, those of series with letters first.
+
+    `legend` describes the arguments.
+    """
     marks = marks or [curve.mark for curve in series]
     grouped = {index for group in groups for index in group}
     alone = [
@@ -239,8 +254,9 @@ def _parts(
 ) -> tuple[EntryPart, ...]:
     """Return the entries of a group of series that run along each other.
 
-    The name of an unmarked line omits its owner, and values that also appear in the name of a curve of the
-    group. It also omits the learners if the lines of several learners are equal. Equal names appear once.
+    The name of a theory line leaves out the curve that it belongs to, and values that the name of a curve of
+    the group also contains. It leaves out the learner if the lines of several learners are equal. Each name
+    appears once.
     """
     parts: list[EntryPart] = []
     shared = _shared(series, group, y_log)
@@ -256,7 +272,10 @@ def _parts(
 
 
 def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
-    """Return common names, without owners, of lines that are equal for several learners, by position."""
+    """Return a common name for theory lines that are equal for several curves, by the index of the line.
+
+    The name does not contain the names of the curves.
+    """
     curves = [curve.name for curve in series if curve.mark]
     lines: dict[str, list[int]] = {}
     for at, line in enumerate(series):
@@ -273,9 +292,9 @@ def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict
 
 
 def _without(line_name: str, curve: str) -> str:
-    """Return the name of a line without its owner `curve`, and without the values in both names.
+    """Return the name of a theory line without the name of its curve and without values in both names.
 
-    "limit of net, n = 1" and "limit, n = 1" of "net, n = 1" become "limit".
+    For the curve "net, n = 1", the names "limit of net, n = 1" and "limit, n = 1" become "limit".
     """
     first, *parts = line_name.removesuffix(f" of {curve}").removesuffix(f", {curve}").split(", ")
     curve_parts = curve.split(", ")[1:]
@@ -289,9 +308,9 @@ def _without(line_name: str, curve: str) -> str:
 def wrapped(
     entries: tuple[LegendEntry, ...], width: int, lines: int, most_lines: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Return the legend of entries on at most `lines` or `most_lines` lines, by the steps of `legend`.
+    """Return the lines of the legend with the given entries, shortened by the steps of `legend`.
 
-    Before all curves lose their names, the last remark of the note is dropped.
+    If otherwise all curves would lose their names, the last remark of the note is left out.
     """
     rows = _wrapped(entries, width, lines, most_lines, note)
     if BETWEEN not in note or _are_named(rows, entries):
@@ -301,7 +320,10 @@ def wrapped(
 
 
 def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
-    """Return whether the legend names some curve by more than its letter, or no curve has a letter."""
+    """Return whether the legend contains the name of a curve and not only letters.
+
+    The result is also True if no curve has a letter.
+    """
     parts = _parts_of([group.parts for group in entries])
     letters = {part.at: f"{part.relation}{part.mark}" for part in parts if part.mark}
     texts = [(piece.text, letters[piece.index]) for row in rows for piece in row if piece.index in letters]
@@ -334,7 +356,10 @@ def _wrapped(
 
 
 def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
-    """Return entries that name the owners of lines by letters, and each line once: "bound of A", "of B"."""
+    """Return entries in which the names of theory lines contain letters in place of the names of curves.
+
+    If several curves have a line of the same name, this name is written once, as in "bound of A", "of B".
+    """
     letters = {part.name: part.mark for part in _parts_of(entries) if part.mark}
     named_lines: set[str] = set()
 
@@ -350,9 +375,9 @@ def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]
 
 
 def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield the entries with fewer and fewer formulas, but at least one; the longest are dropped first.
+    """Yield the entries with fewer and fewer formulas, down to one. The longest formulas are left out first.
 
-    An entry that would be longer than a line has no formula.
+    If an entry with its formula would be longer than a line, the formula is always left out.
     """
     parts = [
         part
@@ -372,8 +397,8 @@ def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[
 def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield shorter and shorter forms of the entries.
 
-    Repeated names of lines are shortened first; letters are never dropped. If unmarked lines exist, curves
-    lose their names before words are cut more than READABLE times.
+    Repeated names of lines are shortened first. Letters are never left out. If there are series without
+    letters, the names of curves are left out before words become unreadable, as READABLE defines it.
     """
     all_parts = _parts_of(entries)
     repeated = {part.at for number, part in enumerate(all_parts) if _is_repeated(part, all_parts[:number])}
@@ -404,9 +429,9 @@ def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple
 
 
 def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
-    """Return entries with these names for marked curves.
+    """Return the entries with the given names for series with letters.
 
-    Unmarked lines that differ only by values of sweep axes appear once.
+    Of theory lines that differ only by values of sweep axes, only the first has an entry.
     """
     named: set[str] = set()
     folded, remaining_names = [], iter(names)
@@ -423,7 +448,10 @@ def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> lis
 
 
 def _by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield entries that name each learner once, before the letters of its curves, and each line once."""
+    """Yield entries that write the name of each learner once, before the letters of its curves.
+
+    Each theory line also appears once. Nothing is yielded if this saves no names.
+    """
     curves: dict[str, list[EntryPart]] = {}
     lines: dict[str, EntryPart] = {}
     for part in _parts_of(entries):
@@ -462,12 +490,16 @@ def _called(
 
 
 def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
-    """Return whether an earlier part has the name of this line, so that a sample without a name is enough."""
+    """Return whether an earlier entry has the name of this line, so that its line sample is enough.
+
+    Args:
+        before: earlier entries.
+    """
     return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
-    """Put entries into rows, each after the previous entry if it fits.
+    """Return rows with the entries. Each entry follows the previous one in the same row, if it fits.
 
     An entry that is too long for a row is broken between its parts.
     """
@@ -486,13 +518,16 @@ def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]
 
 
 def _are_distinct(rows: Sequence[Row]) -> bool:
-    """Return whether texts that end in an ellipsis differ from all other texts."""
+    """Return whether all texts that end in an ellipsis differ from each other and from all other texts."""
     texts = [piece.text for row in rows for piece in row]
     return all(texts.count(text) == 1 for text in texts if text.endswith("…"))
 
 
 def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
-    """Return the first `most_rows` rows. An ellipsis cuts the last of them, to leave room for the note."""
+    """Return the first `most_rows` rows.
+
+    The last of them is cut with an ellipsis, to leave room for the note.
+    """
     shown_rows = rows[:most_rows]
     room = width - (cell_len(note) + _GAP if note else 0)
     while shown_rows[-1] and _end(shown_rows[-1]) + 2 > room:
@@ -503,12 +538,15 @@ def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
 
 
 def _end(row: Row) -> int:
-    """Return the column where a row ends."""
+    """Return the column in which a row ends."""
     return row[-1].column + cell_len(row[-1].text) if row else 0
 
 
 def whole_remarks(note: str, width: int) -> str:
-    """Return the first remarks that fit into `width` cells; a single remark is cut if necessary."""
+    """Return the first remarks of a note that fit into `width` cells.
+
+    If not even the first remark fits, it is cut.
+    """
     while cell_len(note) > width and BETWEEN in note:
         note = note.rpartition(BETWEEN)[0]
     return elided(note, width)

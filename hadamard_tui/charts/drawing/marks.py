@@ -1,4 +1,4 @@
-"""Letters of curves and names of lines inside a picture."""
+"""Places the letters of curves and the names of lines inside a picture."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 ABOVE, BELOW = "↑", "↓"
-"""Arrows before the letter of a curve that leaves the chart at an edge."""
+"""Arrows before the letter of a curve that leaves the chart at its upper or lower edge."""
 
-_ROOM = 3  # minimum distance in cells between points that have letters of their own
-_MARK_PERIOD, _MARK_ROOM = 24, 6  # cells between letters of the same curve, and of different curves
+_ROOM = 3  # minimum distance in cells between points, so that each of them has a letter
+_MARK_PERIOD, _MARK_ROOM = 24, 6  # distance in cells between letters of the same curve; of two curves
 
 
 class MarkAt(NamedTuple):
-    """Cell that shows the letter of the series at position `at`."""
+    """Cell that shows the letter of a series; `at` is the index of the series."""
 
     at: int
     row: int
@@ -33,7 +33,10 @@ class MarkAt(NamedTuple):
 
 
 class EdgeMark(NamedTuple):
-    """Arrow and letter of the series at position `at`. They begin in a cell at the edge of the chart."""
+    """Arrow and letter of a series, and the cell at the edge of the chart in which they begin.
+
+    `at` is the index of the series.
+    """
 
     at: int
     row: int
@@ -50,14 +53,14 @@ def curve_marks(
     across: int,
     down: int,
 ) -> list[MarkAt]:
-    """Place the letters of the series, which distinguish curves without colour.
+    """Return the cells for the letters of the series, which distinguish curves without colour.
 
-    A letter is at the end of its curve, or left of the end if that cell is taken. A curve with few points has
-    its letter at each point. Other curves repeat their letters at intervals, in columns that differ between
-    curves. Letters have a blank cell between them if possible, so that they do not read as a word.
+    A curve with few points has its letter at each point. Any other curve has its letter at its end, or left
+    of the end if that cell is occupied. It repeats the letter at intervals, in other columns than other
+    curves do. If possible, a blank cell separates letters, so that they do not look like a word.
 
     Args:
-        groups: positions of series that run along each other; only the first of a group is drawn.
+        groups: indices of series that run along each other; only the first of a group is drawn.
         shape: numbers of rows and columns of the picture.
         across, down: numbers of dots per cell.
     """
@@ -66,7 +69,7 @@ def curve_marks(
     for lead, *followers in groups:
         cells[followers] = np.where(lines.shown[lead], cells[lead], cells[followers])
     point_columns = [_data(curve, axes, lines.shown[at], across) for at, curve in enumerate(series)]
-    free = np.ones((2, rows * columns), dtype=bool)  # [0]: has no letter; [1]: nor do its neighbours
+    free = np.ones((2, rows * columns), dtype=bool)  # [0]: no letter here; [1]: none beside it
     marks: list[MarkAt] = []
 
     def put(index: int, cell: int) -> None:
@@ -87,7 +90,7 @@ def curve_marks(
     for index in marked:
         if not (len(point_columns[index]) and put_last(index, point_columns[index])):
             put_last(index, np.flatnonzero(lines.shown[index]))
-    for turn in range(FEW):  # in turns, so that curves that run along each other share their common points
+    for turn in range(FEW):  # alternating, so that curves that run along each other share their common points
         for index in marked:
             if turn < len(point_columns[index]):
                 choice = cells[index, point_columns[index]]
@@ -107,11 +110,11 @@ def curve_marks(
 def edge_marks(
     series: Sequence[Series], axes: Axes, shape: tuple[int, int], letters: Collection[MarkAt] = ()
 ) -> Iterator[EdgeMark]:
-    """Yield a mark for each part of a curve that is above or below the chart.
+    """Yield an arrow with a letter for each part of a curve that is above or below the chart.
 
     Args:
         shape: numbers of rows and columns of the picture.
-        letters: letters that are already placed; no mark covers them.
+        letters: letters that are already placed; no arrow covers them.
     """
     rows, columns = shape
     across = Scale(axes.x_limits, axes.x_log, columns)
@@ -128,9 +131,10 @@ def edge_marks(
 
 
 def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
-    """Return the column of the first cell of each sequence of adjacent chosen points.
+    """Return the column in which each sequence of adjacent chosen points begins.
 
-    Sequences that begin close to the previous one are left out. Each cell has another cell to its right.
+    Sequences that begin close to the previous one are left out. A column is never the last one, because a
+    mark takes two cells.
     """
     order = np.argsort(x, kind="stable")
     starts = order[chosen[order] & ~np.concatenate([[False], chosen[order][:-1]])]
@@ -139,7 +143,7 @@ def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
 
 
 def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
-    """Yield marks at the foot of a log axis for the points that are 0 up to rounding (`zeros_of`)."""
+    """Yield marks at the lower end of a log axis for the points that `zeros_of` returns."""
     across = Scale(axes.x_limits, axes.x_log, columns)
     for index, curve in enumerate(series):
         for column in np.floor(across.place(zeros_of(curve, axes, columns)) + 0.5).astype(int).tolist():
@@ -147,9 +151,9 @@ def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iter
 
 
 def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
-    """Return the x at which a marked curve is 0 up to rounding, on a logarithmic y-axis.
+    """Return the x at which a curve with a letter is 0 up to rounding, which a log axis cannot show.
 
-    Return no x if the y-axis is linear, or if points of the curve are close to each other.
+    If the y-axis is linear, or if points of the curve are close to each other, return no x.
 
     Args:
         columns: width of the chart in cells.
@@ -165,7 +169,10 @@ def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
 
 
 def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
-    """Return the increasing dot columns of a series' points, or an empty array if they are many or dense."""
+    """Return the dot columns of the points of a series, in increasing order.
+
+    If there are many points, or if they are close to each other, return an empty array.
+    """
     in_sight = np.isfinite(curve.y) & (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1])
     if axes.y_log:
         in_sight &= curve.y > axes.y_rounding
@@ -179,29 +186,29 @@ def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarr
 
 
 _STEP = 4
-"""Cells between the positions that are tried for a name, from the end of a line to its start."""
+"""Distance in cells between the positions that are tried for a name, from the end of a line to its start."""
 
 _FAR = 2
 """Maximum number of rows between a line and its name."""
 
 _ROW = 2
-"""Number of columns that are as wide as a row is high."""
+"""Number of columns that are together as wide as a row is high."""
 
 _NEARER = _ROW
-"""Number of columns by which a name must be nearer to its line than to any other line."""
+"""A name must be nearer to its line than to any other line, by at least this number of columns."""
 
 _REACH = 2 * _ROW * _FAR
-"""Number of columns from a name beyond which other lines are ignored."""
+"""Distance from a name, in columns, beyond which other lines are ignored."""
 
 _MOST = 2
-"""Maximum number of names beside a group of lines that run along each other; the legend names all lines."""
+"""Maximum number of names beside a group of lines that run along each other. The legend names all of them."""
 
 _WIDEST = 2 / 5
 """Maximum width of a name, as a share of the picture's width."""
 
 
 class NameAt(NamedTuple):
-    """Name of the series at position `at`, and the cell in which the name begins."""
+    """Name of a series, and the cell in which the name begins. `at` is the index of the series."""
 
     at: int
     row: int
@@ -217,14 +224,15 @@ def line_names(
     across: int,
     down: int,
 ) -> list[NameAt]:
-    """Place the name of each unmarked line at the last free cells that are nearer to it than to other lines.
+    """Return a position for the name of each series without a letter, such as a theory line.
 
-    Lines that run along the named line do not count as other lines. If two lines are at most a row apart, the
-    upper line has its name above both lines, and the lower line has its name below both.
+    The position is as near as possible to the right end of the line. It must be free, and nearer to the line
+    than to other lines, except lines that run along it. If two lines are at most a row apart, the name of the
+    upper line is above both, and the name of the lower line is below both.
 
     Args:
-        groups: positions of series that run along each other.
-        is_taken: whether each cell is occupied, bool [rows, columns]; names use free cells only.
+        groups: indices of series that run along each other.
+        is_taken: whether each cell is occupied, bool [rows, columns]; names use only free cells.
         across, down: numbers of dots per cell.
     """
     rows, columns = is_taken.shape
@@ -263,7 +271,7 @@ def line_names(
 
 
 def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
-    """Return a name such as "bound of EGU" with the learner's letter in place of its name."""
+    """Return a name such as "bound of EGU" with the letter of the curve in place of its name."""
     line = owned(line_name, letters)
     return line_name if line is None else f"{line.name} of {letters[line.curve]}"
 
@@ -271,9 +279,9 @@ def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
 def _neighbours(
     series: Sequence[Series], lines: Spans, index: int, group: Sequence[int], down: int
 ) -> dict[int, int]:
-    """Return the positions of the lines that are at most a row away from line `index`.
+    """Return the lines that are at most a row away from line `index`, by their indices.
 
-    The value for each is −1 if line `index` is above it, and 1 if line `index` is below it.
+    The value of a line is −1 if line `index` is above it, and 1 if line `index` is below it.
     """
     sides = {}
     for other, line in enumerate(series):
@@ -287,12 +295,15 @@ def _neighbours(
 
 
 def _side(row: int, rows: np.ndarray) -> int:
-    """Return −1 if a row is above all of `rows`, 1 if it is below, and 0 otherwise."""
+    """Return −1 if a row is above all of `rows`, 1 if it is below all of them, and 0 otherwise."""
     return int((row > rows).all()) - int((row < rows).all()) if len(rows) else 0
 
 
 def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
-    """Yield cells where a name may begin, best first: right of the line's end, then above or below it."""
+    """Yield cells in which the name of a line may begin, the best first.
+
+    The first cell is right of the line's end. All others are above or below the line.
+    """
     yield int(centre[shown[-1]]), int(shown[-1]) // across + 2
     for dot in shown[:: -_STEP * across]:
         for far in range(1, _FAR + 1):
@@ -304,7 +315,7 @@ def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> 
 
 
 class _Heights(NamedTuple):
-    """Top and bottom row of each series in every column of cells, [series, columns]."""
+    """Highest and lowest row of each series in every column of cells, [series, columns]."""
 
     top: np.ndarray
     bottom: np.ndarray
@@ -319,9 +330,9 @@ class _Heights(NamedTuple):
         return cls(top, bottom, np.asarray(is_shown.any(2)))
 
     def belongs(self, index: int, along: Sequence[int], row: int, column: int, length: int) -> bool:
-        """Return whether a name that begins at a cell is nearer to line `index` than to other lines.
+        """Return whether a name that begins in a cell is nearer to line `index` than to other lines.
 
-        The lines `along` run along line `index` and do not count.
+        The lines with the indices `along` run along line `index`, so they are not compared.
         """
         near = np.s_[:, max(column - _REACH, 0) : column + length + _REACH]
         places = np.arange(self.top.shape[1])[near[1]]
@@ -334,16 +345,19 @@ class _Heights(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """Name of a line that is about a single curve, split into two parts."""
+    """Name of a theory line of a single curve, split into the line's and the curve's name."""
 
     name: str
-    """Name of the line without the curve, such as "bound"."""
+    """Name of the line without the name of the curve, such as "bound"."""
 
     curve: str
     """Name of the curve."""
 
 
 def owned(line_name: str, curves: Iterable[str]) -> Owned | None:
-    """Split a name such as "bound of EGU" into line and curve. Return None if it names none of the curves."""
+    """Split a name such as "bound of EGU" into the names of the line and of the curve.
+
+    If the name contains none of the curves, return None.
+    """
     owner = next((curve for curve in curves if line_name.endswith(f" of {curve}")), None)
     return None if owner is None else Owned(line_name.removesuffix(f" of {owner}"), owner)

@@ -1,4 +1,4 @@
-"""Nets as nodes and edges, with the inputs at the left; stronger edges are brighter."""
+"""Draws nets as nodes and edges, with the inputs at the left. Stronger edges are brighter."""
 
 from __future__ import annotations
 
@@ -24,36 +24,39 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import LineStyle
 
 LEVELS = 8
-"""Steps of brightness."""
+"""Number of levels of brightness of an edge."""
 
 WEAK = 2
-"""Level below which an edge is dotted, so that strong edges stand out without colour."""
+"""Level of brightness below which an edge is dotted, so that strong edges stand out even without colour."""
 
 MOST_UNITS = 8
-"""Maximum number of drawn units per layer: more edges would merge into one area."""
+"""Maximum number of drawn units per layer. The edges of more units would merge into one area."""
 
 NARROWEST = 24
 """Minimum width of a net in columns."""
 
 NODE, TARGET, ELLIPSIS = "●", "★", "⋮"
-WORDS = "bright: strong · dots: weak · dashed: negative"
+WORDS = "bright: strong, dotted: weak, dashed: negative"
 
 TITLE, NAME, NODES, NOTE = -1, -2, -3, -4
-"""Inks of parts other than edges; the ink of an edge is its net's number times LEVELS, plus its level."""
+"""Inks (colour numbers) of everything but edges.
+
+The ink of an edge is the index of its net times LEVELS, plus its level of brightness.
+"""
 
 _BLANK = ord(" ")
-_MARGIN = 6  # columns of the labels of inputs
+_MARGIN = 6  # number of columns for the labels of inputs
 
 
 class Net(NamedTuple):
-    """Weights of a net at one record.
+    """Weights of a net at one evaluation point.
 
     Args:
         layers: weights of the edges of each layer [units, units below], from the inputs upwards.
         inputs: indices of the features that have edges to the first layer.
         target: index of the target's feature; None if the target is not a feature.
-        units: number of units of every layer, the inputs first.
-        largest: absolute weight of the edge that is drawn brightest.
+        units: number of units of every layer, starting with the inputs.
+        largest: absolute weight of an edge with the highest level of brightness.
     """
 
     name: str
@@ -66,21 +69,24 @@ class Net(NamedTuple):
 
 
 class Nets(NamedTuple):
-    """Nets drawn side by side, as many as fit; the first is always drawn."""
+    """Nets to draw side by side. As many are drawn as fit, but at least the first."""
 
     title: str
     nets: Sequence[Net]
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """Characters and their inks, [rows, columns]."""
+    """Characters and their inks (colour numbers), [rows, columns]."""
 
     glyphs: np.ndarray
     inks: np.ndarray
 
 
 class NodePlace(NamedTuple):
-    """Drawn units of a layer, their rows, and the row that states how many units are not drawn (`more`)."""
+    """Drawn units of a layer and their rows.
+
+    `more` is the row that states the number of units that are not drawn.
+    """
 
     units: np.ndarray
     rows: np.ndarray
@@ -94,7 +100,7 @@ def draw(shown: Nets, width: int, height: int) -> Drawn:
     count = max(1, min(len(shown.nets), width // NARROWEST))
     more = len(shown.nets) - count
     _write(drawn, 0, 0, elided(shown.title, width), TITLE)
-    words = WORDS if not more else f"{WORDS} · {more} more where there is room"
+    words = WORDS if not more else f"{WORDS} · {more} more in a wider window"
     _write(drawn, height - 1, 0, whole_remarks(words, width), NOTE)
     net_width = width // count
     for number, net in enumerate(shown.nets[:count]):
@@ -134,13 +140,14 @@ def _draw_net(drawn: Drawn, net: Net, number: int, columns: slice, rows: slice) 
 
 
 def _head(net: Net) -> str:
-    return f"{net.name}, edges up to {net.largest:.3g}"
+    return f"{net.name}, largest weight {net.largest:.3g}"
 
 
 def _places(net: Net, high: int) -> list[NodePlace]:
-    """Return the drawn units of each layer. Above the inputs, they have edges from drawn units below.
+    """Return the units of each layer that are drawn.
 
-    If no unit of a layer has such an edge, its first units are drawn.
+    A unit above the inputs is drawn if it has an edge from a drawn unit of the layer below. If a layer has no
+    such unit, its first units are drawn.
     """
     high, room = min(high, MOST_UNITS + 1), high
     among = np.arange(len(net.inputs))
@@ -166,7 +173,10 @@ def _place(units: np.ndarray, count: int, high: int) -> NodePlace:
 def _edges(
     net: Net, places: Sequence[NodePlace], at: np.ndarray, wide: int, high: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the level of the strongest edge in each cell, −1 for none, and the dots of all edges."""
+    """Return the level of brightness of the strongest edge in each cell, and the dots of all edges.
+
+    The level of a cell without edges is −1.
+    """
     lines: dict[tuple[int, bool], list[np.ndarray]] = {}
     for layer, weights in enumerate(net.layers):
         below, above = places[layer], places[layer + 1]

@@ -1,4 +1,7 @@
-"""Characters and dots of pictures as arrays: text, lines, and series in braille with 2 × 4 dots per cell."""
+"""Characters and dots of pictures as arrays: texts, lines, and series in braille.
+
+A braille character has 2 × 4 dots.
+"""
 
 from __future__ import annotations
 
@@ -30,20 +33,20 @@ if TYPE_CHECKING:
 
 
 WIDE = 0
-"""Filler for the second cell of a wide character."""
+"""Code point that fills the second cell of a wide character."""
 
 
 def elided(text: str, width: int) -> str:
-    """Return the text within `width` cells, ending in an ellipsis if it is cut."""
+    """Return the text, cut to `width` cells. A text that is cut ends in an ellipsis."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 @lru_cache(maxsize=1024)
 def code_points(text: str) -> np.ndarray:
-    """Return one code point per cell.
+    """Return the code points of a text, one per cell.
 
-    A filler follows a wide character; characters without width are left out. Do not write to the array: it is
-    cached, because every redraw requests the lines of a frame again.
+    A wide character is followed by WIDE, and characters without width are left out. Callers must not write to
+    the array, because it is cached: every redraw needs the lines of a frame again.
     """
     if text.isascii():
         return np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
@@ -55,7 +58,7 @@ def code_points(text: str) -> np.ndarray:
 
 
 def runs(glyphs: np.ndarray, inks: np.ndarray) -> Sequence[tuple[str, int]]:
-    """Split a row of cells into texts of one ink each."""
+    """Split a row of cells into pairs of a text and an ink (colour number), where the ink stays the same."""
     text = glyphs.astype("<u4").tobytes().decode("utf-32-le")
     starts = [0, *(np.flatnonzero(np.diff(inks)) + 1).tolist()]
     pieces = zip(starts, [*starts[1:], len(text)], inks[starts].tolist(), strict=True)
@@ -65,9 +68,9 @@ def runs(glyphs: np.ndarray, inks: np.ndarray) -> Sequence[tuple[str, int]]:
 
 
 def write_text(glyphs: np.ndarray, row: int, column: int, text: str) -> slice | None:
-    """Write text into a row of `glyphs` [height, width], and return its columns.
+    """Write text into a row of `glyphs` [height, width], and return the columns of the text.
 
-    The text is cropped at both ends of the row. Return None if `glyphs` has no such row.
+    The text is cropped at both ends of the row. If `glyphs` has no such row, return None.
     """
     if not 0 <= row < glyphs.shape[0]:
         return None
@@ -77,7 +80,8 @@ def write_text(glyphs: np.ndarray, row: int, column: int, text: str) -> slice | 
     return span
 
 
-# Sample points per dot of a line. A single point per dot would miss dots if samples fall on their borders.
+# Number of sample points per dot of a line. With a single point per dot, dots would be missing where samples
+# fall on the borders of dots.
 _PER_DOT = 2
 
 
@@ -110,7 +114,7 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
 
 
 def _inside(start: np.ndarray, step: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the part of each segment inside the area begins and ends, as fractions of its length.
+    """Return where the visible part of each segment begins and ends, as fractions of the segment's length.
 
     This is the algorithm of Liang and Barsky 1984.
     """
@@ -125,43 +129,43 @@ def _inside(start: np.ndarray, step: np.ndarray, size: np.ndarray) -> tuple[np.n
 
 DOTS_ACROSS, DOTS_DOWN = 2, 4
 PLAYHEAD, POINT, ZERO = ord("┊"), ord("•"), ord("▾")
-_TURN, _THROUGH = 4, 6  # cells per turn of alternating series; period of lines that show through
-_APART = 4  # dots between two dots of a column in a band
+_TURN, _THROUGH = 4, 6  # cells after which series alternate; distance at which covered lines show
+_APART = 4  # distance between the dots in a column of a band
 _BLANK, BRAILLE = ord(" "), 0x2800
-# Unicode's numbering of the dots: _BITS[row][column].
+# Bit of each dot in Unicode's braille patterns: _BITS[row][column].
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 class Raster(msgspec.Struct, frozen=True):
-    """Plot area cell by cell; all arrays have the shape [rows, columns]."""
+    """Painted plot area. All arrays have one entry per cell, [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points
-    colours: np.ndarray  # int16, position of the series that colours the cell, −1 for none
+    colours: np.ndarray  # int16, index of the series that colours the cell, −1 for none
     faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
-    remark: str  # phrase on curves outside the plot area and on points that are not drawn
-    groups: Sequence[tuple[int, ...]]  # positions of series that run along each other and have close values
-    shared: Sequence[tuple[int, ...]]  # positions of series that alternate along one line
+    remark: str  # phrase about curves outside the plot area, and points that are not drawn
+    groups: Sequence[tuple[int, ...]]  # indices of series that run along each other and have close values
+    shared: Sequence[tuple[int, ...]]  # indices of series that alternate along one line
     names: tuple[NameAt, ...]  # names near the ends of lines
     marks: tuple[MarkAt, ...]  # letters of series
     edges: tuple[EdgeMark, ...]  # letters with arrows where series leave the plot area
-    left_out: frozenset[int]  # positions of lines outside the plot area
+    left_out: frozenset[int]  # indices of lines outside the plot area
 
     @property
     def named(self) -> frozenset[int]:
-        """Positions of the series with names beside their lines."""
+        """Indices of the series whose names are beside their lines."""
         return frozenset(name_at.at for name_at in self.names)
 
 
 def paint_series(
     series: Sequence[Series], axes: Axes, columns: int, rows: int, playhead: float | None = None
 ) -> Raster:
-    """Paint all series onto columns × rows cells: later series over earlier ones, and lines over bands.
+    """Paint all series onto columns × rows cells. Later series cover earlier ones, and lines cover bands.
 
-    Series that run along each other are drawn once, with alternating colours. If a curve covers an unmarked
-    line, such as a theory line, the line shows through at intervals.
+    Series that run along each other are drawn as one line with alternating colours. If a curve covers a
+    theory line, the theory line stays visible at intervals.
 
     Args:
-        playhead: x of a vertical line in data units; all series are drawn over this line.
+        playhead: x of a vertical line, in data units, or None; all series cover this line.
     """
     wide, high = columns * DOTS_ACROSS, rows * DOTS_DOWN
     lines, bands, hidden = lay(series, axes, wide, high)
@@ -222,12 +226,15 @@ def paint_series(
 
 
 def _are_lines(series: Sequence[Series]) -> np.ndarray:
-    """Return whether each series is an unmarked line such as a theory line, bool [series, 1]."""
+    """Return whether each series is a line without a letter, such as a theory line, bool [series, 1]."""
     return np.array([is_line(curve) for curve in series], dtype=bool)[:, None]
 
 
 def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
-    """Return the series that owns each cell. The series of a group alternate along their first series."""
+    """Return the index of the series that colours each cell.
+
+    The series of a group alternate along the first series of the group.
+    """
     columns = np.arange(owner.shape[1])
     is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
     for group in groups:
@@ -237,13 +244,16 @@ def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.nd
 
 
 def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return the series that owns each cell. At intervals, it is the line in `below` that a curve covers."""
+    """Return the index of the series that colours each cell.
+
+    At intervals, it is the line in `below` that a curve covers.
+    """
     through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
     return np.where(through, below, owner)
 
 
 def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
-    """Return the dots of the bands, bool [high, wide]; regions have fewer dots."""
+    """Return the dots of the bands, bool [high, wide]. The bands of regions have fewer dots."""
     is_region = np.array([curve.is_region for curve in series], dtype=bool)
     dots = np.zeros((high, bands.shown.shape[1]), dtype=bool)
     for which, apart in ((~is_region, _APART), (is_region, 2 * _APART)):
@@ -261,16 +271,19 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 
 
 def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
-    """Return the sparse texture of bands, bool [high, wide]; within a column, dots are `apart` dots apart."""
+    """Return the sparse pattern of dots in bands, bool [high, wide].
+
+    In a column that has dots, they are `apart` dots apart.
+    """
     row, column = np.arange(high)[:, None], np.arange(wide)
     pattern: np.ndarray = (column % (apart // 2) == 0) & (row % apart == column % apart)
     return pattern
 
 
 def _dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
-    """Return the dots that any run covers, bool [high, wide].
+    """Return the dots that some vertical run of dots covers, bool [high, wide].
 
-    In each column, the cumulative sum of run starts minus run ends avoids a loop over the runs.
+    The cumulative sum, in each column, of starts minus ends of runs avoids a loop over the runs.
     """
     wide = on.shape[1]
     column = np.nonzero(on)[1]
@@ -295,7 +308,7 @@ def braille(dots: np.ndarray) -> np.ndarray:
 
 
 def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Return the last series with a dot in each cell, −1 for none, int32 [rows, columns]."""
+    """Return the index of the last series with a dot in each cell, −1 for none, int32 [rows, columns]."""
     owner = np.full(rows * columns, -1, dtype=np.int32)
     index, column = np.nonzero(on)  # in the order of series, so that the last assignment to a cell wins
     first, last = spans.top[on] // DOTS_DOWN, spans.bottom[on] // DOTS_DOWN
@@ -307,10 +320,10 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 
 def _points(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
-    """Yield points that no line joins to a neighbour, as (series, row, column).
+    """Yield the points that no line joins to a neighbour, as (index of the series, row, column).
 
-    These are the points of series with the style "points", and isolated points of unmarked lines. They
-    are drawn as marks, because a single dot is easy to overlook.
+    These are the points of series with the style "points", and isolated points of lines without letters. They
+    are drawn as whole characters, because a single dot is easy to overlook.
     """
     for index, curve in enumerate(series):
         alone = lines.shown[index] if curve.style == "points" else lines.lone[index] & is_line(curve)

@@ -1,14 +1,15 @@
-"""Series as vertical runs of dots, and remarks on points, curves and lines that the chart cannot show.
+"""Converts series to vertical runs of dots, and remarks on what the chart cannot show.
 
-These rules determine the run of a curve in a column of dots:
+A run is a range of adjacent dots in one column of dots. These rules determine the run of a curve in a column:
 
 1. If the column has points, the run spans from their lowest to their highest y.
 2. If the column has no points but a segment crosses it, the run is the segment's y at the column's centre.
-3. If a segment joins neighbouring columns whose runs are more than one dot apart, both runs grow and meet
-half way.
+3. If a segment joins neighbouring columns whose runs are more than one dot apart, both runs are extended
+until they meet half way.
 4. Parts outside the limits are cut off.
 
-A point whose y cannot be drawn interrupts the curve. A gap that is narrower than a dot column is invisible.
+A point whose y cannot be drawn makes a gap in the curve. A gap that is narrower than a column of dots is
+invisible.
 """
 
 from __future__ import annotations
@@ -26,26 +27,30 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Series
 
 
-# Curves with equal x are handled as one matrix if they have at most this many points each. For longer curves,
-# copying costs more than the loop.
+# Curves with equal x are combined to one matrix if each has at most this many points. For longer curves, the
+# copy takes more time than a loop over the curves.
 _STACKED = 4096
 
-# Rows beyond this are equally invisible. The value replaces −∞, the position of 0 on a logarithmic axis.
+# Largest row number; all rows beyond it are far outside the chart. It replaces the infinite row number of 0
+# on a log axis.
 _FAR = 1 << 30  # fits int32
 
 
 class Spans(msgspec.Struct, frozen=True):
-    """Runs of dots, all of shape [curves, columns]; dot rows count from the top, both ends included."""
+    """Runs of dots: the vertical range of every curve in every column, [curves, columns].
+
+    Rows of dots are counted from the top. A run includes the dots at both of its ends.
+    """
 
     top: np.ndarray  # int32
     bottom: np.ndarray  # int32
-    centre: np.ndarray  # int32, the middle of the run before it grew to meet its neighbours
-    shown: np.ndarray  # bool, whether there is a run at all
+    centre: np.ndarray  # int32, the middle of the run before it was extended to meet its neighbours
+    shown: np.ndarray  # bool, whether the curve has a run in the column
     lone: np.ndarray  # bool, whether no segment leaves the column on either side
 
 
 def empty_spans(curves: int, columns: int) -> Spans:
-    """Return spans without runs."""
+    """Return the spans of curves that have no runs."""
     shape = (curves, columns)
     return Spans(
         *(np.zeros(shape, dtype=np.int32) for _ in range(3)), *(np.zeros(shape, dtype=bool) for _ in range(2))
@@ -61,12 +66,13 @@ def fill_spans(
     across: Scale,
     up: Scale,
 ) -> None:
-    """Write the runs of curves with a common x into `spans` at the rows `which`.
+    """Compute the runs of curves that share their x, and write them into the rows `which` of `spans`.
 
     Args:
         x: increasing, without NaN, shape [n].
-        low, high: the lowest and highest y per point, one array of shape [n] for each of `which`. For a plain
-            curve, both are the same object. NaN interrupts the curve, and ±inf is far outside.
+        low, high: the lowest and the highest y of every point, one array of shape [n] for each curve. For a
+            curve without a band, both are the same object. NaN makes a gap in the curve, and ±inf is far
+            outside.
     """
     grid = _Grid.of(x, across)
     plain = all(a is b for a, b in zip(low, high, strict=True))
@@ -79,15 +85,15 @@ def fill_spans(
 
 
 class _Grid(msgspec.Struct, frozen=True):
-    """Positions of points with a common x among the dot columns."""
+    """Assignment of points to dot columns, for curves that share their x."""
 
     full: np.ndarray  # int [m], dot columns that contain points
     starts: np.ndarray  # int [m], the first point in each of these columns
-    end: int  # one past the last point inside the limits of x
-    crossed: np.ndarray  # int [c], borders 0 … columns that some segment crosses
-    after: np.ndarray  # int [c], the point at the right end of that segment; the left end is one less
+    end: int  # one more than the last point inside the limits of x
+    crossed: np.ndarray  # int [c], column borders that a segment crosses, counted from 0
+    after: np.ndarray  # int [c], the point at the right end of this segment; the left end is one less
     between: np.ndarray  # int [e], positions in `crossed` of columns without points
-    weight: np.ndarray  # float [e], how far along its segment the centre of such a column is
+    weight: np.ndarray  # float [e], position of the column's centre, as a fraction of its segment
 
     @property
     def single(self) -> bool:
@@ -96,7 +102,7 @@ class _Grid(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, x: np.ndarray, across: Scale) -> _Grid:
-        first = np.searchsorted(x, across.edges())  # [columns + 1], first point right of each border
+        first = np.searchsorted(x, across.edges())  # [columns + 1], the first point right of each border
         holds = first[:-1] < first[1:]
         crossed = np.flatnonzero((first > 0) & (first < len(x)))
         after = first[crossed]
@@ -134,10 +140,11 @@ def _fill(spans: Spans, which: np.ndarray, low: np.ndarray, high: np.ndarray, gr
 def _edge(
     values: np.ndarray, extreme: np.ufunc, grid: _Grid, up: Scale, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower or upper edge of the runs, and whether a segment crosses each column border.
+    """Return the lower or upper ends of the runs, and whether a segment crosses each column border.
 
-    The edge is a position counted upwards, [curves, columns], NaN where there is no run. The borders, bool
-    [curves, columns + 1], include the outer borders. `extreme` is the minimum for the lower edge.
+    The ends [curves, columns] are positions counted upwards, NaN where there is no run. The crossings, bool
+    [curves, columns + 1], include the outer borders. `extreme` is the minimum for lower ends, and the maximum
+    for upper ends.
     """
     edge = np.full((len(values), columns), np.nan)
     if grid.full.size:
@@ -155,7 +162,10 @@ def _edge(
 
 
 def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Grow the runs of neighbouring columns until they touch; `joined` has shape [curves, columns − 1]."""
+    """Extend the runs of neighbouring columns until they touch, where a segment joins these columns.
+
+    `joined` has shape [curves, columns − 1].
+    """
     grown_top, grown_bottom = top.copy(), bottom.copy()
     for column, neighbour in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:, 1:], np.s_[:, :-1])):
         falls = joined & (top[neighbour] - bottom[column] > 1)
@@ -168,7 +178,10 @@ def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.n
 
 
 class Hidden(NamedTuple):
-    """Numbers of points that the axes cannot show, whatever their limits. NaN is a gap and not a point."""
+    """Numbers of points that the axes cannot show, whatever their limits are.
+
+    NaN does not count as a point.
+    """
 
     places: int = 0
     """Points with x = ±inf, or x ≤ 0 on a logarithmic x-axis."""
@@ -181,10 +194,10 @@ class Hidden(NamedTuple):
 
 
 def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, Hidden]:
-    """Return the spans of lines, the spans of bands, and the numbers of points that no limits could show.
+    """Return the spans of lines, the spans of bands, and the numbers of points that cannot be shown.
 
     Args:
-        columns, rows: the size of the picture in dots.
+        columns, rows: the width and the height of the picture in dots.
     """
     across, up = Scale(axes.x_limits, axes.x_log, columns), Scale(axes.y_limits, axes.y_log, rows)
     lines, bands = empty_spans(len(series), columns), empty_spans(len(series), columns)
@@ -211,7 +224,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
 
 
 def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
-    """Group the positions in `series` by equal x."""
+    """Group the indices of series that have equal x."""
     groups: list[tuple[np.ndarray, list[int]]] = []
     for index, curve in enumerate(series):
         for x, members in groups:
@@ -224,9 +237,10 @@ def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
 
 
 def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Return the drawable x in increasing order, this order, and the number of x that cannot be drawn.
+    """Return the x that can be drawn, their indices, and the number of x that cannot be drawn.
 
-    The order is None if all x can be drawn and are already increasing.
+    The x and their indices are in increasing order of x. If all x can be drawn and are already increasing,
+    the indices are None.
     """
     keep = np.isfinite(x) & (x > 0) if log else np.isfinite(x)
     if keep.all() and (x[1:] >= x[:-1]).all():
@@ -239,15 +253,15 @@ def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, 
 def drawable(y: np.ndarray, axes: Axes) -> np.ndarray:
     """Return y with NaN in place of values that the y-axis cannot show.
 
-    These values are ±inf. On a logarithmic axis, they include values ≤ 0 and values that are 0 up to
-    rounding.
+    An axis cannot show ±inf. A logarithmic axis also cannot show values ≤ 0, and leaves out values that are 0
+    up to rounding.
     """
     keep = np.isfinite(y) & (y > axes.y_rounding) if axes.y_log else np.isfinite(y)
     return y if keep.all() else np.where(keep, y, np.nan)
 
 
 def drawable_band(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the borders of a band, or None if the curve has no band.
+    """Return the lower and the upper border of a curve's band, or None if the curve has no band.
 
     On a logarithmic y-axis, the borders are NaN where the curve is 0 up to rounding.
     """
@@ -258,10 +272,10 @@ def drawable_band(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | 
 
 
 def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
-    """Return the positions of unmarked lines that are outside the chart, which the legend leaves out.
+    """Return the indices of lines without letters that are outside the chart, for the legend to leave out.
 
     Args:
-        shown: whether each series is on the chart in each column, bool [series, columns].
+        shown: whether each series is visible in each column, bool [series, columns].
     """
     return frozenset(
         at for at, line in enumerate(series) if is_line(line) and len(line.x) and not shown[at].any()
@@ -269,9 +283,9 @@ def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
 
 
 def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a series is above the chart, and where it is below, both of the shape of x.
+    """Return whether each point of a series is above the chart, and whether it is below the chart.
 
-    On a linear axis, nothing counts as below, because only rounding errors lie below its lower end.
+    On a linear axis, no point counts as below, because only rounding errors lie below its lower end.
     """
     low, high = axes.y_limits
     inside = (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1]) & np.isfinite(curve.y)
@@ -280,7 +294,7 @@ def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
-    """Return a remark on curves and lines that leave the chart, and on points that it cannot show."""
+    """Return a remark about curves and lines that leave the chart, and about points that cannot be shown."""
     above: dict[str, None] = {}
     below: dict[str, None] = {}
     for curve in series:
@@ -292,7 +306,7 @@ def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
     remarks = [f"{side} the chart: {', '.join(called)}" for side, called in sides if called]
     points = hidden.values + hidden.places * (not axes.x_log)
     if hidden.places and axes.x_log:
-        remarks.append(f"no place for {axes.x_label} ≤ 0")
+        remarks.append(f"{axes.x_label} ≤ 0 not shown")
     for count, why in ((points, "≤ 0 or ∞"), (hidden.rounding, "0 up to rounding")):
         if count:
             remarks.append(f"{count} point{'s' * (count > 1)} not drawn ({why})")

@@ -1,1 +1,1 @@
-"""Plots of views: the series, axes and cells that a chart shows, and the look of a chart."""
+"""Converts the results of a picture to series, axes and cells of a chart, with the user's chart options."""

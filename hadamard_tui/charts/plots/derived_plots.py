@@ -1,4 +1,4 @@
-"""Plots derived from a picture: differences from a pinned run, one chart per curve, and stacked pictures."""
+"""Charts derived from a picture: differences from a pinned run, one chart per curve, and stacked pictures."""
 
 from __future__ import annotations
 
@@ -20,24 +20,27 @@ if TYPE_CHECKING:
 
 
 def stacked(look: Look) -> list[Plot]:
-    """Return the plot of a picture and, if the picture has another one beneath it, the plot of that one."""
+    """Return the chart of a picture, followed by the chart of the picture beneath it, if there is one."""
     return [plot(look), *([] if look.beneath is None else [plot(look.beneath)])]
 
 
 def is_difference(look: Look) -> bool:
-    """Return whether the look shows differences from a pinned run."""
+    """Return whether the user chose to see differences from a pinned run."""
     return bool(look.options.difference and look.pinned and look.view.curves)
 
 
 def difference(look: Look) -> Plot:
-    """Return a plot of every curve minus the curve of the same name in the last pinned run."""
+    """Return a chart of every curve minus the curve of the same name in the last pinned run."""
     pinned, view = look.pinned[-1], look.view
     pinned_curves = {curve.name: curve for curve in pinned.view.curves}
     curves = [_less(curve, pinned_curves[curve.name]) for curve in view.curves if curve.name in pinned_curves]
     changed = replace(
         view,
         axes=replace(
-            view.axes, y_label=f"{view.axes.y_label} minus that with {pinned.name}", y_log=False, marks=()
+            view.axes,
+            y_label=f"{view.axes.y_label} minus its value with {pinned.name}",
+            y_log=False,
+            marks=(),
         ),
         quantity=replace(view.quantity, as_measured=False),
         curves=curves,
@@ -50,7 +53,10 @@ def difference(look: Look) -> Plot:
 
 
 def _less(curve: CurveView, other: CurveView) -> CurveView:
-    """Return a curve minus another curve, which is interpolated linearly and not extrapolated."""
+    """Return a curve minus another curve, which is interpolated linearly.
+
+    The difference is NaN beyond the ends of the other curve.
+    """
     defined = ~np.isnan(other.y)
     if not defined.any():
         return replace(curve, y=np.full_like(curve.y, np.nan), stderr=None)
@@ -66,14 +72,14 @@ def _less(curve: CurveView, other: CurveView) -> CurveView:
 
 
 def has_multiples(look: Look) -> bool:
-    """Return whether a picture has several curves, without counting references."""
+    """Return whether a picture has several curves. Curves of reference learners are not counted."""
     return len(_curves(look)) > 1
 
 
 def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plot], int]:
-    """Return at most `most_charts` charts with one curve each, and the number of omitted curves.
+    """Return at most `most_charts` charts with one curve each, and the number of curves without a chart.
 
-    The chart of the learner `learner_name` is never omitted.
+    The learner `learner_name` always has a chart.
     """
     curves = _curves(look)
     chosen = curves[:most_charts]

@@ -1,4 +1,4 @@
-"""Charts of a diagnosis: learning curves of pairs of learners, before and after a rotation."""
+"""Charts of a diagnosis: learning curves of pairs of learners, before and after the data are rotated."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from engine.diagnosis.diagnosing import Diagnosis
 
 COLOURS = ("#0072b2", "#d55e00")
-"""Colours of a pair: the learner that sees the coordinate axes, and its partner that does not.
+"""Colours of a pair: a learner that depends on the coordinate axes, and its rotation-invariant partner.
 
-They are from the palette of Okabe and Ito.
+The colours are from the palette of Okabe and Ito.
 """
 
 
 def pairs_of(diagnosis: Diagnosis) -> Iterator[Pair]:
-    """Yield the pairs that were measured."""
+    """Yield the pairs of learners that were measured."""
     return (pair for pair in PAIRS if pair.axes in diagnosis.losses)
 
 
 def chart_of(diagnosis: Diagnosis, pair: Pair) -> tuple[list[Series], Axes]:
-    """Return the learning curves of a pair, before and after the rotation."""
+    """Return the learning curves of a pair of learners, before and after the data are rotated."""
     sizes = np.array(diagnosis.plan.sizes, dtype=float)
     series = []
     for number, (name, colour) in enumerate(zip(pair.names, COLOURS, strict=True)):
@@ -34,7 +34,7 @@ def chart_of(diagnosis: Diagnosis, pair: Pair) -> tuple[list[Series], Axes]:
         for rotated in (False, True):
             losses, errors = diagnosis.mean(name, rotated), diagnosis.error(name, rotated)
             if rotated and not learner_called(name).sees_axes:
-                continue  # its control is a single point on the curve before the rotation
+                continue  # the control has a single point, which is on the curve before the rotation
             band = None if rotated else (losses - errors, losses + errors)
             label = f"{title}, rotated" if rotated else title
             mark = ("ab" if rotated else "AB")[number]

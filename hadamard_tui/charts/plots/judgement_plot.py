@@ -1,4 +1,7 @@
-"""Chart of a judgement: losses of an update rule at its best rate, and the bound on invariant learners."""
+"""Chart for the judgement of an update rule: its losses at the best rate, and the lower bound.
+
+The lower bound is that for rotation-invariant learners.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,11 @@ if TYPE_CHECKING:
     from engine.judging.rule_judgement import RuleJudgement
 
 HIGHEST = 2.0
-"""Largest loss that the chart shows: twice the loss of predicting 0. Some rates give huge losses."""
+"""Largest loss that the chart shows: twice the loss of predicting 0. Larger losses are cut off."""
 
 
 def chart_of(judged: RuleJudgement) -> tuple[list[Series], Axes]:
-    """Return the losses of an update rule on every problem and the bound as series, and their axes."""
+    """Return the series and axes of the chart: losses of an update rule on every problem, and the bound."""
     series = []
     for (problem, points), colour in zip(judged.losses.items(), COLOURS, strict=False):
         k, losses, errors = np.array([(point.k, point.loss, point.stderr) for point in points], float).T

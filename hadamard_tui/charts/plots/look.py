@@ -1,4 +1,4 @@
-"""How a user views a picture: chart options, axis limits, extent, and the x where numbers are read."""
+"""The user's view of a picture: chart options, axis limits, and the x at which values are read."""
 
 from __future__ import annotations
 
@@ -27,20 +27,23 @@ Axis = Literal["x", "y"]
 Ruler = Callable[[float], float]
 
 NARROWEST = 4
-"""Minimum number of records in a zoom."""
+"""Minimum number of evaluation points in the shown part of the x-axis."""
 
 ROUNDING = 1e-9
-"""Minimum width of a zoom, relative to its numbers; a narrower zoom looks like a point."""
+"""Minimum width of the shown part of the x-axis, relative to its limits.
+
+A narrower part would look like a single point.
+"""
 
 
 class ChartOptions(msgspec.Struct, frozen=True):
-    """Chart options that a person has chosen; a refresh does not change them.
+    """Chart options that the user has chosen. They stay the same when the chart is redrawn.
 
     Args:
-        x_log, y_log: whether the axis is logarithmic; None leaves this to the picture.
-        multiples: whether each learner has a chart of its own.
-        difference: whether the curves of the last pinned run are subtracted.
-        window: the part of the x-axis that is shown; None shows the complete axis.
+        x_log, y_log: whether the axis is logarithmic; None if the picture decides.
+        multiples: whether there is a separate chart for each learner.
+        difference: whether the curves of the last pinned run are subtracted from the curves.
+        window: limits of the part of the x-axis that is shown; None to show the complete axis.
     """
 
     x_log: bool | None = None
@@ -57,12 +60,13 @@ class ChartOptions(msgspec.Struct, frozen=True):
             raise ValueError(message)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:
-        """Return options whose window is scaled by the factor `by`, while `around` stays at its position.
+        """Return options in which the shown part of the x-axis is scaled by the factor `by`.
 
-        If the scaled window is as wide as the axis, the options have no window.
+        The x value `around` stays at its position on the screen. If the scaled part is as wide as the axis,
+        the options show the complete axis.
 
         Args:
-            x: the x values of the picture, increasing.
+            x: the x values of the picture, in increasing order.
         """
         to, back, first, last = self._ruler(x)
         low, high = (first, last) if self.window is None else map(to, self.window)
@@ -75,10 +79,9 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return self._with(_within(to(around) - share * width, width, first, last, back))
 
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
-        """Return options whose window is moved so that it contains `place`.
+        """Return options in which the shown part of the x-axis is moved so that it contains `place`.
 
-        A window that was chosen for another x-axis may have no width on this axis. The complete axis is then
-        shown.
+        If the part was chosen for another x-axis and has no width on this axis, the complete axis is shown.
         """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
@@ -90,7 +93,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return replace(self, window=window if _is_wide(window) else None)
 
     def x_limits(self, x: np.ndarray) -> Limits:
-        """Return the limits of an x-axis for records at x. A log axis starts at the first x above 0."""
+        """Return the limits of the shown part of an x-axis, for data at x.
+
+        A log axis starts at the first x above 0.
+        """
         low, high = self.window or (float(x[0]), float(x[-1]))
         if self.x_log:
             above = x[np.searchsorted(x, 0.0, side="right") :]
@@ -98,9 +104,9 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return low, high if low < high else low + 1.0
 
     def _ruler(self, x: np.ndarray) -> tuple[Ruler, Ruler, float, float]:
-        """Return the map from x to its position on the axis, the inverse map, and the ends of the axis.
+        """Return a function from x to the position on the axis, its inverse, and the ends of the axis.
 
-        On a log axis, the position is log x.
+        On a log axis, the position is log x; otherwise, it is x.
         """
         above = x[np.searchsorted(x, 0.0, side="right") :] if self.x_log else x[:0]
         if not len(above):
@@ -110,7 +116,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
 
 
 def _is_wide(window: Limits) -> bool:
-    """Return whether the ends of a window differ by a finite, visible amount."""
+    """Return whether the limits of a shown part of an axis differ by a finite, visible amount."""
     low, high = window
     return ROUNDING * max(abs(low), abs(high)) < high - low < math.inf
 
@@ -121,7 +127,7 @@ def _within(low: float, width: float, first: float, last: float, back: Ruler) ->
 
 
 def why_not_log(axis: Axis, values: np.ndarray) -> str:
-    """Return the reason why an axis over these values cannot be logarithmic; empty if it can."""
+    """Return the reason why an axis for these values cannot be logarithmic, or "" if it can."""
     if np.count_nonzero(values > 0) < 2:
         return f"the {axis}-axis stays linear: fewer than two of its values are above 0"
     if axis == "y" and np.nanmin(values) < 0:
@@ -130,33 +136,34 @@ def why_not_log(axis: Axis, values: np.ndarray) -> str:
 
 
 STEPS = 8
-"""Steps per range of an axis. Limits that may still grow are multiples of a step.
+"""Number of steps in the range of an axis whose limits may still grow.
 
-A step is the range, rounded up to a power of two, divided by STEPS.
+To keep the axis still, its limits are multiples of a step. A step is the range of the values, rounded up to a
+power of two, divided by STEPS.
 """
 
 DECADES = 8
-"""Maximum number of decades of a logarithmic y-axis that a person has chosen.
+"""Maximum number of decades of a logarithmic y-axis that the user has chosen.
 
-An axis that the picture itself makes logarithmic contains all values of curves except rounding errors. It
-contains theory lines down to this many decades below the curves.
+If the picture chooses a logarithmic axis, the axis contains all values of curves except rounding errors. It
+then shows theory lines down to this number of decades below the curves.
 """
 
 PEAK = 4
-"""Multiple of the highest starting value up to which a risk is shown."""
+"""A risk is shown up to this multiple of the highest value at the start of training."""
 
 GAP = 1e3
-"""Minimum ratio between the smallest value that is no rounding error and the largest rounding error."""
+"""Minimum ratio of the smallest value that is not a rounding error to the largest rounding error."""
 
 
 def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
-    """Return the limits of a logarithmic y-axis, or None if the axis is linear.
+    """Return the limits of a logarithmic y-axis, or None if the axis is linear, and a reason.
 
-    Also return the reason why a logarithmic axis that a person chose is impossible; empty if there is none.
+    The reason says why the axis is linear although the user chose a logarithmic axis. Otherwise, it is "".
 
     Args:
-        values: the visible values, finite.
-        own_log: whether the picture makes the axis logarithmic if no person has chosen.
+        values: the visible values, all of them finite.
+        own_log: whether the picture makes the axis logarithmic if the user has not chosen.
     """
     refused = why_not_log("y", values) if options.y_log and len(values) else ""
     wanted = own_log if options.y_log is None else options.y_log
@@ -166,12 +173,12 @@ def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[
 
 
 def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
-    """Return the largest value that counts as 0.
+    """Return the largest value that counts as a rounding error of 0.
 
-    All larger values are more than GAP times as large, and no curve lies entirely below it.
+    All larger values are more than GAP times as large, and no curve lies entirely below this value.
 
     Args:
-        curves: the visible values of each curve, finite.
+        curves: the visible values of each curve, all of them finite.
         rounding: largest rounding error that a value which should be 0 can have, relative to the largest
             value.
     """
@@ -183,10 +190,10 @@ def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
 
 
 def far_below(curves: Sequence[np.ndarray], rounding: float) -> float:
-    """Return the value below which a log axis ignores theory lines: DECADES decades below all curves.
+    """Return the value below which a log axis does not show theory lines: DECADES decades below all curves.
 
     Args:
-        curves: the visible values of each curve, finite.
+        curves: the visible values of each curve, all of them finite.
         rounding: the largest value that counts as 0.
     """
     above = [y[y > rounding] for y in curves]
@@ -194,7 +201,7 @@ def far_below(curves: Sequence[np.ndarray], rounding: float) -> float:
 
 
 def log_limits(values: np.ndarray, decades: float) -> Limits:
-    """Return limits of a logarithmic axis for all values above 0, over at most `decades` decades."""
+    """Return limits of a logarithmic axis for all values above 0, with at most `decades` decades."""
     top = float(values.max())
     bottom = max(float(values[values > 0].min()), top * 10.0**-decades)
     room = (top / bottom) ** 0.03 if top > bottom else 2.0
@@ -202,10 +209,10 @@ def log_limits(values: np.ndarray, decades: float) -> Limits:
 
 
 def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits:
-    """Return limits from 0 to a little above the highest peak of the curves.
+    """Return limits for the curves of a risk, from 0 to a little above the highest peak.
 
-    A peak counts up to PEAK times the highest starting value. A curve that ends above twice the highest
-    starting value is diverging, and its peak counts only up to this limit.
+    Peaks above PEAK times the highest starting value are cut off. A curve that ends above twice the highest
+    starting value is diverging, so it is cut off at this value.
     """
     start = max(starts)
     peaks = [min(float(y.max()), (PEAK if y[-1] <= 2 * start else 2) * start) for y in curves]
@@ -214,28 +221,28 @@ def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits
 
 
 def still_limits(values: np.ndarray) -> Limits:
-    """Return limits for values that may still grow; they move in steps, not with every value."""
+    """Return limits for values that may still grow. The limits change in steps, not with every new value."""
     low, high = limits(values)
     step = 2.0 ** math.ceil(math.log2(high - low)) / STEPS
     return math.floor(low / step) * step, math.ceil(high / step) * step
 
 
 SMALL, HALF = 0.01, 0.5
-"""Fractions of the bound at the start of a run.
+"""Fractions of the value that a bound has at the start of a run.
 
-If the bound falls below the fraction SMALL, all learners look alike at the end. Numbers are then read where
-the bound was last above the fraction HALF.
+If the bound at the end is below the fraction SMALL, all learners look alike there. The table then shows
+values at the last x at which the bound is above the fraction HALF.
 """
 
 STORED = "stored"
-"""Word that marks stored curves and pictures in charts."""
+"""Word that marks stored curves and pictures on the screen."""
 
 
 class Pinned(NamedTuple):
-    """Another run that is drawn in a picture: a pinned run or the previous run."""
+    """Another run that is drawn in the same picture: a pinned run or the previous run."""
 
     name: str
-    """Value in which this run differs from the run on the screen, such as "d = 128", or this run's name."""
+    """Setting in which this run differs from the run on the screen, such as "d = 128", or a name."""
 
     view: View
     change: str = ""
@@ -243,21 +250,23 @@ class Pinned(NamedTuple):
 
 
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
-    """View together with the options, extent and place that a person has chosen.
+    """Data of a picture (a view), with everything that determines the chart that the user sees.
 
     Args:
-        point: the number of the sweep point whose run is played.
-        newest: the number of the last computed sweep point; None if none is computed.
-        shown: the clock of the run up to which it is shown; by default, it is shown to its end.
-        place: the clock of the run at the playhead, at most `shown`.
-        cursor: the x value that a person has chosen, if the x-axis is not the clock of a run.
-        height: the y value that a person has chosen on a heat map.
+        point: the index of the sweep point whose run is played back.
+        newest: the index of the last computed sweep point; None if there is none.
+        shown: the value of the run's clock up to which the run is shown; by default, it is shown to its end.
+        place: the value of the run's clock at the playhead, at most `shown`.
+        options: the chart options that the user has chosen.
+        cursor: the x value that the user has chosen, if x is not the clock of a run; otherwise None.
+        height: the y value that the user has chosen on a heat map, or None.
         pinned: pinned runs that are drawn in the same picture.
         stopped: whether the run was stopped before its end.
-        guesses: guessed x at which the loss of a learner falls below 0.1, by learner; None means never.
-        ghost: the same picture of the previous run, drawn faint.
+        guesses: the user's guess of the x at which the loss of a learner falls below 0.1, by learner name;
+            None means never.
+        ghost: the previous run, whose curves are drawn faint, or None.
         stored: the stored curves of the preset, drawn faint until the run ends; exported files omit them.
-        moved: whether a person has moved the playhead.
+        moved: whether the user has moved the playhead.
         is_complete: whether all sweep points are computed.
     """
 
@@ -278,16 +287,16 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     is_complete: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Return whether another look has equal fields, so that its computed content can be reused."""
+        """Return whether another Look has equal fields, so that the same chart results."""
         return all(
             getattr(self, field_name) == getattr(other, field_name) for field_name in self.__struct_fields__
         )
 
     @cached_property
     def beneath(self) -> Look | None:
-        """Look at the picture that is drawn beneath this one, with the same playhead; None without one.
+        """Look of the picture beneath this one, with the same playhead; None if there is no such picture.
 
-        Its own picture determines whether its y-axis is logarithmic.
+        The picture beneath decides itself whether its y-axis is logarithmic.
         """
         if self.view.beneath is None:
             return None
@@ -307,7 +316,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def resolved(self) -> ChartOptions:
-        """Chart options, with the scales that the picture chooses in place of None."""
+        """The chart options, with None replaced by the scales that the picture chooses."""
         x_log, y_log = self.options.x_log, self.options.y_log
         return replace(
             self.options,
@@ -317,7 +326,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def x(self) -> float | None:
-        """Value of x at the playhead or cursor; None if the picture has no values."""
+        """The x of the playhead or cursor; None if the picture has no values."""
         if along_records(self.view):
             return self.view.x_of(self.point, min(self.place, self.shown))
         places = self.view.known_places
@@ -331,7 +340,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def _common(self) -> float:
-        """Largest of the x values at which the most curves have values."""
+        """The x at which the most curves have values; if there are several, the largest of these."""
         places = self.view.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
         curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
@@ -339,11 +348,11 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def shown_at(self) -> float | None:
-        """Value of x at which numbers are read, usually its value at the playhead or cursor.
+        """The x at which tables read the values of curves, usually at the playhead or cursor.
 
         At the end of a run whose bounds fall to about 0, all learners that have seen all rows look alike.
-        Until a person moves the playhead, numbers are then read at an earlier x. This is the last x at which
-        the bounds are at least half of those at the start.
+        Until the user moves the playhead, values are then read at an earlier x: the last at which the bounds
+        are at least half as high as at the start.
         """
         curves = [curve for curve in self.view.curves if curve.places.clock is not None and increases(curve)]
         along = max((curve.x for curve in curves), key=len, default=np.empty(0))
@@ -357,14 +366,15 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def ended_low(self) -> bool:
-        """Whether the run ended with bounds near 0, so that numbers are read at an earlier x."""
+        """Whether the run ended with bounds near 0, so that values are read at an earlier x."""
         return self.at_end and self.shown_at != self.x
 
     @cached_property
     def rounding(self) -> float:
-        """Absolute value up to which values count as 0.
+        """Largest absolute value that counts as 0.
 
-        On a log axis, rounding errors count as 0 only if a gap separates them from larger values.
+        On a log axis, values count as rounding errors of 0 only if a gap separates them from all larger
+        values.
         """
         view = self.view
         if not self.resolved.y_log:
@@ -376,9 +386,9 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def shown_at_in_words(self) -> str:
-        """Place where numbers are read as text, such as "k = 64".
+        """Text with the x at which values are read, such as "k = 64".
 
-        It is empty if the progress display already shows this place.
+        If the progress display already shows this x, the text is empty.
         """
         if self.shown_at is None or (along_records(self.view) and self.shown_at == self.x):
             return ""
@@ -386,13 +396,16 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
-        """Return the x value of the data that is nearest to x. On a log axis, distances are ratios."""
+        """Return the x value of the data that is nearest to x. On a log axis, ratios are compared."""
         places = self.view.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)
 
     def clock_at(self, x: float) -> float | None:
-        """Return the clock of the played run at the record nearest to x; None before the first record."""
+        """Return the clock value of the run that is played back, at the evaluation point nearest to x.
+
+        If the run has no evaluation points yet, return None.
+        """
         played = [curve for curve in self.view.curves if self.is_played(curve) and len(curve.x)]
         if not played:
             return None
@@ -402,7 +415,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def y(self) -> float | None:
-        """Value of y in the row of a heat map that a person looks at; None if there is no heat map."""
+        """The y of the selected row of a heat map, or of the newest row; None if there is no heat map."""
         rows = np.unique(np.concatenate([*(heat.y for heat in self.view.heats), np.empty(0)]))
         newest = self.point if self.newest is None else self.newest
         wanted = self.view.y_of(newest) if self.height is None else self.height
@@ -410,27 +423,27 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def at_end(self) -> bool:
-        """Whether the playhead is at the planned end of the played run."""
+        """Whether the playhead is at the planned end of the run that is played back."""
         return self.x is not None and self.x == self.view.x_of(self.point, np.inf)
 
     @property
     def playhead(self) -> float | None:
-        """Value of x at the vertical line; None if the line would be at the end of the shown extent."""
+        """The x of the vertical line in a chart; None if the line would be at the end of the shown data."""
         if along_records(self.view):
             return self.x if self.place < self.shown else None
         places = self.view.known_places
         return self.x if len(places) > 1 and self.x != places[-1] else None
 
     def is_played(self, curve: CurveView) -> bool:
-        """Return whether a curve belongs to the played run."""
+        """Return whether a curve belongs to the run that is played back."""
         return curve.places.clock is not None and curve.training.point == self.point
 
     def length(self, curve: CurveView) -> int:
-        """Return the number of points of a curve that are shown."""
+        """Return the number of points of a curve that the chart shows."""
         return _until(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
 
     def past(self, curve: CurveView) -> int:
-        """Return the number of points of a curve up to the playhead."""
+        """Return the number of points of a curve from its start up to the playhead."""
         if self.is_played(curve):
             return _until(curve.places.clock, min(self.place, self.shown))
         if curve.places.clock is None or self.place >= self.shown or self.x is None or not increases(curve):
@@ -438,7 +451,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return _until(curve.x, self.x)
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
-        """Return the index of the curve's point at which numbers are read, or None if there is none."""
+        """Return the index of the point of a curve whose value is read, or None if there is none."""
         if self.is_played(curve) and not pinned and self.shown_at == self.x:
             return self.past(curve) - 1 if self.past(curve) else None
         if self.shown_at is None or not len(curve.x):
@@ -452,7 +465,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
 
 def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
-    """Return the element of `places` that is nearest to x. If `by_factors`, distances are ratios."""
+    """Return the element of `places` that is nearest to x. If `by_factors` is True, ratios are compared."""
     far = np.abs(np.log(places / x)) if by_factors else np.abs(places - x)
     return float(places[far.argmin()])
 

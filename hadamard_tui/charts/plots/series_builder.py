@@ -1,4 +1,4 @@
-"""Conversion of a growing curve to series: smoothing, thinning, and its colour, line style and letter."""
+"""Converts growing curves to series: smoothing, thinning, colours, line styles and letters."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ Key = tuple[int, int, int]
 
 
 class BufferCache(Generic[T]):
-    """Cache of one value per column of a growing buffer.
+    """Cache that stores one value per buffer, for the arrays that hold the values of growing curves.
 
-    Any array that begins at the start of the column finds the value. The identity of an array cannot be the
-    key, because views take new slices of the same buffers for every frame.
+    Each column of a buffer counts as a separate buffer. Every array that is a slice from the start of the
+    buffer has the same value in the cache. The identity of the array cannot be the key, because every frame
+    takes new slices.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -37,7 +38,10 @@ class BufferCache(Generic[T]):
         self._entries: dict[Key, tuple[weakref.ref[object], T]] = {}
 
     def of(self, array: np.ndarray) -> T:
-        """Return the value for the buffer behind an array, computed once per buffer."""
+        """Return the cached value for the buffer of which `array` is a slice.
+
+        The value is computed once per buffer.
+        """
         buffer = array if array.base is None else array.base
         key = id(buffer), array.__array_interface__["data"][0], array.strides[0]
         if key not in self._entries:
@@ -59,8 +63,8 @@ class Sums:
     def mean(self, y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
         """Return the mean of y[i − h … i + h] for every i in `at`, where h = `half`.
 
-        Near the ends of y, h is smaller. Where y[i] is NaN, the mean is NaN. y may grow from call to call,
-        but its earlier values must not change.
+        Near the ends of y, h is smaller. If y[i] is NaN, the mean is NaN. From call to call, y may grow, but
+        its earlier values must not change.
         """
         if len(y) > self._count:
             self._add(y)
@@ -85,10 +89,10 @@ _sums_of = BufferCache(Sums)
 
 
 def smoothed(y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
-    """Return the running mean of a curve at the indices `at`, over `half` values on either side.
+    """Return a moving average of a curve at the indices `at`, over `half` values on each side.
 
     Args:
-        y: a slice from the start of a growing buffer; its sums are cached.
+        y: a slice from the start of a growing buffer, for which cumulative sums are cached.
     """
     return _sums_of.of(y).mean(y, at, half)
 
@@ -99,23 +103,26 @@ BLOCKS = (8, 64, 512, 4096)
 ENOUGH = 512
 """Minimum number of blocks in the drawn part of a curve.
 
-A block is then narrower than a dot on a screen of 250 columns.
+With so many blocks, a block is narrower than a dot on a screen of 250 columns.
 """
 
 SHORT = BLOCKS[0] * ENOUGH
-"""Number of points below which all points in the drawn part of a curve are drawn."""
+"""If the drawn part of a curve has fewer points than this, all of them are drawn."""
 
 
 class Thinning:
-    """Cache of the lowest and highest point of every full block, which a redraw then need not search."""
+    """Cache of the lowest and the highest point of every full block of a curve.
+
+    So a redraw need not search all points again.
+    """
 
     def __init__(self) -> None:
         self._extremes: dict[int, np.ndarray] = {}
 
     def pick(self, y: np.ndarray, first: int, last: int) -> np.ndarray:
-        """Return increasing indices of points in y[first:last] that include every visible extreme.
+        """Return indices of points in y[first:last] to draw, including the extreme points of every block.
 
-        y may grow from call to call, but its earlier values must not change.
+        The indices are increasing. From call to call, y may grow, but its earlier values must not change.
         """
         block = max((size for size in BLOCKS if (last - first) // size >= ENOUGH), default=1)
         if block == 1:
@@ -127,7 +134,7 @@ class Thinning:
         )
 
     def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
-        """Return the indices of the extremes of all full blocks up to index `last`, [blocks, 2]."""
+        """Return the indices [blocks, 2] of lowest and highest points of full blocks up to index `last`."""
         extremes = self._extremes.get(block, np.empty((0, 2), dtype=np.intp))
         done, full = len(extremes), last // block
         if full > done:
@@ -145,11 +152,11 @@ _thinning_of = BufferCache(Thinning)
 
 
 def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return indices of the points to draw for x from `low` to `high`, including one point on each side.
+    """Return indices of the points to draw for x from `low` to `high`, with one more point on each side.
 
     Args:
-        x: increasing; it may have any order if `low` and `high` are infinite.
-        y: a slice from the start of a growing buffer; its extremes are cached.
+        x: in increasing order, or in any order if `low` and `high` are infinite.
+        y: a slice from the start of a growing buffer, for which extreme points are cached.
     """
     first = max(int(np.searchsorted(x, low)) - 1, 0)
     last = min(int(np.searchsorted(x, high, side="right")) + 1, len(x))
@@ -157,19 +164,19 @@ def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray
 
 
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
-"""Text style for a bound that is respected, broken or undecided."""
+"""Text style for a bound that is respected (True), broken (False) or undecided (None)."""
 
 PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "pairs")
 """Line styles of the first, second and third pinned run."""
 
 LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩБЖИЛЦЧШЭЮЯ"
-"""Letters of learners by number."""
+"""Letters of curves in charts, in the order of the curves."""
 
 SMALL_LETTERS = ", small letters"
 """Text after the name of a pinned run in the legend."""
 
 SMOOTHED_SHARE = 1 / 32
-"""Fraction of the x-axis, on either side of a point, over which a smoothed curve is averaged."""
+"""A smoothed curve is averaged over this fraction of the x-axis on each side of a point."""
 
 Ground = Callable[[np.ndarray], np.ndarray]
 """Function of x that is subtracted from a curve."""
@@ -183,14 +190,14 @@ class Plot(NamedTuple):
     note: str = ""
     playhead: float | None = None
     smoothed: str = ""
-    """Width of the smoothing as text; empty without smoothing."""
+    """Width of the moving average as text; empty if no curve is smoothed."""
 
 
 class Pen(msgspec.Struct, frozen=True):
-    """Conversion of the curves of one run to series; records beyond the playhead are faint.
+    """Converts the curves of one run to series. Points beyond the playhead are faint.
 
     Args:
-        number: 0 for the run on the screen, 1, 2, … for pinned runs, which are drawn completely.
+        number: 0 for the run on the screen, and 1, 2, … for pinned runs, which are drawn completely.
     """
 
     look: Look
@@ -199,18 +206,18 @@ class Pen(msgspec.Struct, frozen=True):
     def draw(self, curve: CurveView, ground: Ground = np.zeros_like) -> list[Series]:
         """Return the series of a curve.
 
-        They are the part up to the playhead, the faint part beyond the playhead and, if the curve is
-        smoothed, its unsmoothed points, which are also faint.
+        The series are the part up to the playhead and, drawn faint, the part beyond the playhead. If the
+        curve is smoothed, its unsmoothed points are a third series, also faint.
 
         Args:
-            ground: the function of x that is subtracted from the curve.
+            ground: function of x that is subtracted from the curve.
         """
         look, options = self.look, self.look.resolved
         length, past = (len(curve.x),) * 2 if self.number else (look.length(curve), look.past(curve))
         x, y = curve.x[:length], curve.y[:length]
         low, high = (options.window if increases(curve) else None) or (-np.inf, np.inf)
         picked = thinned(x, y, low, high)
-        picked = picked[~np.isnan(y[picked])]  # some measures are missing at some records
+        picked = picked[~np.isnan(y[picked])]  # expensive measures are missing at some points
         if curve.places.is_passed:
             picked = picked[_passed(x[picked])]
         at, under = x[picked], ground(x[picked])
@@ -249,9 +256,9 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _passed(x: np.ndarray) -> np.ndarray:
-    """Return whether each x is beyond all earlier x, in the direction from the first to the last x.
+    """Return whether each x lies beyond all previous x, in the direction from the first to the last x.
 
-    Points for which this is false are not drawn.
+    All other points are not drawn.
     """
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
@@ -259,27 +266,28 @@ def _passed(x: np.ndarray) -> np.ndarray:
 
 
 def smoothing(look: Look) -> str:
-    """Return the width of the smoothing as a phrase; empty if no curve is smoothed."""
+    """Return the width of the moving average as a phrase, or "" if no curve is smoothed."""
     reaches = [_reach(curve) for curve in look.view.curves if curve.places.clock is not None and len(curve.x)]
     if not (look.options.smooth and reaches):
         return ""
-    return f"smoothed over ± {max(reaches)} record{'s' * (max(reaches) > 1)}"
+    return f"averaged over ± {max(reaches)} point{'s' * (max(reaches) > 1)}"
 
 
 def _reach(curve: CurveView) -> int:
-    """Return the number of records on either side over which a curve is smoothed."""
+    """Return the number of evaluation points on each side over which a smoothed curve is averaged."""
     return max(1, round(curve.places.planned * SMOOTHED_SHARE))
 
 
 def mark(number: int) -> str:
-    """Return the letter of learner `number`, the same in charts and tables."""
+    """Return the letter of curve number `number`, which is the same in charts and tables."""
     return LETTERS[number % len(LETTERS)]
 
 
 def colour(place: KindPlace | None) -> str:
-    """Return the colour of a curve. The learner's kind determines the hue.
+    """Return the colour of a curve.
 
-    The number of the curve among the curves of this kind determines the lightness.
+    The kind of its learner determines the hue. Its index among the curves of this kind determines the
+    lightness.
     """
     return theory() if place is None else palette.current().of(place)
 
@@ -290,7 +298,7 @@ def letter_of(curve: CurveView) -> str:
 
 
 def letters(view: View) -> dict[str, str]:
-    """Return the letters of the curves of a view, by name, without references."""
+    """Return the letters of the curves of a view, by curve name. References have no letters."""
     return {curve.name: letter_of(curve) for curve in view.curves if not curve.training.is_reference}
 
 
@@ -300,17 +308,17 @@ def colour_of(curve: CurveView) -> str:
 
 
 def style_of(curve: CurveView) -> LineStyle:
-    """Return the line style of a curve. It shows whether a proved lower bound applies to the learner."""
+    """Return the line style of a curve, which shows whether a proved lower bound applies to the learner."""
     return BOUND_STYLE if curve.training.is_reference or curve.training.is_bound else "solid"
 
 
 def theory(proved: bool = True) -> str:
-    """Return the colour of theory lines, which shows whether they are proved."""
+    """Return the colour of theory lines that are proved, or of theory lines that are not."""
     return palette.current().theory if proved else palette.current().unproved
 
 
 def others() -> str:
-    """Return the colour of context, such as marks and the legend entries of other runs."""
+    """Return the colour of everything but curves and theory lines, such as marks and names of other runs."""
     return palette.current().others
 
 

@@ -1,4 +1,4 @@
-"""Numbers at the playhead: the value of each curve, and the theory line to compare it with."""
+"""Values of curves at the playhead, each with the theory line to compare it with."""
 
 from __future__ import annotations
 
@@ -22,43 +22,43 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.plots.look import Look
 
 MOST_TIMES = 1e5
-"""Ratio of a value to its theory line from which on no ratio is shown."""
+"""The ratio of a value to its theory line is shown only if it is smaller than this."""
 
 
 class ShownValue(msgspec.Struct, frozen=True):
-    """Value of a curve, or of a learner's heat map, at the place where numbers are read."""
+    """Value of a curve, or of a learner's heat map, at the x (and y) at which values are read."""
 
     mark: str
     """Letter of the curve in the chart, or a blank if it has none."""
 
     name: str
     kind_place: KindPlace | None
-    """Kind of the learner, and number of its curve among the curves of this kind; None for a reference."""
+    """Kind of the learner, and index of the curve among the curves of this kind; None for a reference."""
 
     learner: str
     state: str
-    """State of the curve, in words."""
+    """Text on the state of the curve."""
 
     value: float | None = None
-    """Value at this place, or None if the curve has none."""
+    """The value, or None if the curve has no value at this x."""
 
     line: LineView | None = None
-    """Theory line that the value is compared with."""
+    """Theory line to compare the value with, or None."""
 
     height: float | None = None
-    """Value of the theory line at the same place."""
+    """Value of the theory line at the same x."""
 
     binds: bool = True
-    """Whether the theory line applies to the learner; otherwise, the learner may beat the line."""
+    """Whether the theory line applies to the learner. If it does not, the value may be below a bound."""
 
     diverged: int = 0
-    """Number of replicas that have diverged up to this place."""
+    """Number of replicas that have diverged up to this x."""
 
     rounding: float = 0.0
     """Absolute value up to which the value may be a rounding error of 0."""
 
     is_count: bool = False
-    """Whether the value is a whole number or an x value, which needs no decimals."""
+    """Whether the value is a count or an x value, so that it is shown without decimals."""
 
     curve: CurveView | None = None
     """Curve of the value; None for a heat map."""
@@ -67,22 +67,22 @@ class ShownValue(msgspec.Struct, frozen=True):
     """Name of the theory line."""
 
     signed: bool = False
-    """Whether the picture has values below 0, so that ratios to a theory line are meaningless."""
+    """Whether the picture has values below 0, for which ratios to a theory line have no meaning."""
 
     @property
     def tint(self) -> str:
         """Colour of the name in the current theme.
 
-        It is not stored, because the theme may change while the value exists.
+        It is computed every time, because the theme may change.
         """
         return legible(colour(self.kind_place))
 
     @property
     def ratio(self) -> float | None:
-        """Value divided by the value of the theory line.
+        """Ratio of the value to the value of the theory line.
 
-        It is None if the value or the theory line is missing, or if the theory line is about 0. It is also
-        None if the picture has negative values, or if the ratio is at least MOST_TIMES.
+        It is None if the value or the theory line is missing, or if the value of the theory line is 0 up to
+        rounding. It is also None if the picture has negative values, or if the ratio is at least MOST_TIMES.
         """
         if self.value is None or self.height is None or self.signed or abs(self.height) <= ZERO:
             return None
@@ -94,9 +94,9 @@ _of: WeakKeyDictionary[Look, list[ShownValue]] = WeakKeyDictionary()
 
 
 def values(look: Look) -> list[ShownValue]:
-    """Return the values of a look's heat maps and curves, followed by the values of its pinned runs.
+    """Return the values of all heat maps and curves of a picture, followed by the values of its pinned runs.
 
-    The values are cached by look.
+    The result is cached for each Look.
     """
     if look not in _of:
         _of[look] = _values(look)
@@ -111,13 +111,13 @@ def _values(look: Look) -> list[ShownValue]:
 
 
 def looked_at(look: Look, learner_name: str) -> ShownValue | None:
-    """Return the value that a summary shows, or None if the look has no value.
+    """Return the one value that a short summary of a picture states, or None if there are no values.
 
-    If the view compares learners, this is the smallest value of a learner that has not diverged. Otherwise,
+    If the picture compares learners, it is the smallest value of a learner that has not diverged. Otherwise,
     it is the value of `learner_name`, or the first value if this learner has none.
     """
     candidates = [value for value in _unpinned(look) if value.value is not None]
-    if look.view.picture.measure.structure().is_risk:  # a mean over the remaining replicas is meaningless
+    if look.view.picture.measure.structure().is_risk:  # means over the remaining replicas have no meaning
         candidates = [value for value in candidates if not value.diverged]
     if compares(look.view):
         only_references = all(curve.training.is_reference for curve in look.view.curves)
@@ -135,7 +135,7 @@ def looked_at(look: Look, learner_name: str) -> ShownValue | None:
 
 
 def compares(view: View) -> bool:
-    """Return whether the view compares learners: several learners minimise the same risk."""
+    """Return whether a view compares several learners that minimise the same risk."""
     structure = view.picture.measure.structure()
     return structure.is_risk and not structure.per_learner and len(view.curves) + len(view.heats) > 1
 
@@ -155,7 +155,7 @@ def _is_same(value: float, other: float, rounding: float) -> bool:
 
 
 def _unpinned(look: Look) -> list[ShownValue]:
-    """Return the values of the run itself, without pinned runs."""
+    """Return the values of the run on the screen, without those of pinned runs."""
     return values(look)[: len(look.view.curves) + len(look.view.heats)]
 
 
@@ -202,9 +202,9 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: 
 
 
 def _lost_by(curve: CurveView, place: int) -> int:
-    """Return the number of replicas that have diverged up to the index `place` of a curve.
+    """Return the number of replicas that have diverged up to index `place` of a curve.
 
-    If all replicas diverged and the curve ends at this index, this is the number of all replicas.
+    If the curve ends at this index because all replicas diverged, return the number of all replicas.
     """
     is_last = place == len(curve.x) - 1
     if curve.places.clock is not None and curve.ends.diverged == curve.replicas and is_last:
@@ -213,7 +213,7 @@ def _lost_by(curve: CurveView, place: int) -> int:
 
 
 def _is_signed(view: View) -> bool:
-    """Return whether curves have values below 0, by more than rounding."""
+    """Return whether a view has curves with values below 0 that are not rounding errors."""
     least = min(
         (float(np.nanmin(curve.y)) for curve in view.curves if np.isfinite(curve.y).any()), default=0.0
     )
@@ -221,7 +221,10 @@ def _is_signed(view: View) -> bool:
 
 
 def _is_place(view: View) -> bool:
-    """Return whether the values are x values, such as the x at which a level is reached, or ∞ for never."""
+    """Return whether the values of a view are x values, such as the x at which the loss reaches a level.
+
+    An infinite value means that the level is never reached.
+    """
     how = view.picture.reading
     return how is not None and how.is_place
 
@@ -242,14 +245,14 @@ def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
         return "done"
     if look.is_played(curve) and look.at_end:
         return "done"
-    ended = curve.ends.ended and (not len(curve.x) or curve.x[-1] <= look.shown)  # up to the shown record
+    ended = curve.ends.ended and (not len(curve.x) or curve.x[-1] <= look.shown)  # up to the last shown point
     return "stopped" if look.stopped and not ended else "learning"
 
 
 def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
-    """Return why a curve has no value at the place where numbers are read.
+    """Return the reason why a curve has no value at the x at which values are read.
 
-    If the curve ends before this place or begins after it, the text names the end or the beginning.
+    If the curve ends before this x or begins after it, the text names the end or the beginning.
     """
     if curve.training.oracle_tuned and not len(curve.x):
         return "trying rates"
@@ -263,7 +266,7 @@ def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
 
 
 def _of_heat(look: Look, number: int, heat: HeatView) -> ShownValue:
-    """Return the value of a learner's heat map in the cell at the x and y of the look."""
+    """Return the value of a learner's heat map in the selected cell."""
     column, row = np.flatnonzero(heat.x == look.x), np.flatnonzero(heat.y == look.y)
     value = float(heat.z[row[0], column[0]]) if len(column) and len(row) else np.nan
     is_defined = not np.isnan(value)

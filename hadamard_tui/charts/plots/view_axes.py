@@ -1,4 +1,4 @@
-"""Axes of a view, which contain its series and bars and change as little as possible during a run."""
+"""Axes of a chart, which contain its series and bars and change as little as possible during a run."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
 
 SHARE = 0.8
-"""Fraction of the distance between neighbouring x values that bars take up."""
+"""Width of all bars at one x, as a fraction of the distance between neighbouring x values."""
 
 
 def bars(view: View) -> list[Series]:
     """Return the bars of all curves as series.
 
-    A curve has one bar, from 0 to y, at each x. Its bars have its colour, letter and standard errors.
+    At each x, a curve has one bar from 0 to y. The bars have the colour, the letter and the standard errors
+    of the curve.
     """
     places, count = view.places, len(view.curves)
     if not len(places) or not count:
@@ -49,7 +50,7 @@ def bars(view: View) -> list[Series]:
 
 
 def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
-    """Return the limits of an x-axis that contains the bars at these x values."""
+    """Return the limits of an x-axis that contains bars at the given x values."""
     places = np.unique(values[np.isfinite(values)])
     half = _apart(places, log) / 2
     low, high = _moved(places[[0, -1]], np.array([-half, half]), log).tolist()
@@ -57,9 +58,9 @@ def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
 
 
 def _apart(places: np.ndarray, log: bool) -> float:
-    """Return the smallest distance between neighbouring x values, or between their logarithms on a log axis.
+    """Return the smallest distance between neighbouring x values.
 
-    Without neighbours, return 1.
+    On a log axis, it is the distance between their logarithms. If there is only one x value, return 1.
     """
     along = np.log(places) if log else places
     return float(np.diff(along).min()) if len(along) > 1 else 1.0
@@ -71,7 +72,7 @@ def _moved(places: np.ndarray, by: np.ndarray | float, log: bool) -> np.ndarray:
 
 
 def _drawn(curve: CurveView, series_name: str, offset: float, width: float, log: bool) -> Iterator[Series]:
-    """Yield the bars of a curve as one line with gaps, then their error bars.
+    """Yield series for the bars of a curve: one line with gaps for all bars, then their error bars.
 
     Args:
         offset: distance from an x value to the left edge of its bar.
@@ -92,10 +93,11 @@ def _drawn(curve: CurveView, series_name: str, offset: float, width: float, log:
 
 
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
-    """Return axes for the series in the window, and the reason if a requested log y-axis is linear.
+    """Return axes for the shown part of the series, and a reason.
 
-    If x follows the records of a run, the axes change only in steps, and a linear risk axis starts at 0. A
-    curve that ends above twice the highest starting value is diverging and leaves this axis.
+    The reason says why the y-axis is linear although the user chose a logarithmic one; otherwise, it is "".
+    If the curves follow the training, the axes change only in steps, and the linear axis of a risk starts at
+    0. If a curve ends above twice the highest starting value, it is diverging and is cut off at this value.
     """
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.axes.y_label} against {view.axes.x_label}"
@@ -131,28 +133,28 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
 
 
 def _falls(view: View) -> bool:
-    """Return whether x is a measured value that falls during all runs."""
+    """Return whether x is a measured value that decreases during all runs."""
     ends = [curve.x[[0, -1]] for curve in view.curves if curve.places.is_passed and len(curve.x) > 1]
     return bool(ends) and all(start > end for start, end in ends)
 
 
 def _few(view: View) -> tuple[Tick, ...]:
-    """Return ticks at all x values of the view if there are few of them; otherwise, return none."""
+    """Return ticks at all x values of a view if these are few; otherwise, return no ticks."""
     places = view.places
     is_few = 1 < len(places) <= FEW and not any(curve.places.is_passed for curve in view.curves)
     return at_places(places.tolist()) if is_few else ()
 
 
 def _finite(curve: Series, x_axis: Limits) -> np.ndarray:
-    """Return the finite values of a series in the window."""
+    """Return the finite values of a series in the shown part of the x-axis."""
     seen: np.ndarray = curve.y[(curve.x >= x_axis[0]) & (curve.x <= x_axis[1]) & np.isfinite(curve.y)]
     return seen
 
 
 def twice_the_start(view: View) -> float:
-    """Return twice the highest starting value of a risk that is drawn along the records of runs.
+    """Return twice the highest starting value of a view's curves, if they show a risk during training.
 
-    Return infinity for all other pictures.
+    For all other views, return infinity.
     """
     starts = [float(curve.y[0]) for curve in view.curves if len(curve.y)]
     has_start = is_risk(view) and along_records(view) and np.isfinite(starts).any()
@@ -168,7 +170,7 @@ def _of_risk(series: Sequence[Series]) -> Limits:
 def _x_axis(look: Look) -> tuple[Limits, bool]:
     """Return the limits of the x-axis, and whether it is logarithmic.
 
-    Unless a window is chosen, the limits also contain pinned runs and the previous run.
+    If the complete axis is shown, the limits also contain pinned runs and the previous run.
     """
     options = look.resolved
     ghosts = [] if look.ghost is None else [look.ghost]

@@ -1,4 +1,4 @@
-"""Conversion of a view to a chart: its curves, theory lines and marks as series, with axes and a note."""
+"""Converts a view to a chart: curves, theory lines and marks become series, with axes and a note."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ ROUNDING = 1e-9
 def different_lines(lines: Sequence[LineView]) -> list[LineView]:
     """Return the theory lines to show, without duplicates.
 
-    Lines with the same plain name that are equal for all values of sweep axes become one line with this name.
-    Equal lines that belong to several curves become one line without an owner.
+    If a theory line is equal for all values of the sweep axes, it is shown once, without these values in its
+    name. If it is equal for several curves, it is shown once, without the names of the curves.
     """
     shown: list[LineView] = []
     for plain_name, alike in _grouped((line.plain_name, line) for line in lines).items():
@@ -60,7 +60,7 @@ def different_lines(lines: Sequence[LineView]) -> list[LineView]:
 def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
     """Return whether several lines have equal points, up to `rounding` times the largest value.
 
-    A single line gives False.
+    For a single line, return False.
     """
     first, *more = lines
     least = rounding * float(np.nanmax(np.abs(first.y), initial=0.0))
@@ -72,7 +72,7 @@ def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
 
 
 def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[LineView]]:
-    """Group lines by key, in the order of their first lines."""
+    """Group lines by their keys. The groups are in the order of their first lines."""
     groups: dict[Hashable, list[LineView]] = {}
     for key, line in pairs:
         groups.setdefault(key, []).append(line)
@@ -82,7 +82,7 @@ def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[
 def curve_ends(view: View) -> str:
     """Return a remark on finished curves that do not span the x-axis, such as "A: not run beyond d = 64".
 
-    The remark names the axis only if it contains a single x value.
+    The name of the x-axis, such as "d", is included only if the remark contains a single x value.
     """
     letters_by_reason: dict[str, dict[float, list[str]]] = {}
     if len(view.known_places) and not along_records(view):
@@ -101,9 +101,9 @@ def curve_ends(view: View) -> str:
 
 
 def _together(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
-    """Return pairs of the letters of curves and the x values where these curves begin or end, as text.
+    """Return pairs of letters of curves and a text with the x values at which these curves begin or end.
 
-    If no two curves share an x value, a single pair contains all curves.
+    If no two curves have the same x value, a single pair contains all curves.
     """
     if all(len(letters) == 1 for letters in places.values()):
         return [([letter for (letter,) in places.values()], ", ".join(places))] if places else []
@@ -111,7 +111,7 @@ def _together(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
 
 
 def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
-    """Yield why a curve does not span the x-axis, as pairs of a text and an x value.
+    """Yield the reasons why a curve does not span the x-axis, as pairs of a text and an x value.
 
     The text has a placeholder {} for the x value.
     """
@@ -119,7 +119,7 @@ def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
         return
     first, last = float(curve.x.min()), float(curve.x.max())
     if first == last and len(view.places) > 1:
-        yield "run at {} alone", first
+        yield "run only at {}", first
     elif first > view.places[0]:
         yield "not run below {}", first
     if first < last < view.places[-1]:
@@ -130,13 +130,13 @@ def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
 
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "dash-dot"}
-"""Line styles of theory lines that are not proved, by direction; other theory lines are dashed."""
+"""Line styles of theory lines by direction. Theory lines of other directions are dashed."""
 
 GUESS, GUESSED = "?", 0.1
-"""Mark of a person's guess, and the loss level that the guess is about."""
+"""Sign that marks a guess of the user, and the loss level that the guess is about."""
 
 PROVED = ("lower", "upper", "exact")
-"""Directions of proved theory lines; lines of other directions are fainter."""
+"""Directions of theory lines that are proved. Lines of other directions are fainter."""
 
 _PEN_UP = np.full((1, 2), np.nan)
 
@@ -145,7 +145,7 @@ STYLE: LineStyle = "pairs"
 
 
 def plot(look: Look) -> Plot:
-    """Return the chart of a look."""
+    """Return the chart of a picture as the user sees it."""
     series = view_series(look)
     axes, refused = view_axes(look, series)
     stretched = [upright(curve, axes) for curve in series]
@@ -156,7 +156,8 @@ def plot(look: Look) -> Plot:
 def view_series(look: Look) -> list[Series]:
     """Return all series in drawing order.
 
-    Faint curves come first, then marks, theory lines, guesses and examples, then all other curves.
+    Faint curves come first, so that all others cover them. Marks, theory lines, guesses and examples follow,
+    and all other curves come last.
     """
     curves = [
         curve for number, run in enumerate(look.pinned, start=1) for curve in _pinned(run, Pen(look, number))
@@ -179,10 +180,10 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
-    """Return the curves to draw, with each reference once.
+    """Return the curves to draw, without duplicates of reference learners.
 
-    If a reference has an equal curve for all values of sweep axes, it is drawn as one curve with the
-    learner's name.
+    If the curve of a reference is the same for all values of the sweep axes, it is drawn once, with the name
+    of the learner.
     """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
@@ -199,15 +200,15 @@ def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
 
 
 def _begins_as(curve: CurveView, other: CurveView) -> bool:
-    """Return whether the shorter curve `other` is the beginning of `curve`."""
+    """Return whether `curve` begins with the points of the shorter curve `other`."""
     shared = slice(len(other.x))
     return _same(curve.x[shared], other.x) and _same(curve.y[shared], other.y)
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
-    """Return a reference whose measured x is constant as a horizontal line over all x.
+    """Return the curve of a reference learner as a horizontal line, if its measured x does not change.
 
-    Return other curves unchanged.
+    The line spans the x of all other curves. If `curve` is another curve, it is returned unchanged.
     """
     if not (
         curve.training.is_reference
@@ -224,10 +225,10 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Return the region that proved lower bounds exclude, for every learner to which such a bound applies.
+    """Return the region that proved lower bounds exclude for all learners to which they apply.
 
-    A pinned run has its own bounds. No region is returned if a bound applies to a learner in one run and not
-    in another.
+    The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, no
+    region is returned.
     """
     views = [look.view, *(run.view for run in look.pinned)]
     bounds = [(curve.learner, _proved(view, curve)) for view in views for curve in view.curves]
@@ -250,7 +251,7 @@ def _proved(view: View, curve: CurveView) -> list[LineView]:
 
 
 def _along(line: LineView, x: np.ndarray) -> np.ndarray:
-    """Return the values of a theory line at x, interpolated linearly; NaN outside the line."""
+    """Return the values of a theory line at x, interpolated linearly; NaN beyond the ends of the line."""
     heights: np.ndarray = np.interp(x, line.x, line.y, left=np.nan, right=np.nan)
     return heights
 
@@ -265,8 +266,8 @@ def _picked(line: LineView, look: Look) -> np.ndarray:
 def _pinned(run: Pinned, pen: Pen) -> list[Series]:
     """Return the series of a pinned run.
 
-    They are a series without points that names the run in the legend, its faint bounds, and its curves with
-    small letters.
+    The first series has no points and gives the name of the run in the legend. The others are the lower
+    bounds, drawn faint, and the curves with small letters.
     """
     nothing = np.empty(0)
     style = pinned_style(pen.number)
@@ -280,7 +281,7 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
 
 
 def _is_drawn(line: LineView, view: View) -> bool:
-    """Return whether a view has an equal theory line, which would cover `line`."""
+    """Return whether a view contains a theory line with the same points as `line`."""
     return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
 
 
@@ -293,7 +294,7 @@ def _ghost(run: Pinned) -> list[Series]:
 
 
 def _guessed(look: Look) -> list[Series]:
-    """Return marks at the x values at which losses were guessed to fall below 0.1.
+    """Return marks at the x values at which, as the user guessed, losses fall below 0.1.
 
     All marks share one legend entry.
     """
@@ -304,7 +305,12 @@ def _guessed(look: Look) -> list[Series]:
     ]
     nothing = np.empty(0)
     return (
-        [Series("guessed to stay below 0.1", nothing, nothing, others(), "pairs", mark=GUESS), *marked]
+        [
+            Series(
+                "guess: loss stays below 0.1 from here on", nothing, nothing, others(), "pairs", mark=GUESS
+            ),
+            *marked,
+        ]
         if marked
         else []
     )
@@ -325,7 +331,10 @@ def _line(line: LineView, look: Look) -> Series:
 
 
 def _points(view: View) -> list[Series]:
-    """Return the examples that a picture shows beside its curves, with gaps so that no line joins them."""
+    """Return the training examples that a picture shows beside its curves.
+
+    Gaps between the points prevent that a line joins them.
+    """
     if view.points is None:
         return []
     x, y = (np.asarray(coordinate) for coordinate in view.points)
@@ -334,14 +343,14 @@ def _points(view: View) -> list[Series]:
 
 
 def _place(look: Look) -> str:
-    """Return a remark that names the x value of the numbers in the table.
+    """Return a remark that states the x of the values in the table of learners.
 
-    It is empty without a playhead, and if x follows the records of a run.
+    It is empty if the chart has no vertical line at this x, or if the curves follow the training.
     """
     if look.playhead is None or along_records(look.view):
         return ""
     place_name = look.view.axes.names.get(look.playhead) or tick_label(look.playhead)
-    return f"┊ the table: {x_name(look.view)} = {place_name}"
+    return f"┊ values in the table: {x_name(look.view)} = {place_name}"
 
 
 def heat_map(look: Look, heat: HeatView) -> HeatMap:
@@ -370,13 +379,16 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
 
 
 def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
-    """Return the contour of a theory line at its level; its path is empty if it lies outside the map."""
+    """Return the contour of a theory line at its level.
+
+    If the contour is outside the map, its path is empty.
+    """
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
     return ContourLine(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
 
 def _contour(mark: Marked, heat: HeatView) -> ContourLine:
-    """Return a mark as a straight contour line across the whole heat map."""
+    """Return a mark as a line across the whole heat map."""
     return ContourLine(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
 
 
@@ -388,13 +400,13 @@ def level_lines(
     x_log: bool = False,
     y_log: bool = False,
 ) -> np.ndarray:
-    """Return the path [n, 2] where `values` [Ny, Nx] equal `level`, with rows of NaN between its pieces.
+    """Return the path [n, 2] along which `values` [Ny, Nx] equal `level`.
 
-    The path is interpolated linearly between grid points; on a log axis, between their logarithms. It omits
-    the surroundings of non-finite values. For a grid of one row or column, or if no value crosses the level,
-    the shape is [0, 2].
+    Rows of NaN separate the pieces of the path. The path is interpolated linearly between grid points, on a
+    log axis between their logarithms. Near values that are not finite, there is no path. If the grid has only
+    one row or column, or if no value crosses the level, the path is empty, [0, 2].
     """
-    from contourpy import contour_generator  # imported here, because most charts have no contours
+    from contourpy import contour_generator  # imported here, because most charts need no contours
 
     if min(values.shape) < 2:
         return np.empty((0, 2))
@@ -413,7 +425,7 @@ def level_lines(
 def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
     """Return the marks of a view as series.
 
-    Straight marks span the range of all series; on a logarithmic x-axis, only the part with x > 0.
+    Straight marks span the range of all series. On a logarithmic x-axis, they span only the part with x > 0.
     """
     xs, ys = (
         np.concatenate([getattr(curve, coordinate) for curve in series] or [np.empty(0)])
@@ -430,7 +442,10 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
 
 
 def upright(series: Series, axes: Axes) -> Series:
-    """Return a vertical mark stretched over the height of the chart; return other series unchanged."""
+    """Return a vertical mark, stretched over the height of the chart.
+
+    If `series` is no vertical mark, it is returned unchanged.
+    """
     is_upright = (
         series.style == STYLE and is_line(series) and len(series.x) == 2 and series.x[0] == series.x[1]
     )
@@ -440,7 +455,7 @@ def upright(series: Series, axes: Axes) -> Series:
 def _once(marks: Sequence[Marked]) -> list[Marked]:
     """Return the marks without duplicates.
 
-    Marks with equal coordinates become one mark, named by the leading part that their names share.
+    Marks with equal coordinates become one mark. Its name is the beginning that all their names share.
     """
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:

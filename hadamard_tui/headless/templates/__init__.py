@@ -1,1 +1,1 @@
-"""Templates of parts, one complete file per family. The tests check each template unchanged."""
+"""Templates of parts, one complete file per family. The tests check that each template works unchanged."""

@@ -18,7 +18,9 @@ from engine.solvers import Refit, Solver
 class MyPart(Solver, frozen=True, tag="my-part"):
     """Ridge regression: w minimises Σ_j (x_jᵀw − y_j)² + λ‖w‖². Source: Hoerl, Kennard 1970."""
 
-    lam: Annotated[float, Meta(gt=0, le=1e6, title="penalty λ", description="of the squared weights")] = 1.0
+    lam: Annotated[
+        float, Meta(gt=0, le=1e6, title="penalty λ", description="factor of ‖w‖² in the minimised sum")
+    ] = 1.0
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Refit(data, partial(solution, lam=self.lam))
@@ -31,7 +33,7 @@ def solution(X: NDArray[Any], y: NDArray[Any], lam: float) -> NDArray[Any]:
 
 
 def naive_my_part(solver: MyPart, X: NDArray[Any], y: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the predictions for `rows` after examples X [k, d] with labels y [k], in another way."""
+    """Return the predictions for `rows` after examples X [k, d] with labels y [k], by another method."""
     coefficients = np.linalg.inv(X @ X.T + solver.lam * np.eye(len(X))) @ y
     predictions: NDArray[Any] = rows @ X.T @ coefficients
     return predictions
