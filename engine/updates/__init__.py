@@ -355,7 +355,7 @@ class Diagonal(Update, frozen=True):
     """
 
     shared: Annotated[
-        bool, Meta(title="shared rates", description="one rate for all inputs of a first-layer unit")
+        bool, Meta(title="shared rates", description="use one rate for all inputs of a first-layer unit")
     ] = False
 
     def structure(self) -> UpdateStructure:
@@ -431,7 +431,7 @@ def descended(params: Params, directions: Params, rates: Rates) -> Params:
 def rounding(sizes: Params) -> Params:
     """Return the size [B, 1, …] up to which entries [B, …] count as rounding errors.
 
-    It is a small multiple of the largest entry over all layers of a batch member.
+    This size is a small multiple of the largest entry over all layers of a batch member.
     """
     by_layer = [size.flatten(1).amax(1) for size in sizes.values()]
     least = ROUNDING * torch.finfo(by_layer[0].dtype).eps * torch.stack(by_layer).amax(0)
@@ -525,11 +525,11 @@ def refused_loss(rule: Update, loss: Loss) -> str | None:
     structure = rule.structure()
     if structure.only_after_mistakes and loss.kind != "mistake":
         return (
-            f"{rule.kind} moves after mistakes only, and the slope of {loss.kind} loss is not zero without "
-            f"one; take mistake loss"
+            f"{rule.kind} moves only after mistakes, but {loss.kind} loss has a slope without a mistake too; "
+            f"take mistake loss"
         )
     if structure.observes == "curvature" and loss.joint:
-        return f"{rule.kind} requires a loss of one output, and {loss.kind} is of all outputs together"
+        return f"{rule.kind} requires a separate loss for each output, and {loss.kind} couples all outputs"
     return None
 
 

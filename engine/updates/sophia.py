@@ -41,7 +41,7 @@ class Sophia(Update, frozen=True, tag="sophia"):
 
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.outputs > 1:
-            return f"{self.kind} uses curvatures of one output, and this {architecture.kind} has more"
+            return f"{self.kind} uses the curvature of one output, and this {architecture.kind} has several"
         return only_layers(self, architecture)
 
     def start(self, params: Params) -> tuple[Params, State]:
