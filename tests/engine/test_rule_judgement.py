@@ -82,7 +82,7 @@ def test_progress_is_reported_while_a_rule_trains():
 
 
 def test_rules_that_do_not_fit_a_problem_say_so():
-    with pytest.raises(BadInput, match="moves after mistakes only"):
+    with pytest.raises(BadInput, match="moves only after mistakes"):
         losses_on("Hadamard rows", rule_of("perceptron"))
 
 
