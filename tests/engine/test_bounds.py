@@ -197,7 +197,7 @@ OF_K_ROWS = (
 """Lines on the loss of the hypothesis that has learned from exactly k different rows, and where they hold."""
 
 NOT_K_ROWS = (
-    ({"average": True}, "the mean over the hypotheses"),
+    ({"average": True}, "is averaged over all hypotheses"),
     ({"replacement": True}, "drawn"),
 )
 """Protocols of which the loss at k is none of such a hypothesis."""
@@ -470,8 +470,8 @@ HOLDS_NOT = [
         "never seen again",
     ),
     ("scalar-steps", {"protocol": {"kind": "one-pass", "batch": 2}}, "single rows"),
-    ("scalar-steps", {"protocol": {"kind": "one-pass", "replacement": True}}, "some come twice"),
-    ("scalar-steps", {"protocol": {"kind": "one-pass", "average": True}}, "the mean over the hypotheses"),
+    ("scalar-steps", {"protocol": {"kind": "one-pass", "replacement": True}}, "some rows occur twice"),
+    ("scalar-steps", {"protocol": {"kind": "one-pass", "average": True}}, "is averaged over all hypotheses"),
     ("lazy-flow", {"matrix": "gaussian"}, "requires gradient flow"),
     ("lazy-flow", {**FLOW, "protocol": {**FLOW["protocol"], "train": 5}}, "requires training on all rows"),
     ("lazy-flow", {**FLOW, "loss": "logistic", "labels": "sign"}, "the loss is logistic"),
@@ -506,7 +506,7 @@ HOLDS_NOT = [
         (kind, {**HALF_SPACE, "protocol": protocol}, reason)
         for kind in OF_SOLVERS
         for protocol, reason in (
-            (DRAWN, "some come twice"),
+            (DRAWN, "some rows occur twice"),
             ({"kind": "one-pass", "batch": 2}, "each update needs 2 examples"),
             ({"kind": "steps", "batch": 2}, "mini-batches in random order"),
         )
