@@ -110,7 +110,6 @@ def test_only_an_invariant_rule_can_break_the_bound():
 
 
 def test_a_rule_of_a_library_gets_the_arguments_that_it_requires():
-    pytest.importorskip("pytorch_optimizer")
     assert named_rule("pytorch_optimizer.BSAM").options == {"num_data": 1000}
 
 
