@@ -47,8 +47,8 @@ def headline(
 def _law_of_split(view: View, experiment: Experiment, results: Results | None) -> str:
     """Return a scaling law for a picture with one curve per value of a sweep axis.
 
-    The law comes from another picture, the first whose x is this sweep axis and whose curves follow a law. If
-    there is no such picture, the text is empty.
+    The law comes from another picture. It is the first picture whose x is this sweep axis and whose curves
+    follow a law. If there is no such picture, the text is empty.
     """
     if results is None:
         return ""

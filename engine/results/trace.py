@@ -152,7 +152,7 @@ class Curve:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the recorded measures that have no indices."""
+        """Names of the recorded measures whose values are single numbers."""
         return tuple(self._series)
 
     def mean(self, measure: str) -> Floats | None:

@@ -63,7 +63,7 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def uncached(curve: Curve) -> str:
-    """Return a message that the cache has no weights of a curve, with the reason and the remedy."""
+    """Return a message which says that the cache has no weights of a curve, and why, and what to do."""
     size = curve.uncached_weight_bytes / (1 << 20)
     reason = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
     return f"{reason} To see weights, run with other seeds."

@@ -275,7 +275,7 @@ async def the_field_being_edited_shows_its_help(app: HadamardApp, pilot: Pilot[N
     row = row_of(app, "problem.matrix.d")
     assert help_of(row) == ""
     row.query_one(Input).focus()
-    await until(pilot, lambda: "features and rows" in help_of(row))
+    await until(pilot, lambda: "number of features and of rows" in help_of(row))
     app.laboratory.set_focus(None)
     await until(pilot, lambda: help_of(row) == "")
 

@@ -60,10 +60,10 @@ def test_on_rotated_data_learners_are_not_invariant_and_yet_bound_because_the_da
     words = " ".join(printed.split())
     because = "because the data are rotated at random"
     assert f"EGU: not rotation invariant, but the bound applies, {because}" in words
-    assert f"EGU is not rotation invariant, yet it is bound, {because}" in words
+    assert f"EGU is not rotation invariant, yet the bound applies, {because}" in words
     judged = " ".join(call("judge", *rotated).out.split())
     assert "structure not rotation invariant" in judged
-    assert f"bound, for EGU is not rotation invariant, yet it is bound, {because}" in judged
+    assert f"bound, for EGU is not rotation invariant, yet the bound applies, {because}" in judged
 
 
 def test_output_that_is_no_terminal_is_plain_and_80_columns_wide(

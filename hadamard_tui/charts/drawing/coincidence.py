@@ -160,7 +160,7 @@ def _sparseness(line: Series) -> float:
 
 
 def _long_runs(is_near: np.ndarray, least: float) -> np.ndarray:
-    """Return whether each column belongs to at least `least` adjacent columns in which `is_near` is True."""
+    """Return whether each column is one of at least `least` adjacent columns in which `is_near` is True."""
     in_long_run = np.zeros_like(is_near)
     for start, end in _ends_of_runs(is_near).tolist():
         in_long_run[start:end] = end - start >= least

@@ -178,7 +178,10 @@ def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.n
 
 
 class Hidden(NamedTuple):
-    """Numbers of points that the axes cannot show with any limits. NaN does not count as a point."""
+    """Numbers of points that the axes cannot show, whatever their limits are.
+
+    NaN does not count as a point.
+    """
 
     places: int = 0
     """Points with x = ±inf, or x ≤ 0 on a logarithmic x-axis."""
