@@ -38,7 +38,7 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
             return other
         if problem.target_structure.fixed_feature is None:
             return Finding(
-                False, f"requires one product of bits as the target, and it is {problem.target.kind}"
+                False, f"requires one product of bits as the target, and the target is {problem.target.kind}"
             )
         if problem.labels == "bernoulli" or problem.noise > 0:
             return Finding(False, "requires labels without noise, and here they have some")

@@ -337,7 +337,7 @@ HOLDS = [
 ]
 
 HOLDS_NOT = [
-    ("collapsed-cross-entropy", CLASSES, "an instance for each coordinate"),
+    ("collapsed-cross-entropy", CLASSES, "a separate coordinate for each instance"),
     ("collapsed-cross-entropy", {**FEATURES, "loss": "square"}, "the loss is square"),
     ("collapsed-cross-entropy", {**FEATURES, "target": "coin", "loss": "square"}, "a one-hot target"),
     (
@@ -346,7 +346,7 @@ HOLDS_NOT = [
         "the gradient of all rows",
     ),
     ("missing-entry", {}, "the matrix is hadamard"),
-    ("missing-entry", {**THREE_OF_FOUR, "matrix": "entries"}, "row by row"),
+    ("missing-entry", {**THREE_OF_FOUR, "matrix": "entries"}, "2 × 2 matrix as instances"),
     ("missing-entry", {**THREE_OF_FOUR, "noise": 0.1}, "here labels are different"),
     (
         "missing-entry",
@@ -363,7 +363,11 @@ HOLDS_NOT = [
     ("gp-band", {"protocol": "at-init"}, "instances of one entry"),
     *((kind, {**NUMBERS, "loss": "logistic", "labels": "sign"}, "the loss is") for kind in OF_NUMBERS[2:]),
     ("parity-unknown", {"matrix": "rademacher"}, "not feature"),
-    ("parity-unknown", {**ANY_PARITY, "target": {"kind": "parity", "degree": 2}}, "sets of any size"),
+    (
+        "parity-unknown",
+        {**ANY_PARITY, "target": {"kind": "parity", "degree": 2}},
+        "parities of all sets of bits",
+    ),
     ("parity-unknown", {**ANY_PARITY, "noise": 0.1}, "noise is added"),
     ("parity-unknown", {**ANY_PARITY, "matrix": "xor"}, "the matrix is xor"),
     *((kind, {}, "these have 8") for kind in PIECES),
@@ -431,7 +435,7 @@ HOLDS_NOT = [
     (
         "svd",
         {"matrix": "hadamard01", "target": "all", "protocol": {"kind": "one-pass", "clip": 1.0}},
-        "clipped ones are not linear",
+        "clipped predictions are not linear",
     ),
     ("svd-doubled", {"target": "all"}, "not all"),
     ("svd-doubled", {"target": "doubled", "loss": "hinge"}, "the loss is hinge"),
@@ -439,7 +443,7 @@ HOLDS_NOT = [
     ("multiplicative", {"matrix": "hadamard01"}, "set replacement, average and clip"),
     ("svd-two-layer", {}, "there is one"),
     ("svd-two-layer", {"target": "all", "loss": "logistic"}, "the loss is logistic"),
-    *((kind, {**ONE_EXAMPLE, "matrix": "gaussian"}, "one example with one target") for kind in CATAPULT),
+    *((kind, {**ONE_EXAMPLE, "matrix": "gaussian"}, "one example and one target") for kind in CATAPULT),
     *((kind, {**ONE_EXAMPLE, "protocol": "one-pass"}, "along the whole gradient") for kind in CATAPULT),
     *(
         (kind, {**ONE_EXAMPLE, "protocol": {"kind": "steps", "steps": 3, "loss": "logistic"}}, "square loss")
@@ -535,7 +539,7 @@ HOLDS_NOT = [
     (
         "fluctuation-dissipation",
         {**BATCHES, "protocol": {"kind": "steps", "batch": 2}},
-        "by steps with fresh or replacement",
+        "as in the protocol steps with fresh or replacement",
     ),
     *(
         (kind, words, reason)
@@ -574,9 +578,13 @@ HOLDS_NOT = [
             ({"protocol": {"kind": "steps", "loss": "logistic"}}, "requires square loss"),
         )
     ),
-    ("information-bound", {**CLASSES, "protocol": "one-pass"}, "along the gradient over all rows"),
+    ("information-bound", {**CLASSES, "protocol": "one-pass"}, "along the gradient over all training rows"),
     ("information-bound", {**CLASSES, "protocol": {"kind": "epochs", "train": 9}}, "requires steps"),
-    ("information-bound", {**CLASSES, "protocol": {"kind": "steps", "steps": 5}}, "all rows are trained on"),
+    (
+        "information-bound",
+        {**CLASSES, "protocol": {"kind": "steps", "steps": 5}},
+        "all rows are training rows",
+    ),
     ("information-bound", {"protocol": {"kind": "steps", "train": 3}}, "the target is feature"),
     ("information-bound", {**CLASSES, "loss": "cross-entropy"}, "the loss is cross-entropy"),
     ("junk-flow", {**PARITY, "target": "feature"}, "not feature"),
