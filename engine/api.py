@@ -130,7 +130,7 @@ def along(setup: Preset | PresetName, place: str, values: Sequence[float | str])
     preset = as_preset(setup)
     if preset.document["axes"]:
         raise BadInput(
-            place, "the preset already has a sweep axis; run it as it is, or take a preset without axes"
+            place, "the preset already has a sweep axis; run it as it is, or take a preset without sweep axes"
         )
     axis: Raw = {"name": sweeping.AXIS, "symbol": place.rpartition(".")[2], "set": place}
     numbers = [setting for setting in values if not isinstance(setting, str)]

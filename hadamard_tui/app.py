@@ -251,7 +251,7 @@ class HadamardApp(FailingApp):
             words = f"Add {kind.with_article} to the set-up, and open its fields: it {kind.about}"
             yield SystemCommand(f"Add {kind.singular}", words, partial(self.laboratory.add_item, part))
         for name, path in paths().items():
-            words = f"{len(path.stops)} stops: predict, run, why, break it"
+            words = f"{len(path.stops)} stops; at each: predict, run, read why, break the theorem"
             yield SystemCommand(f"Path: {path.title}", words, partial(self.choose_preset, name))
 
     def _command(self, action: str):  # type: ignore[no-untyped-def]
@@ -425,10 +425,10 @@ class HadamardApp(FailingApp):
         preset = self.laboratory.editable.preset
         change = break_at(preset) if preset is not None else None
         if preset is None or change is None:
-            self.notify("No change of this set-up is known to break its theorem.")
+            self.notify("No change that breaks the theorem of this set-up is listed.")
             return
         await self.laboratory.present(EditableExperiment(broken(Stop(preset), change), preset))
-        self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} goes back.")
+        self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} undoes this.")
 
     def action_blank(self) -> None:
         from hadamard_tui.screens.modal import Blank
@@ -517,8 +517,8 @@ class HadamardApp(FailingApp):
         if self.is_web:
             self.notify(f"{command}\n\nCopied, if the browser allows it")
             return
-        copied = "Copied through the terminal, and" if clipboard.copies() else "Copy it by hand; it is"
-        done = f"{command}\n\n{copied} written to"
+        copied = "Copied through the terminal." if clipboard.copies() else "Copy it by hand."
+        done = f"{command}\n\n{copied} The command is also in the file"
         self._report(self.files.write("the command line", lambda: command, lambda it: f"{done} {keep(it)}"))
 
     @property

@@ -95,7 +95,9 @@ def laboratory(
             from engine.core.parts import BadInput
 
             where = context.invoked_subcommand
-            raise BadInput("", f"options before {where} belong to the app; put them after {where}")
+            raise BadInput(
+                "", f"options before the command {where} belong to the app; put them after {where}"
+            )
         return 0
     need_terminal(preset or DEFAULT_PRESET)
     from hadamard_tui.state.launch import begin

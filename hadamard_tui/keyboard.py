@@ -26,16 +26,16 @@ class Motion(msgspec.Struct, frozen=True):
 MOTIONS = (
     Motion("move-down", "down,j", "Go down"),
     Motion("move-up", "up,k", "Go up"),
-    Motion("move-left", "left,h", "Go left (heat map, first row)"),
-    Motion("move-right", "right,l", "Go right (heat map, first row)"),
+    Motion("move-left", "left,h", "Go left (in heat maps and in the first row)"),
+    Motion("move-right", "right,l", "Go right (in heat maps and in the first row)"),
     Motion("move-first", "home,g", "Go to the first line"),
     Motion("move-last", "end,G", "Go to the last line"),
     Motion("move-page-down", "pagedown,ctrl+d", "Go a page down; in the list of presets, scroll the preview"),
     Motion("move-page-up", "pageup,ctrl+u", "Go a page up; in the list of presets, scroll the preview"),
     Motion("choose", "enter", "Choose the line"),
-    Motion("filter", "slash", "Type a filter (lists of presets and of runs)"),
+    Motion("filter", "slash", "Filter the list (in lists of presets and of runs)"),
     Motion("close", "escape,q", "Close the page"),
-    Motion("copy-failure", "c", "Copy the failure (on its page)"),
+    Motion("copy-failure", "c", "Copy the error (on the page of an engine failure)"),
 )
 
 _BY_ID = {motion.id: motion for motion in MOTIONS}
@@ -173,7 +173,7 @@ ACTIONS = (
         "predict",
         "g",
         "Predict",
-        "Guess when each learner falls below a tenth: arrows move the mark, enter sets it, then it runs",
+        "Guess when each learner's loss falls below 0.1: arrows move the mark, enter confirms it",
         RUN,
     ),
     Action("step", "n", "Step", "Pause the run and show one more evaluation point", RUN),
@@ -184,8 +184,8 @@ ACTIONS = (
     Action(
         "unlimited",
         "f",
-        "As fast as it can",
-        "Show records as soon as they are computed, or go back to the former pace",
+        "As fast as possible",
+        "Show records as soon as they are computed, or go back to the previous pace",
         RUN,
     ),
     Action(
@@ -199,8 +199,8 @@ ACTIONS = (
     Action(
         "forward",
         "right,L",
-        "Look on",
-        "Move the playhead on by one evaluation point, or by one x value of a picture",
+        "Look ahead",
+        "Move the playhead forward by one evaluation point, or by one x value of a picture",
         LOOK,
     ),
     Action(
@@ -213,8 +213,8 @@ ACTIONS = (
     Action(
         "far_forward",
         "shift+right,ctrl+right,right_curly_bracket",
-        "Look far on",
-        "Move the playhead on by a tenth of the run",
+        "Look far ahead",
+        "Move the playhead forward by a tenth of the run",
         LOOK,
     ),
     Action("first", "home,circumflex_accent", "To the start", "Move the playhead to the start", LOOK),
@@ -237,7 +237,7 @@ ACTIONS = (
     ),
     Action("full", "F", "Full", "Show only the chart or the open panel; press again or esc to go back", LOOK),
     Action("view", "v", "Panel", "Open the next panel below the chart", LOOK),
-    Action("previous_view", "V", "Panel before", "Open the previous panel below the chart", LOOK),
+    Action("previous_view", "V", "Previous panel", "Open the previous panel below the chart", LOOK),
     *(
         Action(f"panel({number})", str(number % 10), f"Tab: {WORDS[name]}", f"{WORDS[name]}: {about}", LOOK)
         for number, (name, about) in enumerate(list(ABOUT.items())[:DIGITS], start=1)
@@ -262,7 +262,7 @@ ACTIONS = (
         "remedy",
         "enter",
         "Record and run",
-        "Change the set-up as the dimmed panel needs, and run again",
+        "Make the change that the dimmed panel needs, and run again",
         LOOK,
     ),
     Action("page_down", "pagedown,ctrl+d", "Read on", "Scroll a text panel down", LOOK),
@@ -271,7 +271,7 @@ ACTIONS = (
         "pin",
         "c",
         "Compare",
-        "Pin this run, so that later runs are drawn over it; in the list of runs, pin or unpin the selected",
+        "Pin this run, so that later runs are drawn over it; in the list of runs, pin or unpin a run",
         COMPARE,
     ),
     Action(
@@ -285,7 +285,7 @@ ACTIONS = (
         "runs",
         "l",
         "Runs",
-        "Open or leave the list of runs: of this session, and stored ones",
+        "Open or leave the list of this session's runs and of stored runs",
         COMPARE,
     ),
     Action("another_seed", "A", "Another seed", "Run the set-up again with the next seeds", COMPARE),
@@ -372,7 +372,7 @@ ACTIONS = (
         "Undo the last change of the set-up; in the list of runs, bring back the run deleted last",
         CHANGE,
     ),
-    Action("redo", "ctrl+r", "Redo", "Redo the last change of the set-up that was undone", CHANGE),
+    Action("redo", "ctrl+r", "Redo", "Redo the change of the set-up that was undone last", CHANGE),
     Action(
         "recipe",
         "k",
@@ -424,7 +424,7 @@ ACTIONS = (
         "jump",
         "j,ctrl+g",
         "Jump",
-        "Label every visible field, button, tab and panel with a key that goes there; ctrl+g works in fields",
+        "Label every visible field, button, tab and panel with a key that goes there; in fields, use ctrl+g",
         WAY,
     ),
     Action(
@@ -436,7 +436,13 @@ ACTIONS = (
         key_display="esc",
     ),
     Action("help", "question_mark", "Help", "Show this page", WAY, key_display="?"),
-    Action("app.command_palette", "colon,ctrl+p", "Search", "Search all of these by name", WAY),
+    Action(
+        "app.command_palette",
+        "colon,ctrl+p",
+        "Search",
+        "Search commands, presets, parts and theory pages",
+        WAY,
+    ),
     Action(
         "quit",
         "q,ctrl+q,ctrl+c",

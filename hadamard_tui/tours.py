@@ -132,8 +132,8 @@ ESSENTIALS = "essentials"
 """Name of the talk with the most important presets. Lists of presets begin with the stops of this talk."""
 
 FORM = (
-    "a talk has a title, asks, and stops with preset, line, panel, set, predict, learns and break; "
-    "a break has set and claim"
+    "a talk has title, place, asks and stops; a stop has preset, line, panel, set, predict, learns and "
+    "break; a break has set and claim"
 )
 
 
@@ -330,7 +330,7 @@ def _sentences(preset: str, break_key: str) -> Iterator[str]:
                 continue
             if talk_name in paths():
                 following = talk.stops[number + 1 :]
-                after = f"Next: {following[0].preset}" if following else "The last stop"
+                after = f"Next: {following[0].preset}" if following else "This is the last stop"
                 yield f"{after} (path {talk_name}: {talk.title})."
             if stop.learns and stop.learns not in learners:
                 learners.append(stop.learns)
@@ -338,4 +338,4 @@ def _sentences(preset: str, break_key: str) -> Iterator[str]:
         way = f"{break_key} sets {', '.join(change.set)}" if break_key else command_of_stop(preset, change)
         yield f"Break it: {way}. {change.text}"
     if learners:
-        yield f"Who else learns: {'; '.join(learners)}."
+        yield f"Learners that also learn this target: {'; '.join(learners)}."

@@ -30,6 +30,21 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
 
 
+LONG = (
+    "test_search.py",
+    "test_fuzz.py",
+    "test_wheel.py",
+    "test_presets_hold.py",
+    "test_diagnosis.py",
+    "test_contributing.py",
+)
+"""Files with tests of a minute or more, which start first: at the end, one of them would run alone."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda test: test.path.name not in LONG)
+
+
 def pytest_collection_finish() -> None:
     """Exempt the tests and their imports from garbage collection, since they live to the end.
 

@@ -27,7 +27,7 @@ class Conv(Architecture, frozen=True, tag="conv"):
     theory/conventions#architectures.
     """
 
-    depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="filters convolved")] = 2
+    depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="number of filters")] = 2
     init: Annotated[
         Literal["gaussian", "identity"], Meta(title="start", description="how the filters start")
     ] = "gaussian"

@@ -130,7 +130,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ] = False
     parametrisation: Annotated[
         Literal["standard", "ntk", "mean-field", "mup"],
-        Meta(title="parametrisation", description="how layers of n units are scaled, and their rates"),
+        Meta(title="parametrisation", description="how weights and rates scale with the number n of units"),
     ] = "standard"
     l2_penalty: Annotated[
         float,
@@ -144,19 +144,23 @@ class Dense(Architecture, frozen=True, tag="dense"):
         bool,
         Meta(
             title="alternating biases",
-            description="sizes U(0, √(3 C_b)) and alternating signs; else Gaussian",
+            description="start biases with sizes U(0, √(3 C_b)) and alternating signs, instead of Gaussian",
             extra=SELDOM,
         ),
     ] = False
     output_signs: Annotated[
         bool,
-        Meta(title="output signs", description="output weights start as ± one size", extra=SELDOM),
+        Meta(
+            title="output signs",
+            description="start output weights with one size and random signs",
+            extra=SELDOM,
+        ),
     ] = False
     balanced_signs: Annotated[
         bool,
         Meta(
             title="balanced signs",
-            description="half of the output signs are +, in random order",
+            description="make half of the output signs +, in random order",
             extra=SELDOM,
         ),
     ] = False
@@ -171,21 +175,23 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.widths is not None:
             for field in ("depth", "width"):
                 if getattr(self, field) is not None:
-                    raise BadField(field, "widths also sets this; give either widths, or depth and width")
+                    raise BadField(field, "widths sets this too; give either widths, or depth and width")
         elif (self.depth is None) != (self.width is None):
             missing, present = ("width", "depth") if self.width is None else ("depth", "width")
-            raise BadField(missing, f"missing; {present} requires it")
+            raise BadField(missing, f"missing; it is required if {present} is set")
         if self.balanced_signs and not self.output_signs:
-            raise BadField("balanced_signs", "it requires output signs; set output_signs too")
+            raise BadField("balanced_signs", "balanced signs require output signs; set output_signs too")
         if self.alternating_biases and not self.has_biases:
-            raise BadField("alternating_biases", "it requires biases, and there are none; set cb too")
+            raise BadField("alternating_biases", "alternating biases require biases; set cb too")
         if self.scale is not None and self.cw is not None:
-            raise BadField("cw", "scale sets this too, C_w = s²; give one of them")
+            raise BadField("cw", "scale s sets this too, C_w = s²; give either cw or scale")
         count = len(self.hidden) + 1
         for field in ("cw", "cb"):
             value = getattr(self, field)
             if isinstance(value, tuple) and len(value) != count:
-                message = f"{len(value)} values for {count} layers, output included; give one or {count}"
+                message = (
+                    f"{len(value)} values for {count} layers, output included; give one value or {count}"
+                )
                 raise BadField(field, message)
         if self.parametrisation == "mean-field" and count > 2:
             raise BadField(
@@ -229,7 +235,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _numbers(self) -> range:
-        """Numbers of the layers, counted from 1; the last layer is the output."""
+        """Numbers of the layers, counted from 1. The last layer is the output."""
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:

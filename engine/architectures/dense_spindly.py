@@ -28,16 +28,20 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     talk on WKA21; theory/conventions#architectures.
     """
 
-    width: Annotated[Count | None, Meta(title="width h", description="units; none: as many as inputs")] = None
+    width: Annotated[
+        Count | None, Meta(title="width h", description="number of units; none: as many as inputs")
+    ] = None
     depth: Annotated[
-        int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="power of the spindly weights")
+        int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="exponent L of the spindly weights")
     ] = 2
     signed: Annotated[bool, Meta(title="signed", description="u^L − v^L can be negative")] = False
     init: Annotated[
         Literal["gaussian", "identity"], Meta(title="start", description="how the first layer starts")
     ] = "gaussian"
     scale: Annotated[float, Meta(gt=0, title="scale s", description="size of the first layer's start")] = 1.0
-    w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/h, signed 1/(2h)")] = None
+    w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/h, or 1/(2h) if signed")] = (
+        None
+    )
 
     def structure(self) -> ArchitectureStructure:
         return super().structure()._replace(learner_kind="sparse", fixed_input_start=self.init == "identity")

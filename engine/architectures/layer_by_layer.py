@@ -38,7 +38,9 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     net. Source: theory/wide-nets#conventions-of-the-lectures.
     """
 
-    depth: Annotated[int, Meta(ge=1, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 3
+    depth: Annotated[
+        int, Meta(ge=1, le=MOST_LAYERS, title="depth L", description="number of hidden layers")
+    ] = 3
     width: Annotated[Count, Meta(title="width n", description="units of each hidden layer")] = 128
     activation: Activation = "relu"
     cw: Annotated[
@@ -51,7 +53,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
             ge=1,
             le=MOST_INPUTS,
             title="inputs k",
-            description="number of successive instances that are drawn jointly, as a net would",
+            description="number of successive instances whose signals are drawn jointly, as in a net",
             extra=SELDOM,
         ),
     ] = 1

@@ -38,7 +38,9 @@ class Normalised(Dense, frozen=True, tag="normalised"):
 
     of: Annotated[
         Literal["features", "instances"],
-        Meta(title="of", description="each feature over the rows, or each instance over its entries"),
+        Meta(
+            title="of", description="normalise each feature over all rows, or each instance over its entries"
+        ),
     ] = "features"
 
     def structure(self) -> ArchitectureStructure:

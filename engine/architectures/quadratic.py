@@ -27,9 +27,17 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
     """
 
     epsilon: Annotated[
-        float, Meta(ge=0, le=LARGEST, title="perturbation ε", description="0: a linear model")
+        float,
+        Meta(
+            ge=0,
+            le=LARGEST,
+            title="perturbation ε",
+            description="size of the quadratic term; 0: a linear model",
+        ),
     ] = 0.1
-    parameters: Annotated[Count, Meta(title="parameters P", description="trained numbers θ")] = 30
+    parameters: Annotated[Count, Meta(title="parameters P", description="number of trained parameters θ")] = (
+        30
+    )
 
     def structure(self) -> ArchitectureStructure:
         return super().structure()._replace(learner_kind="by-rule", perturbation=self.epsilon)

@@ -29,9 +29,12 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
     """
 
     width: Annotated[Count, Meta(title="width n", description="hidden units")] = 100
-    scale: Annotated[Positive, Meta(title="scale s", description="of all weights at the start")] = 0.1
+    scale: Annotated[Positive, Meta(title="scale s", description="size of all weights at the start")] = 0.1
     reach: Annotated[
-        Positive, Meta(title="reach", description="units bend f at the start up to this far from the origin")
+        Positive,
+        Meta(
+            title="reach", description="largest distance from the origin at which units bend f at the start"
+        ),
     ] = 2.5
     l2_penalty: Annotated[
         float,

@@ -100,4 +100,7 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
                 True, "every unit sees all inputs and the Gaussian start of its weights favours no direction"
             )
         few = "one input" if self.connectivity == 1 else f"{self.connectivity} inputs"
-        return Verdict(False, f"every unit sees only {few} of {d}, and which inputs these are is not rotated")
+        return Verdict(
+            False,
+            f"every unit sees only {few} of {d}, and rotations of the instances do not rotate this choice",
+        )

@@ -25,7 +25,7 @@ Shape = Annotated[
     Meta(
         max_length=MOST_SHAPE,
         title="shape θ",
-        description="starts of the first features, relative to all others",
+        description="starting values of the first features, relative to all other features",
         extra=SELDOM,
     ),
 ]
@@ -63,9 +63,13 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     theory/conventions#architectures; theory/implicit-bias#shaped-start.
     """
 
-    depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="layers; w = u^L")] = 2
+    depth: Annotated[
+        int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="number of layers; w = u^L")
+    ] = 2
     signed: Annotated[bool, Meta(title="signed", description="w = u^L − v^L can be negative")] = False
-    w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/d, signed 1/(2d)")] = None
+    w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/d, or 1/(2d) if signed")] = (
+        None
+    )
     shape: Shape = ()
 
     def structure(self) -> ArchitectureStructure:

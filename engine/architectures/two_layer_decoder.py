@@ -42,7 +42,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     eps: Annotated[
         float, Meta(ge=LEAST, le=1, title="ε", description="component of the second row along the first")
     ] = 0.5
-    mu: Annotated[float, Meta(ge=LEAST, le=MOST, title="μ", description="size of m")] = 0.5
+    mu: Annotated[float, Meta(ge=LEAST, le=MOST, title="μ", description="size of the features m")] = 0.5
     gain: Annotated[float, Meta(ge=LEAST, le=MOST, title="L", description="size of the start of W₁")] = 2.0
 
     @property

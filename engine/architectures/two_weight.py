@@ -31,7 +31,9 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
     init: Annotated[
         Literal["zero", "equal"], Meta(title="start", description="zero: weights uv = 0; equal: u = v")
     ] = "zero"
-    w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/(2d), equal 1/d")] = None
+    w0: Annotated[
+        Positive | None, Meta(title="start w₀", description="none: 1/(2d) for zero, 1/d for equal")
+    ] = None
 
     def structure(self) -> ArchitectureStructure:
         return super().structure()._replace(learner_kind="sparse", starts_alike=True, fixed_input_start=True)

@@ -61,7 +61,7 @@ class Valley(Architecture, frozen=True, tag="valley"):
         return {"u": by_first * gain, "v": by_first * params["u"] * params["v"] / gain}
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(False, "it sees the first entry of an instance only", TRIVIAL)
+        return Verdict(False, "it depends only on the first entry of an instance", TRIVIAL)
 
 
 def _gain(params: Params) -> torch.Tensor:

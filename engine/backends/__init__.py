@@ -52,7 +52,7 @@ class Needs(NamedTuple):
     """Whether the backend needs the data matrix, even if the instances are drawn without it."""
 
     torch: bool = True
-    """Whether the backend needs torch, which takes longer to load than a small run."""
+    """Whether the backend needs torch. Loading torch takes longer than a small run."""
 
     predictions: bool = True
     """Whether computing losses takes additional memory for predictions of all rows."""
@@ -68,15 +68,15 @@ class Backend:
     """Base class of backends: an implementation of training runs for the learners that it supports.
 
     Rules, losses, measures and protocols have properties, which tell a backend whether it can run a learner.
-    A backend refuses learners with settings that it does not know. A part with default properties is
-    computed from the full data matrix, without shortcuts. This is slower, but correct.
+    A backend refuses learners with settings that it does not know. Rules, losses, measures and protocols with
+    default properties run on the full data matrix, without shortcuts. This is slower, but correct.
     """
 
     place: ClassVar[int] = 100
     """Number by which backends are ordered. Faster backends have smaller numbers, and are tried first."""
 
     words: ClassVar[str] = ""
-    """How the backend computes, as words after "computed"; empty for the backend on the data matrix."""
+    """Text that follows the word "computed", and says how; empty for the backend on the data matrix."""
 
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
     """Fields of a learner that the backend supports. It refuses learners that set other fields."""
@@ -90,7 +90,7 @@ class Backend:
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Return the reason why the backend cannot run a learner with any measures; None if it can."""
+        """Return the reason why the backend cannot run a learner, even without measures; None if it can."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it does not support the setting {field.replace('_', ' ')}"
@@ -176,17 +176,17 @@ def why_not(
     if reason := backend.refuses(learner, experiment):
         return reason
     lacking = (measure.name for measure in measures if not backend.serves(measure))
-    return next((f"it does not measure {name}" for name in lacking), None)
+    return next((f"the backend does not measure {name}" for name in lacking), None)
 
 
 def why_no_single_pass(experiment: Experiment) -> str | None:
     """Return the reason why training is not one pass with single examples and separate targets.
 
-    Return None if it is.
+    Return None if it is such a pass.
     """
     protocol = experiment.protocol
     if not protocol.schedule().online:
-        return f"with these settings, {protocol.kind} is not one pass over single examples"
+        return f"with these settings, protocol {protocol.kind} is not one pass over single examples"
     if experiment.loss.joint:
         return f"{protocol.loss} couples the predictions for all targets of an example"
     return None

@@ -49,11 +49,11 @@ class ByResponses(Backend):
             return reason
         rule, net = learner.update, learner.architecture
         if rule is None or net is None:
-            return "it trains an architecture by an update rule"
+            return "it only trains architectures by an update rule"
         if rule.response(1) is None or not net.structure().trains_weights:
-            return "it is not known to be a linear neuron whose steps are sums of past gradients"
+            return "the learner is not known to be a linear neuron whose steps are sums of past gradients"
         if experiment.protocol.schedule().drawn_independently:
-            return "examples may come twice"
+            return "examples may be seen twice"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:

@@ -57,7 +57,7 @@ class ByRows(Backend):
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         rule, net = learner.update, learner.architecture
         if rule is None or net is None:
-            return "it trains an architecture by an update rule"
+            return "it only trains architectures by an update rule"
         structure = rule.structure()
         along = experiment.problem.matrix.structure().entries_are_signs or structure.along_gradients
         if (
@@ -66,7 +66,7 @@ class ByRows(Backend):
             or not net.structure().starts_at_zero
             or not along
         ):
-            return "its steps are not known to be multiples of single examples"
+            return "the learner's steps are not known to be multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
@@ -194,7 +194,7 @@ class Predictions:
         return values.gather(2, rows)
 
     def _rows(self, examples: slice) -> torch.Tensor:
-        """Return the instances [R, b, d] of these examples."""
+        """Return the instances [R, b, d] of the given examples."""
         instances = self._data.instances
         selected = instances.at(examples) if self._order is None else instances.pick(self._order[:, examples])
         return selected.rows

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 LOADING = 0.4
-"""CPU seconds in which a process loads numba and the compiled loop, once."""
+"""CPU seconds that a process needs, once, to load numba and the compiled loop."""
 
 STEP, ALONE, AMONG = 1e-4, 6e-9, 2.4e-9
 """CPU seconds that the backend saves per step, and per weight change with one vector or with many.
@@ -52,7 +52,7 @@ class Compiled(Backend):
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         update, architecture = learner.update, learner.architecture
         if update is None or architecture is None or update.multiplicative_step(architecture) is None:
-            return "its step is not one of two numbers for every weight"
+            return "the rule's step does not multiply every weight by one of two factors"
         problem, protocol = experiment.problem, experiment.protocol
         matrix, structure = problem.matrix, problem.matrix.structure()
         if not (structure.is_sylvester and structure.entries_are_signs):
@@ -67,7 +67,7 @@ class Compiled(Backend):
         if reason := why_no_single_pass(experiment):
             return reason
         if devices.resolve(experiment.run.device) != "cpu":
-            return "it runs on the processor only"
+            return "it runs only on the CPU"
         return super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class OneByOne(Backend):
-    """Backend for a linear neuron whose rule adds multiples of examples, in one pass over orthogonal ones.
+    """Backend for a linear neuron whose rule adds multiples of examples, in one pass over orthogonal rows.
 
     A step takes a few operations per target, for any d.
     """
@@ -40,9 +40,9 @@ class OneByOne(Backend):
         if experiment.problem.one_hot:
             return "labels are one-hot, with a target for each of several classes"
         if learner.architecture is None or learner.update is None:
-            return "it trains an architecture by an update rule"
+            return "it only trains architectures by an update rule"
         if learner.update.scalar_step(learner.architecture) is None:
-            return "its steps are not known to be multiples of single examples"
+            return "the learner's steps are not known to be multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:
@@ -131,7 +131,7 @@ class OrthogonalRows:
         return self._rows[selected], self._replicas
 
     def _write(self) -> None:
-        """Write the steps since the last call to the predictions of all rows."""
+        """Update the predictions of all rows by the steps made since the last call."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
             self._predictions[self._places(new)] = self.changes.after[new]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 LOADING = 0.4
-"""CPU seconds in which a process loads numba and the compiled code, once."""
+"""CPU seconds that a process needs, once, to load numba and the compiled code."""
 
 MOVE = 1.8e-9
 """CPU seconds saved per change of a pre-activation, which takes 0.12 ns here and 1.9 ns with torch."""
@@ -45,16 +45,16 @@ class Preactivations(Backend):
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         update, schedule = learner.update, experiment.protocol.schedule()
         if schedule.fresh_steps is None:
-            return f"{experiment.protocol.kind} does not train a new model for every k"
+            return f"protocol {experiment.protocol.kind} does not train a new model for every k"
         if learner.architecture is None or not _is_bent_layer(learner.architecture):
             return "it trains nets with one hidden layer of relu, sqrt2_relu or leaky_relu, without biases"
         structure = None if update is None else update.structure()
         if update is None or structure is None or not structure.plain or structure.mini_batch is not None:
-            return "it requires steps with a rate along the gradient of all rows"
+            return "it requires steps with a given rate along the gradient of all rows"
         if not experiment.loss.is_square or schedule.clips_at is not None:
             return "it requires square loss and predictions that are not clipped"
         if devices.resolve(experiment.run.device) != "cpu":
-            return "it runs on the processor only"
+            return "it runs only on the CPU"
         return why_not_rotated(learner, experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:

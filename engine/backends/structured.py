@@ -80,11 +80,11 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
     if learner.solver is not None:
         return "a solver needs the instances, not only their structure"
     if learner.architecture is not None and learner.architecture.structure().by_inner_products:
-        return "its features need the instances, not only their structure"
+        return "the learner's features need the instances, not only their structure"
     if not matrix.structure().is_orthogonal:
         return f"with these settings, the instances of {matrix.kind} are not orthogonal"
     if verdict(learner, experiment).invariant is False:
-        return "it distinguishes features, and the rows are not those of a Sylvester matrix"
+        return "the learner distinguishes features, and the rows are not those of a Sylvester matrix"
     return None
 
 

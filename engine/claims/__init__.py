@@ -35,7 +35,8 @@ StandardErrors = Annotated[
     Meta(title="standard errors", description="allowed deviation, in measured standard errors"),
 ]
 LeastShare = Annotated[
-    float, Meta(gt=0, le=1, title="share", description="least share of replicas that satisfy the claim")
+    float,
+    Meta(gt=0, le=1, title="share", description="least share of the replicas for which the claim must hold"),
 ]
 
 DIGITS, MOST_DIGITS = 6, 15
@@ -79,10 +80,13 @@ class Claim(Part, frozen=True, kw_only=True):
     """Example of such a claim in a preset, as TOML without the field `text`."""
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve",)
-    """Fields that name a curve."""
+    """Names of the claim's fields that hold the name of a curve."""
 
     line_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that name a theory line. A field in both tuples may name a curve or a theory line."""
+    """Names of the claim's fields that hold the name of a theory line.
+
+    A field that is also in `curve_fields` may hold either name.
+    """
 
     of_map: ClassVar[bool] = False
     """Whether the claim is about a heat map instead of a curve; `curve` then names the map's learner."""
@@ -91,19 +95,20 @@ class Claim(Part, frozen=True, kw_only=True):
         str, Meta(min_length=1, max_length=MOST_WORDS, title="text", description="the claim in words")
     ]
     picture: Annotated[
-        Name | None, Meta(title="picture", description="the name of the picture; none: the first")
+        Name | None, Meta(title="picture", description="name of the picture; if not set, the first picture")
     ] = None
     curve: Annotated[
-        Name | None, Meta(title="curve", description="the name of a learner; none: all learners")
+        Name | None, Meta(title="curve", description="name of a learner; if not set, every learner")
     ] = None
     measure: Annotated[
-        MemberOf[Measure] | None, Meta(title="measure", description="measure to use instead of the picture's")
+        MemberOf[Measure] | None,
+        Meta(title="measure", description="measure to judge, if not that of the picture"),
     ] = None
     headline: Annotated[
         bool,
         Meta(
             title="headline",
-            description="whether this claim is the picture's headline; else the first claim is",
+            description="whether this claim, and not the first one, is the headline of the picture",
         ),
     ] = False
 
@@ -159,7 +164,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
         if self.between is not None and not all(map(math.isfinite, self.between)):
             raise BadField("between", f"{list(self.between)} are not finite numbers")
         if self.between is not None and self.between[0] > self.between[1]:
-            raise BadField("between", f"{list(self.between)} is empty; the lower end comes first")
+            raise BadField("between", f"{list(self.between)} is an empty interval; put the lower end first")
 
     def beyond(self, measured: Floats, stderr: Floats | None) -> Floats:
         """Return how far numbers lie outside the allowed range; at most 0 means that they are inside."""

@@ -26,7 +26,7 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "other")
     line_fields: ClassVar[tuple[str, ...]] = ("other",)
 
-    other: Annotated[Name, Meta(title="other", description="a learner, or a line of the theory")]
+    other: Annotated[Name, Meta(title="other", description="name of a learner, or a theory line")]
 
     def finding(self, view: View, outcome: Outcome) -> str:
         curve = self.of(view)

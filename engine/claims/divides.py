@@ -32,7 +32,11 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
     contour: Annotated[Name, Meta(title="contour", description="theory line whose contour divides the map")]
     at_value: Annotated[Number, Meta(title="value", description="value of the map on the contour")]
     falls: Annotated[
-        bool, Meta(title="falls", description="the map is above its value where the line is below its own")
+        bool,
+        Meta(
+            title="falls",
+            description="whether the map is above the value where the theory line is below its level",
+        ),
     ] = False
     share: Annotated[
         float, Meta(gt=0, le=1, title="share", description="least share of the places that satisfy the claim")
@@ -63,6 +67,6 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
             side = "below" if below.all() else "above"
             return self.fails(f"{self.contour} is {side} {contour.level:g} everywhere on the map")
         share = float(so.mean())
-        detail = f"{name_of(view)} is on the same side of {self.at_value:g} as {contour.name} says "
+        detail = f"{name_of(view)} is on the side of {self.at_value:g} that {contour.name} predicts "
         detail += f"at {so.sum()} of {len(so)} places; {100 * self.share:.4g} % are needed"
         return Outcome(self, share >= self.share, share, detail)

@@ -45,12 +45,12 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
         outcome = in_replicas(self, [gap == place for gap in gaps], self.share)
         usual = float(np.median(gap_places))
         return outcome._replace(
-            detail=f"{outcome.detail}; the largest gap is mostly after {where(view, usual)}"
+            detail=f"{outcome.detail}; the median place of the largest gap is after {where(view, usual)}"
         )
 
 
 def _largest(y: Floats) -> int | None:
-    """Return the index before the largest ratio of neighbouring values, whether they rise or fall.
+    """Return the index after which the ratio of neighbouring values is largest, for rising or falling values.
 
     Return None if no ratio is defined.
     """

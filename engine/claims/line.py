@@ -51,10 +51,14 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     example: ClassVar[str] = '{kind = "line", curve = "GD", follows = "ri-signed", within = 1e-6}'
     line_fields: ClassVar[tuple[str, ...]] = FORMS
 
-    never_below: Annotated[Name | None, Meta(title="never below", description="a line of the theory")] = None
-    never_above: Annotated[Name | None, Meta(title="never above", description="a line of the theory")] = None
+    never_below: Annotated[
+        Name | None, Meta(title="never below", description="theory line below which the curve never falls")
+    ] = None
+    never_above: Annotated[
+        Name | None, Meta(title="never above", description="theory line above which the curve never rises")
+    ] = None
     follows: Annotated[
-        Name | None, Meta(title="follows", description="a theory line that the curve stays on")
+        Name | None, Meta(title="follows", description="theory line that the curve follows")
     ] = None
     within: Within = None
     standard_errors: StandardErrors = None
@@ -75,7 +79,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         try:
             line = view.line(kind, curve.name)
         except KeyError:
-            reason = view.absences.lines.get(kind, "the picture has no such line for this curve")
+            reason = view.absences.lines.get(kind, "the picture has no line of this kind for this curve")
             return self.fails(f"{kind} does not apply: {reason}")
         x, gap, tolerance, error = self._compared(view, curve, line)
         if not len(x):
@@ -93,7 +97,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return Outcome(self, holds and reached, float(gap[at]), detail, stderr)
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return a sentence that names the curves which respect their lines, and the largest distance."""
+        """Return a sentence that names the curves for which the claim holds, and the largest distance."""
         curves = (
             self.of(view),
             *(other for other in view.curves if other.chosen and other.name != self.curve),
@@ -163,7 +167,10 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
 
 def _errors(curve: CurveView, line: LineView) -> Floats | None:
-    """Return the standard errors of the gap. They are paired by replica if the line has replicas."""
+    """Return the standard errors of the gap.
+
+    If the line has a value for every replica, they are those of the differences within replicas.
+    """
     if line.of_some is None:
         return curve.stderr
 

@@ -26,11 +26,13 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
     example: ClassVar[str] = '{kind = "order", curve = "EGU", below = "GD", at = "d/4", standard_errors = 3}'
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "below")
 
-    below: Annotated[Name, Meta(title="below", description="the name of the learner with the upper curve")]
+    below: Annotated[Name, Meta(title="below", description="name of the learner whose curve must be above")]
     at: MaybePlace = None
     standard_errors: Annotated[
         Tolerance,
-        Meta(title="standard errors", description="least gap, in standard errors of the gap"),
+        Meta(
+            title="standard errors", description="least gap between the curves, in standard errors of the gap"
+        ),
     ] = 0.0
 
     def finding(self, view: View, outcome: Outcome) -> str:
@@ -80,7 +82,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
         """Return the standard error of the gap.
 
-        Differences are paired by replica, because both curves have the same data.
+        It is that of the differences within replicas, because both curves have the same data in each replica.
         """
 
         def gap(replicas: Sequence[int]) -> Floats:

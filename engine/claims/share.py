@@ -27,7 +27,9 @@ class Share(Comparing, frozen=True, kw_only=True, tag="share"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.standard_errors is not None:
-            raise BadField("standard_errors", "a single replica has no standard error; leave it out")
+            raise BadField(
+                "standard_errors", "a single replica has no standard error; leave standard_errors out"
+            )
 
     def finding(self, view: View, outcome: Outcome) -> str:
         curve = self.of(view)

@@ -26,7 +26,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
     example: ClassVar[str] = '{kind = "slope", curve = "GD", between = [0.9, 1.15]}'
 
     linear: Annotated[
-        bool, Meta(title="linear", description="slope of y on x, instead of log y on log x")
+        bool, Meta(title="linear", description="fit y against x, instead of log y against log x")
     ] = False
 
     def finding(self, view: View, outcome: Outcome) -> str:
@@ -59,7 +59,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
             return self.fails(why)
         usable = curve.ends.sound & self._usable(curve.x, curve.y)
         if len(np.unique(curve.x[usable])) < 2:
-            return self.fails(f"a slope needs two usable points, and there are {np.count_nonzero(usable)}")
+            return self.fails(f"a slope needs two usable points, but there are {np.count_nonzero(usable)}")
         measured = self._slope(curve.x[usable], curve.y[usable])
         stderr = standard_error(lambda take: self._slope(curve.x[usable], take(curve)[usable]), curve)
         count = np.count_nonzero(usable)

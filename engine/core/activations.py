@@ -123,5 +123,5 @@ def sent_back(
 
 def kinked(activation: str) -> str:
     """Return a message which says why weights of units with this σ cannot start at 0."""
-    why = "so weights that start at 0 have no gradient, or one that rounding decides"
+    why = "so the gradient of weights that start at 0 is 0 or depends on rounding errors"
     return f'{activation} has a kink at 0, {why}; take init = "gaussian"'

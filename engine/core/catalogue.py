@@ -35,10 +35,10 @@ FOLDERS = {
 
 @cache
 def members(family: str) -> dict[str, type[Part]]:
-    """Return the members of a family by kind, which is the name in presets, in alphabetical order.
+    """Return the members of a family in alphabetical order, by kind: the name that presets use.
 
     Raises: KeyError for a family that is not in FOLDERS; ValueError if two members have the same kind;
-        BadInput if a part from outside has the kind of another member, or cannot be loaded.
+        BadInput if a part from outside the program has the kind of another member, or cannot be loaded.
     """
     package = importlib.import_module(FOLDERS[family])
     members_by_kind: dict[str, type[Part]] = {}
@@ -92,8 +92,8 @@ if TYPE_CHECKING:
     MemberOf = Annotated[T, None]
     ChoiceOf = Annotated[T, None]
 else:
-    # msgspec evaluates the annotations of a Struct when the class is first used. So parts from outside may
-    # be loaded after the class is defined.
+    # msgspec evaluates the annotations of a Struct when the class is first used. So parts from outside the
+    # program may be loaded after the class is defined.
 
     class MemberOf:
         """Type of a field that holds a part: `MemberOf[Update]` is the tagged union of all update rules."""

@@ -25,14 +25,14 @@ from engine.core import files
 from engine.core.parts import BadInput
 
 FOLDER = "hadamard-tui/compiled"
-"""Folder of the notes in the user's cache folder."""
+"""Name of a folder in the user's cache folder, for the JSON files that list compiled code."""
 
 
 class CompiledCode(NamedTuple):
     """The code that numba compiles for one kind of learner."""
 
     name: str
-    """File name of the note about this code, without its suffix."""
+    """Name, without suffix, of the JSON file (the note) that lists the compiled files."""
     sources: tuple[Path, ...]
     """Source files of the code."""
 
@@ -49,7 +49,7 @@ class CompiledCode(NamedTuple):
         return not any(_writable(note.parent) for note in notes) or any(map(self._is_true, notes))
 
     def make(self, module: str, *words: str) -> None:
-        """Start `python -m module words…`, which compiles the code and writes the note about it.
+        """Start `python -m module words…`, which compiles the code and writes a list of the compiled files.
 
         The compiler is started at most once. If the present process ends first, the compiler continues for
         some seconds.
@@ -72,7 +72,7 @@ class CompiledCode(NamedTuple):
             _started[self].wait()
 
     def note(self, *cached: Path) -> None:
-        """Write the note, a small JSON file that lists the files `cached` of compiled code.
+        """Write a small JSON file, the note, which lists the files `cached` of compiled code.
 
         Write nothing if a file is missing, or if an up-to-date note exists.
         """
@@ -119,7 +119,7 @@ _started: dict[CompiledCode, subprocess.Popen[bytes]] = {}
 """Compiling processes that this process has started, by the code that they compile."""
 
 _noted: set[CompiledCode] = set()
-"""Code for which this process has called `note` already."""
+"""Code for which this process has already called `CompiledCode.note`."""
 
 
 def _writable(folder: Path) -> bool:

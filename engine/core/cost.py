@@ -35,7 +35,7 @@ class Cost(Protocol):
 
     @property
     def bit_boundary(self) -> float:
-        """Decision boundary between the labels 0 and 1."""
+        """Prediction at the decision boundary between the labels 0 and 1."""
 
     @property
     def is_square(self) -> bool:
@@ -43,7 +43,7 @@ class Cost(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether equal inputs have values with equal bits, wherever they are in a tensor."""
+        """Whether the computed loss of equal inputs has the same bits at every position in a tensor."""
 
     @property
     def coupled(self) -> int:

@@ -21,7 +21,7 @@ def resolve(device: str) -> str:
         return devices[1] if len(devices) > 1 else "cpu"
     wanted = "cuda:0" if device == "cuda" else device
     if wanted not in devices:
-        raise BadInput("run.device", f"{device} is not there; this machine has {', '.join(devices)}")
+        raise BadInput("run.device", f"{device} is not available; this machine has {', '.join(devices)}")
     return wanted
 
 

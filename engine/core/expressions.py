@@ -271,7 +271,7 @@ def holds(condition: str, names: Mapping[str, float]) -> bool:
 def _compared(comparison: str, names: Mapping[str, float]) -> bool:
     left_side, sign, right_side = _COMPARISON.fullmatch(comparison.translate(_RELATIONS)).groups("")  # type: ignore[union-attr]
     if not sign:
-        raise BadExpression(f"{comparison.strip()!r} compares nothing; it needs <, <=, >, >=, = or !=")
+        raise BadExpression(f"{comparison.strip()!r} is not a comparison; it needs <, <=, >, >=, = or !=")
     return bool(_RELATION[sign](exact(left_side, names), exact(right_side, names)))
 
 
@@ -510,7 +510,7 @@ def fill(text: str, names: Mapping[str, float]) -> str:
         if match[0] in ("{{", "}}"):
             return match[0][0]
         if match[1] is None:
-            raise BadExpression(f"{match[0]!r} has no partner; write {{{{ or }}}} for a brace")
+            raise BadExpression(f"{match[0]!r} has no matching brace; write {{{{ or }}}} for a single brace")
         try:
             return _written(exact(match[1], names))
         except BadExpression as error:

@@ -1,4 +1,4 @@
-"""Files at paths that users give: reads that cannot wait forever, and writes of all bytes or none."""
+"""Files at paths that users give: reading never blocks forever, and writing writes all bytes or none."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def check(path: Path, option: str = "--out") -> None:
             if stat.S_ISDIR(mode):
                 raise BadInput(where, "this is a folder; name a file in it")
             if not stat.S_ISREG(mode):
-                raise BadInput(where, "this is not a regular file; name one")
+                raise BadInput(where, "this is not a regular file; name a regular file")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise BadInput(where, f"the folder {folder} is not writable; name another")
 

@@ -216,9 +216,9 @@ def check_format(path: Path, line: bytes) -> int:
     if line != MAGIC:
         number = line.removeprefix(FIRST_LINE).strip()
         if line.startswith(FIRST_LINE) and number.isdigit() and int(number) > FORMAT:
-            fault = f"a newer version of the program wrote it (format {int(number)}); this one reads {FORMAT}"
-            raise BadInput(str(path), fault)
-        raise BadInput(str(path), "this is no run of this program")
+            fault = f"a newer version of the program wrote this file (format {int(number)})"
+            raise BadInput(str(path), f"{fault}; this version reads format {FORMAT}")
+        raise BadInput(str(path), "this file is not a run of this program")
     return len(MAGIC)
 
 

@@ -26,8 +26,9 @@ processor busy: with one other program running, a run on 2²⁰ features took te
 KEPT, LARGEST_KEPT = 1 << 28, 1 << 25
 """Bytes of freed memory that the process keeps for reuse, and the largest size of one freed piece.
 
-Otherwise, the C library returns the memory of every tensor above 128 kB to the system, and requests new
-memory for the next tensor. Nets with a few MB of signals then spend half of their time on clearing pages.
+Without this setting, the C library returns the memory of every tensor above 128 kB to the system, and
+requests new memory for the next tensor. Nets with a few MB of signals then spend half of their time on
+clearing pages.
 """
 
 if TYPE_CHECKING:

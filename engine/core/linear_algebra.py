@@ -59,7 +59,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 
 
 def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Return a xᵀ [R, k, n], for a [R, k, d] and rows x [R, n, d].
+    """Return the products a xᵀ [R, k, n] of `a` [R, k, d] with rows x [R, n, d].
 
     torch's `@` uses MKL. On processors that Intel did not make, MKL runs its slower AVX2 code. On a core of
     an AMD EPYC with AVX-512, MKL makes 90 · 10⁹ float32 operations a second. oneDNN, which torch also
@@ -96,7 +96,7 @@ def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
 
 @cache
 def _by_onednn() -> bool:
-    """Return whether the processor has AVX-512, which MKL may not use, and torch includes oneDNN."""
+    """Return whether torch includes oneDNN, and the processor has AVX-512, which MKL may leave unused."""
     if torch.backends.cpu.get_cpu_capability() != "AVX512" or not torch._C._has_mkldnn:
         return False
     return hasattr(torch.ops.mkldnn, "_linear_pointwise")
@@ -105,7 +105,7 @@ def _by_onednn() -> bool:
 DENSE_RECORDS = 6
 """Expensive measures are computed at all of the first 2^DENSE_RECORDS records.
 
-Later, the distance between these records doubles whenever the record number doubles.
+Later, the distance between records with expensive measures doubles whenever the record number doubles.
 """
 
 
@@ -147,7 +147,10 @@ POWERS: dict[Exponent, float] = {
     "fourier-2/3": 2 / 3,
 }
 
-LENGTHS = "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^⅔)^1½, or Σ|c_f|, (Σ|c_f|^⅔)^1½ in frequencies"
+LENGTHS = (
+    "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^⅔)^1½, "
+    "or Σ|c_f|, (Σ|c_f|^⅔)^1½ of the Fourier coefficients c_f"
+)
 
 
 def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:

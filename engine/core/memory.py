@@ -10,7 +10,7 @@ from typing import NamedTuple
 CELLS = 1 << 18
 """Number of predictions, usually of several records, that are stored before their losses are computed.
 
-If one record has more predictions, they are stored anyway.
+If one record has more predictions, all of them are stored.
 """
 
 DERIVED = 8
@@ -47,7 +47,7 @@ class Sizes(NamedTuple):
     """Number of models that are trained at the same time, on different numbers of examples."""
 
     outputs: int = 1
-    """Number of outputs of a net. A net with several outputs counts as so many weight vectors in `batch`."""
+    """Number of outputs of a net. In `batch`, each output counts as one weight vector."""
 
     parameters: int = 0
     """Number of weights of a net, trained or fixed."""
@@ -62,7 +62,7 @@ class Sizes(NamedTuple):
 
     @property
     def signals(self) -> int:
-        """Number of signals of hidden units and predictions of a net on all instances."""
+        """Number of signals of hidden units, plus number of predictions, of a net on all instances."""
         return self.n * (self.outputs + self.units)
 
     @property

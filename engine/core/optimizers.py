@@ -35,19 +35,19 @@ Only code that a user loads explicitly can add an optimizer; a preset cannot.
 """
 
 REFUSED = {
-    "torch.SparseAdam": "it needs sparse gradients, and the gradients of all architectures here are dense",
+    "torch.SparseAdam": "it needs sparse gradients, but all architectures here have dense gradients",
     **dict.fromkeys(
         ("pytorch_optimizer.AdaHessian", "pytorch_optimizer.SophiaH"),
-        "it differentiates gradients, and those of this program carry no graph",
+        "it differentiates gradients, but this program computes gradients without a graph",
     ),
-    "pytorch_optimizer.AdaLOMO": "it steps inside `backward` of a torch module, in place of `step`",
-    "pytorch_optimizer.LOMO": "it steps inside `backward` of a torch module, in place of `step`",
-    "pytorch_optimizer.DeMo": "it needs einops and a group of processes of torch.distributed",
-    "pytorch_optimizer.DistributedMuon": "it needs a group of processes of torch.distributed",
-    "pytorch_optimizer.FAdam": "it fails on float64, since it mixes in float32 numbers",
+    "pytorch_optimizer.AdaLOMO": "it changes weights in `backward` of a torch module, not in `step`",
+    "pytorch_optimizer.LOMO": "it changes weights in `backward` of a torch module, not in `step`",
+    "pytorch_optimizer.DeMo": "it needs einops and a process group of torch.distributed",
+    "pytorch_optimizer.DistributedMuon": "it needs a process group of torch.distributed",
+    "pytorch_optimizer.FAdam": "it fails on float64, because it mixes in float32 numbers",
     "pytorch_optimizer.GSAM": "it needs a function that computes the loss of a batch, by `set_closure`",
-    "pytorch_optimizer.PCGrad": "it takes several losses, by `pc_backward` in place of `step`",
-    "pytorch_optimizer.SafeFP16Optimizer": "it is for float16, and its weights are copies of the model's",
+    "pytorch_optimizer.PCGrad": "it needs several losses, which it takes by `pc_backward`, not by `step`",
+    "pytorch_optimizer.SafeFP16Optimizer": "it is for float16, and trains copies of the model's weights",
 }
 """Reason why an optimizer cannot train here, by the name that `qualified` returns."""
 
@@ -174,7 +174,7 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
     try:
         make_optimizer(optimizer, model.parameters(), model, 0.1, options)
     except Exception as error:  # optimizers raise errors of any kind
-        fault = f"{name} refuses them: {reason_of(error)}"
+        fault = f"{name} refuses these options: {reason_of(error)}"
         if name in registered:
             fault = f"{name} cannot be constructed: {located(error, optimizer.__init__)}"
         raise BadField("options", fault) from error

@@ -171,7 +171,7 @@ def _from_packages() -> Iterator[LoadedModule]:
             from engine.core.user_errors import typed
 
             fault = f"its entry point {point.name} fails: {typed(error)}"
-            raise BadInput(where, f"{fault}; --no-parts starts without it") from error
+            raise BadInput(where, f"{fault}; the option --no-parts starts without it") from error
         version = point.dist.version if point.dist is not None else ""
         origin = {"distribution": where, "version": version, "module": point.module}
         yield LoadedModule(module, ({**origin, "sha256": _digest(_sources(module))},))

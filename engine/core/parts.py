@@ -38,7 +38,7 @@ def docstring(documented: Any) -> str:
 def restore(documented: Any) -> None:
     """Read the docstrings that `python -OO` drops from the source, and set them again.
 
-    For a class, do so for its base classes, too.
+    For a class, also restore the docstrings of its base classes.
     """
     if sys.flags.optimize < 2:
         return
@@ -99,7 +99,7 @@ LARGEST = 1e38
 """Largest number in a field, near the end of the range of float32."""
 
 SELDOM = {"seldom": True}
-"""Mark of a field that few experiments set. Forms hide it while it has its default."""
+"""Mark of a field that few experiments set. Forms hide such a field while it has its default value."""
 
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1, le=MOST)]
@@ -156,7 +156,7 @@ class Verdict(NamedTuple):
     invariant: Literal[True, False, "on this data"]
     reason: str
     otherwise: Group = TRIVIAL
-    """Group under which predictions are known to be invariant, unless they are under all rotations.
+    """Known symmetry group of the predictions, if they are not invariant under all rotations.
     """
 
     undecided: bool = False
@@ -173,7 +173,9 @@ class Verdict(NamedTuple):
 
         If a smaller group is known under which predictions do not change, the sentence names it.
         """
-        addition = "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} change nothing"
+        addition = (
+            "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} do not change predictions"
+        )
         return f"{self.word}: {self.reason}{addition}"
 
     @property
@@ -286,24 +288,27 @@ MOST_FACTORS = 24
 
 Factors = Annotated[
     Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
-    Meta(title="factors", description="size of each factor, as in 16, 16; none: set by side and count"),
+    Meta(
+        title="factors",
+        description="size of each factor, such as 16, 16; if not set, side and count set the sizes",
+    ),
 ]
 Side = Annotated[Dimension | None, Meta(title="side", description="common size of all factors")]
 Several = Annotated[
     Annotated[int, Meta(ge=1, le=MOST_FACTORS)] | None,
-    Meta(title="count r", description="number of factors, if all have one size"),
+    Meta(title="count r", description="number of factors, if all have the same size"),
 ]
 
 
 def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
-    """Check that the sizes of the factors are set completely, and in only one of the two ways.
+    """Check that `side` and `count` are set together or not at all, and not beside `factors`.
 
     Raises: BadField.
     """
     if factors is not None:
         for field, size in (("side", side), ("count", count)):
             if size is not None:
-                raise BadField(field, "factors also sets this; give either factors, or side and count")
+                raise BadField(field, "factors already sets this; give either factors, or side and count")
     elif (side is None) != (count is None):
         missing, given_name = ("count", "side") if count is None else ("side", "count")
         raise BadField(missing, f"missing; {given_name} requires it")
@@ -320,7 +325,10 @@ def factor_sizes(
 
 Pair = Annotated[
     Annotated[tuple[Count, ...], Meta(min_length=2, max_length=2)] | None,
-    Meta(title="factors", description="rows and columns of W, as in 16, 16; none: as square as possible"),
+    Meta(
+        title="factors",
+        description="rows and columns of W, such as 16, 16; if not set, W is as square as possible",
+    ),
 ]
 
 
@@ -337,8 +345,8 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return the reason why a matrix W with these rows and columns has not d entries; None if it has."""
+    """Return a message if a matrix W with these rows and columns does not have d entries, else None."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None
-    return f"a matrix of {rows} × {columns} has {rows * columns} entries, and instances have {d} features"
+    return f"a matrix of {rows} × {columns} has {rows * columns} entries, but instances have {d} features"

@@ -24,7 +24,7 @@ PIECE = 1 << 14
 """Number of random signs drawn in one call. They are drawn as 8 bytes each, but stored as one."""
 
 LONG_PIECE = 1 << 22
-"""Number of random numbers drawn between two checks for cancellation; it takes about 0.05 s."""
+"""Number of random numbers drawn between two checks for cancellation. Drawing them takes about 0.05 s."""
 
 
 class Stream:
@@ -69,7 +69,7 @@ class Stream:
         return numbers.reshape(self.replicas, *shape)
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """Return independent fair ±1 [replicas, *shape]."""
+        """Return independent signs [replicas, *shape], +1 or −1 with probability ½ each."""
         signs = np.empty((self.replicas, math.prod(shape)), np.int8)
         for generator, row in zip(self._generators, signs, strict=True):
             for first in range(0, len(row), PIECE):

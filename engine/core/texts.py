@@ -29,7 +29,7 @@ Usual paths and lists of choices are shorter.
 
 
 def fault(text: str, allowed: str = "") -> str:
-    """Return a message about a refused character in a text, with a remedy; empty if there is none."""
+    """Return a message about a refused character in a text, with a remedy; empty if all are allowed."""
     if text.isprintable() and text.isascii():
         return ""
     refused = next((letter for letter in text if letter not in allowed and _refused(letter)), None)

@@ -151,13 +151,13 @@ def _about_pair(diagnosis: Diagnosis, pair: Pair, verdict: PairVerdict) -> Itera
 
 def _why_undecided(verdict: PairVerdict, axes: str, partner: str) -> str:
     if not verdict.gain.is_positive:
-        return "Neither is better than a constant beyond the noise of the splits, so nothing is decided."
+        return "Neither learner is clearly better than a constant prediction, so nothing is decided."
     reasons = []
     if not verdict.rotation.is_positive:
         reasons.append(f"rotation multiplies the loss of {axes} by {_factor(verdict.rotation)}")
     if not verdict.gap.is_positive:
         reasons.append(f"the loss of {partner} is that of {axes} times {_factor(verdict.gap)}")
-    return f"The intervals include 1 or disagree: {'; '.join(reasons)}."
+    return f"The confidence intervals include 1 or disagree: {'; '.join(reasons)}."
 
 
 def _factor(interval: Interval) -> str:

@@ -51,7 +51,7 @@ class LabelledTable:
     def __post_init__(self) -> None:
         rows, width = self.features.shape
         if not 1 < width <= MOST_FEATURES:
-            raise BadInput(self.name, f"it has {width} features; the diagnosis takes 2 … {MOST_FEATURES}")
+            raise BadInput(self.name, f"it has {width} features; the diagnosis needs 2 to {MOST_FEATURES}")
         if len(self.feature_names) != width or self.labels.shape != (rows,):
             raise ValueError("names, labels and features must have matching shapes")
         if not (np.isfinite(self.features).all() and np.isfinite(self.labels).all()):

@@ -23,7 +23,7 @@ LONGEST_NAME = 40
 TREATMENT = {
     "numeric": "as it is",
     "low_cardinality": "one column per word",
-    "high_cardinality": "30 columns of its strings",
+    "high_cardinality": "30 columns that encode its strings",
     "datetime": "year, month, day and time",
 }
 """Encoding of a column, by skrub's name for the kind of column."""
@@ -187,5 +187,5 @@ def _treatments(vectorizer: Any, features: Any) -> Iterator[str]:
         missing = int(features[name].isna().sum())
         treatment = TREATMENT.get(str(kind), str(kind))
         filled = f"; {missing} missing cells" if missing else ""
-        filled += " become the median of training rows" if missing and kind == "numeric" else ""
+        filled += " get the median of the training rows" if missing and kind == "numeric" else ""
         yield f"{shown}: {kind}, {treatment} ({outputs}){filled}"

@@ -14,7 +14,7 @@ class Learner(NamedTuple):
     """A learner of the diagnosis."""
 
     name: str
-    """Name in JSON."""
+    """Name of the learner in JSON output."""
 
     title: str
     sees_axes: bool
@@ -67,7 +67,7 @@ class Pair(NamedTuple):
     partner: str
     judged: bool
     bias: str
-    """Bias of the first learner, as answers name it."""
+    """Name of the first learner's inductive bias, for use in answers."""
 
     @property
     def names(self) -> tuple[str, str]:

@@ -152,8 +152,8 @@ def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all
     if plan.memory > (free := free_bytes()):
         raise BadInput(
             table.name,
-            f"the diagnosis needs about {in_words(plan.memory)} of memory, and {in_words(free)} are free; "
-            "take fewer columns",
+            f"the diagnosis needs about {in_words(plan.memory)} of memory, but only "
+            f"{in_words(free)} are free; take fewer columns",
         )
     return plan
 

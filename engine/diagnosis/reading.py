@@ -88,7 +88,7 @@ def _of_numbers(path: str, table: Table, label: str | None, kind: Kind | None) -
     numbers, classes = table.labels.numbers, table.labels.classes
     is_single = numbers.shape[1] == 1
     if not is_single and not table.labels.one_hot:
-        raise BadInput("--label", f"{numbers.shape[1]} columns of labels; name one")
+        raise BadInput("--label", f"{numbers.shape[1]} columns are labels; name one of them")
     are_classes = classes is not None and (
         table.labels.are_words or len(classes.names) <= FEW_CLASSES or kind == "classes"
     )
@@ -98,7 +98,10 @@ def _of_numbers(path: str, table: Table, label: str | None, kind: Kind | None) -
             raise BadInput("--as numbers", f"the labels are words: {words}")
         are_classes = False
     if kind == "classes" and not are_classes:
-        raise BadInput("--as classes", "the labels are not whole numbers, or have too many different values")
+        raise BadInput(
+            "--as classes",
+            "the labels cannot be classes: they are not whole numbers, or have too many different values",
+        )
     labels = numbers[:, 0]
     if are_classes and classes is not None:
         labels = classes.numbers.astype(np.float64)

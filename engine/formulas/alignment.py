@@ -1,8 +1,8 @@
 """Alignment of a function under permutations and sign flips on the cube, or rotations on a sphere.
 
 The alignment of a function f under a group G is C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))², the largest
-eigenvalue of E_g f_g ⊗ f_g. It is the largest mean squared correlation of a single function h with the images
-of f under the group. Source: Abbe, Boix-Adserà 2022; theory/symmetry#alignment.
+eigenvalue of E_g f_g ⊗ f_g. The alignment is the largest mean squared correlation of a single function h with
+the images of f under the group. Source: Abbe, Boix-Adserà 2022; theory/symmetry#alignment.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def permutations(rows: Floats, labels: Floats) -> float:
     """Return C under all permutations, by enumerating the images of the target.
 
     C is the largest eigenvalue of the matrix of inner products between all different images of f, divided by
-    the number of images. It is NaN if there are more than MOST_IMAGES images.
+    the number of images. The result is NaN if there are more than MOST_IMAGES images.
     """
     bits = rows.shape[1]
     first = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())

@@ -41,7 +41,7 @@ With 400 parameters, Lanczos is faster.
 """
 
 WHOLE = 1000
-"""Largest number of parameters for which many eigenvalues are computed from the whole Hessian."""
+"""Largest number of parameters for which several eigenvalues are computed from the whole Hessian."""
 
 TOLERANCE = 1e-3
 """Lanczos stops if ‖Hv − λv‖/λ is below this tolerance. The relative error of λ is about its square."""

@@ -22,7 +22,7 @@ from engine.symmetry.certificate import certificate, change_by_rounding, is_unst
 from engine.symmetry.verdict import verdict
 
 MEASURED = (ROTATIONS, PERMUTATIONS, SIGN_FLIPS)
-"""Groups under which predictions are compared."""
+"""Groups of transformations under which predictions are compared."""
 
 PROMISES = ("lower", "upper", "exact", "conjecture")
 """Directions of theory lines that a run can violate. Limits, shapes and references constrain no run."""
@@ -109,7 +109,7 @@ class Judgement:
                 f"perturbations as small as rounding change predictions by {self.by_rounding:.2g}"
             )
         fits = (
-            " (it fits all rows here, so its predictions are those of every learner that fits)"
+            " (it fits all rows here, so its predictions equal those of every learner that fits them)"
             if self.fits
             else ""
         )
@@ -150,11 +150,13 @@ class Judgement:
             return ""
         if self.broken:
             by = " and ".join(group.words for group in self.broken)
-            promised = f"structure promises that {by} change nothing"
+            promised = f"by structure, {by} cannot change predictions"
             return f"{promised}, yet predictions changed: a bug, or a discovery"
         if self.effect(ROTATIONS) == "unchanged":
-            return "structure promises nothing, yet nothing changed: a special case, or a discovery"
-        return "structure promises invariance, yet predictions changed: a bug, or a discovery"
+            return (
+                "by structure, rotations change predictions, yet they did not: a special case, or a discovery"
+            )
+        return "by structure, rotations cannot change predictions, yet they did: a bug, or a discovery"
 
     @property
     def sound(self) -> bool:
@@ -203,9 +205,9 @@ def certificates(
 ) -> tuple[dict[Group, float | None], float | None]:
     """Return the change of predictions under each measured group, and the change by rounding errors.
 
-    If rotations do not change predictions, no other group is measured. Otherwise, permutations and sign flips
-    follow, which are rotations, too. Then follow the group of factors that the verdict names, and
-    perturbations of the size of rounding errors.
+    If rotations do not change predictions, no other group is measured. Otherwise, the change is also measured
+    under permutations and sign flips, which are rotations, too, under the group of factors that the verdict
+    names, and under perturbations of the size of rounding errors.
     """
     changes: dict[Group, float | None] = {}
     declared = verdict(learner, experiment).group

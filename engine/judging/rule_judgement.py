@@ -139,7 +139,7 @@ class RuleJudgement:
         return f"<Judgement of {self.measured}>"
 
     def to_json(self) -> str:
-        """Return the judgement as `hadamard-tui judge --json` prints it, without the files of parts."""
+        """Return the judgement as `hadamard-tui judge --json` prints it, without the list of loaded parts."""
         return json.dumps(as_json(self), ensure_ascii=False)
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -19,9 +19,14 @@ from engine.core.texts import listed
 from engine.solvers import Solver
 from engine.updates import Update
 
-Steps = Annotated[float, Meta(gt=0, le=MOST, title="steps T", description="until the rate is 0")]
+Steps = Annotated[
+    float, Meta(gt=0, le=MOST, title="steps T", description="number of steps until the rate is 0")
+]
 Factor = Annotated[float, Meta(gt=0, le=1, title="factor γ")]
-WarmUp = Annotated[int, Meta(ge=0, le=MOST, title="warm-up", description="steps in which rates grow from 0")]
+WarmUp = Annotated[
+    int,
+    Meta(ge=0, le=MOST, title="warm-up", description="number of first steps, in which the rate grows from 0"),
+]
 
 
 class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
@@ -60,7 +65,8 @@ class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
 
     steps: Steps
     constant: Annotated[
-        float, Meta(ge=0, lt=1, title="constant", description="share of the steps before the rate falls")
+        float,
+        Meta(ge=0, lt=1, title="constant", description="share of the T steps in which the rate is constant"),
     ] = 0.0
 
     def after_warm_up(self, step: int) -> float:
@@ -79,7 +85,7 @@ class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
 class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True):
     """Factor γᵗ."""
 
-    factor_per_step: Annotated[Factor, Meta(description="factor after every step")]
+    factor_per_step: Annotated[Factor, Meta(description="factor of the rate after every step")]
 
     def after_warm_up(self, step: int) -> float:
         return float(self.factor_per_step**step)
@@ -88,7 +94,7 @@ class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True
 class StepSchedule(Schedule, frozen=True, tag="step", kw_only=True):
     """Factor γ^⌊t/s⌋: after every s steps, the rate is multiplied by γ."""
 
-    factor_per_stage: Annotated[Factor, Meta(description="factor after every stage")]
+    factor_per_stage: Annotated[Factor, Meta(description="factor of the rate after every stage")]
     every: Annotated[Steps, Meta(title="every s", description="number of steps in a stage")]
 
     def after_warm_up(self, step: int) -> float:
@@ -153,9 +159,19 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """
 
     norm: Annotated[
-        Most | None, Meta(title="norm", description="maximum length of a gradient; longer ones are shortened")
+        Most | None,
+        Meta(
+            title="norm",
+            description="maximum Euclidean norm of a gradient; longer gradients are scaled down to it",
+        ),
     ] = None
-    value: Annotated[Most | None, Meta(title="value", description="entries are cut to ± this value")] = None
+    value: Annotated[
+        Most | None,
+        Meta(
+            title="value",
+            description="maximum absolute value of a gradient entry; larger entries are clipped",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if (self.norm is None) == (self.value is None):
@@ -181,10 +197,17 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """
 
     rate: Annotated[
-        float, Meta(ge=0, le=LARGEST, title="λ", description="strength of the decay, multiplied by the rate")
+        float,
+        Meta(
+            ge=0,
+            le=LARGEST,
+            title="λ",
+            description="strength of the decay; each step multiplies it by the rate",
+        ),
     ]
     p: Annotated[
-        Literal["1", "2"], Meta(title="p", description="2: in proportion to weights; 1: to their signs")
+        Literal["1", "2"],
+        Meta(title="p", description="2: decay in proportion to the weights; 1: in proportion to their signs"),
     ] = "2"
 
     def direction(self, params: Params) -> Params:
@@ -239,7 +262,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             max_length=MOST_LAYERS + 1,
             title="layer rates",
-            description="multiplies the rate of single layers, as in W1 = 0",
+            description="factors of the rates of single layers, such as W1 = 0",
             extra=SELDOM,
         ),
     ] = {}
@@ -247,8 +270,9 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["one", "start-sharpness", "start-jacobian"],
         Meta(
             title="unit of rates",
-            description="one; or 1/S with the sharpness S of the mean loss over all rows at the start; or "
-            "n/(2λ²) with the largest singular value λ of the Jacobian of all predictions at the start",
+            description="one: rates are plain numbers; start-sharpness: multiples of 1/S, with the sharpness "
+            "S of the mean loss over all rows at the start; start-jacobian: multiples of n/(2λ²), with the "
+            "largest singular value λ of the Jacobian of all predictions at the start",
             extra=SELDOM,
         ),
     ] = "one"
@@ -259,20 +283,23 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         | None,
         Meta(
             title="seed of the start",
-            description="seed of numpy's default_rng for one start of all replicas, as in [0, 2]; "
-            "none: each replica starts differently",
+            description="seed of numpy's default_rng, such as [0, 2], for the same start in all replicas; "
+            "if not set, each replica starts differently",
             extra=SELDOM,
         ),
     ] = None
     schedule: Annotated[
         AnySchedule | None,
-        Meta(title="schedule", description="factor of the rate at each step", extra=SELDOM),
+        Meta(
+            title="schedule", description="factor by which the rate is multiplied at each step", extra=SELDOM
+        ),
     ] = None
     clip: Annotated[
         Clip | None, Meta(title="clip", description="limit gradients, by norm or by value", extra=SELDOM)
     ] = None
     noise: Annotated[
-        StepNoise | None, Meta(title="noise", description="on gradients or weights", extra=SELDOM)
+        StepNoise | None,
+        Meta(title="noise", description="random noise that is added to gradients or weights", extra=SELDOM),
     ] = None
     decay: Annotated[
         Decay | None,
@@ -282,7 +309,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         MemberOf[Solver] | None,
         Meta(
             title="tends to",
-            description="solution that theory predicts; distances are measured from it",
+            description="limit that theory predicts for the learner; measures of distance refer to it",
             extra=SELDOM,
         ),
     ] = None
@@ -290,7 +317,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["learner", "reference"],
         Meta(
             title="role",
-            description="a learner is compared with theory; a reference is drawn as a line",
+            description="learner: compared with theory; reference: drawn as a line for comparison",
             extra=SELDOM,
         ),
     ] = "learner"
@@ -350,17 +377,20 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Return None if steps do follow it. Theory lines in which η means `lr` require this.
         """
         if self.update is None or self.architecture is None:
-            return f"it requires steps with a rate, and {self.name} takes none"
+            return f"it requires steps with a rate, but {self.name} has no rate"
         if not hasattr(self.update, "lr"):
-            return f"it requires a given rate, and {self.update.kind} computes the rate of {self.name}"
+            return f"it requires a given rate, but {self.update.kind} computes the rate of {self.name}"
         if self.update.lr == "best":
-            return f"it requires a given rate, and the rate of {self.name} is chosen after the run"
+            return f"it requires a given rate, but the rate of {self.name} is chosen after the run"
         if not self.plain_steps:
-            return f"it requires plain steps with one rate, and {self.name} adds something to them"
+            added = "a schedule, clipping, noise or decay"
+            return f"it requires plain steps with one rate, but {self.name} has {added}"
         if self.has_layer_rates(d):
-            return f"it requires one rate for all layers, and the layers of {self.name} have their own"
+            return f"it requires one rate for all layers, but the layers of {self.name} have different rates"
         if self.rate_unit != "one":
-            return f"it requires plain rates, and those of {self.name} are in a unit of their own"
+            return (
+                f"it requires rates that are plain numbers, but those of {self.name} are multiples of a unit"
+            )
         return None
 
     def stream_of_start(self, streams: Streams) -> Stream:

@@ -116,7 +116,10 @@ class Probe:
 
     @property
     def start_weights(self) -> torch.Tensor:
-        """Weights [B, d] at the first record; for a solver, the weights before the first example."""
+        """Weights [B, d] at the first record.
+
+        For a solver, these are 0, the weights before the first example.
+        """
         if self.weights is not None and not isinstance(self._hypothesis, Parametrised):
             return torch.zeros_like(self.weights)
         start = self.architecture.weights({**self.tensors, **self.start})
@@ -260,7 +263,7 @@ class MeasureNeeds(NamedTuple):
     """Whether the measure needs weights w with predictions xᵀw."""
 
     parameters: bool = False
-    """Whether the measure needs parameters; architectures have parameters, and solvers have none."""
+    """Whether the measure needs parameters. Architectures have parameters, and solvers have none."""
 
     coordinates: bool = False
     """Whether the measure depends on the coordinates of the features, so no backend may rotate them."""
@@ -278,7 +281,7 @@ class MeasureNeeds(NamedTuple):
     """Group of transformations of the instances. The measure compares the run with a second run, in which the
     instances are transformed.
 
-    It is None if the measure needs no second run.
+    The field is None if the measure needs no second run.
     """
 
 
@@ -319,7 +322,7 @@ class Measure(Part, frozen=True):
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
-        """Return the measure with every combination of fields that has a name of its own."""
+        """Return one measure for every combination of field values that has its own name."""
         return (cls(),)
 
     @property
@@ -477,7 +480,7 @@ def _as_names() -> dict[str, Measure]:
 
 
 def measures_in(names: Collection[str]) -> dict[str, Measure]:
-    """Return the measures that `names`, the names in an expression, contain.
+    """Return the measures that an expression uses, given all names in the expression.
 
     All other names stand for clocks, sweep axes and sizes.
     """

@@ -42,7 +42,7 @@ class Cells(Measure, frozen=True, tag="cells"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="a pass through the net for every place on the plane")
+        return MeasureSchedule(expensive="a pass through the net for every point of the plane")
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         return Index("s", self._places), Index("t", self._places)
@@ -88,7 +88,7 @@ def needs_bent_net(learner: Learner) -> str | None:
     if net is None or hidden is None or net.outputs > 1:
         return "the learner is a dense net with one output"
     if hidden.activation not in BENT:
-        return f"σ bends at 0 alone, as relu does, and not {hidden.activation}"
+        return f"σ bends only at 0, as relu does, unlike {hidden.activation}"
     return None
 
 

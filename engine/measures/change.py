@@ -32,7 +32,7 @@ class Change(Measure, frozen=True, tag="change"):
 
     group: Annotated[
         Literal["rotations", "permutations", "sign-flips"],
-        Meta(title="group", description="of the transformations of the instances"),
+        Meta(title="group", description="group of transformations of the instances"),
     ] = "rotations"
 
     def structure(self) -> MeasureStructure:

@@ -20,7 +20,7 @@ class EigenvalueMoment(OfInstances, frozen=True, tag="eigenvalue-moment"):
     label: ClassVar[str] = "mean power of eigenvalues"
 
     power: Annotated[
-        float, Meta(ge=-8, le=8, title="power p", description="exponent, as in −1 for the mean of 1/λ")
+        float, Meta(ge=-8, le=8, title="power p", description="exponent; −1 gives the mean of 1/λ")
     ] = -1.0
 
     def of_eigenvalues(self, eigenvalues: torch.Tensor, ratio: float) -> torch.Tensor:

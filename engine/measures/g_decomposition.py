@@ -48,7 +48,11 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
     label: ClassVar[str] = LABELS["gap"]
 
     quantity: Annotated[
-        Quantity, Meta(title="quantity", description="gap of the identity, rank of a part, or overlap")
+        Quantity,
+        Meta(
+            title="quantity",
+            description="gap of the decomposition, rank of a part, or overlap of eigenspaces",
+        ),
     ] = "gap"
 
     def label_with(self, loss: str) -> str:
@@ -61,7 +65,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="of every net the gradient of each prediction")
+        return MeasureSchedule(expensive="for every net, the gradients of all predictions")
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if not problem.one_hot:
@@ -71,7 +75,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
             return "the learner is a net with an output for each class"
         shapes = learner.architecture.layout(problem.matrix.shape()[1]).shapes
         parameters = sum(math.prod(shapes[layer]) for layer in learner.architecture.layers)
-        return None if parameters >= classes else "the net has as many parameters as classes"
+        return None if parameters >= classes else "the net has at least as many parameters as classes"
 
     def bytes_held(self, sizes: Sizes) -> int:
         gradients = 3 * sizes.nets * sizes.outputs * sizes.n * sizes.parameters

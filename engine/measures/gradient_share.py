@@ -37,7 +37,7 @@ class GradientShare(Measure, frozen=True, tag="gradient-share"):
     label: ClassVar[str] = "share of the gradient in the top eigenspace"
 
     directions: Annotated[
-        Count, Meta(title="directions", description="eigenvectors of the largest eigenvalues")
+        Count, Meta(title="directions", description="number of eigenvectors, largest eigenvalues first")
     ] = 1
 
     def needs(self) -> MeasureNeeds:

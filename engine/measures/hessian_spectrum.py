@@ -45,11 +45,14 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
 
     label: ClassVar[str] = LABELS["one"]
 
-    most: Annotated[Count, Meta(title="how many", description="number of the largest eigenvalues")] = 30
+    most: Annotated[Count, Meta(title="how many", description="number of eigenvalues, largest first")] = 30
 
     scale: Annotated[
         Scale,
-        Meta(title="scale", description="one: unscaled; otherwise divided by the largest, or by the next"),
+        Meta(
+            title="scale",
+            description="one: unscaled; largest or next: divided by the largest or the next eigenvalue",
+        ),
     ] = "one"
 
     def label_with(self, loss: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 DECIMALS = 6
-"""Eigenvalues are rounded to this number of decimals; further decimals have no meaning in float32."""
+"""Number of decimals to which eigenvalues are rounded. Further decimals are not significant in float32."""
 
 
 class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):

@@ -28,7 +28,9 @@ class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
 
     label: ClassVar[str] = "ratio of a singular value to the next"
 
-    most: Annotated[Count, Meta(title="how many", description="number of the largest singular values")] = 50
+    most: Annotated[Count, Meta(title="how many", description="number of singular values, largest first")] = (
+        50
+    )
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)

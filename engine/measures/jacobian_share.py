@@ -43,7 +43,11 @@ class OfJacobian(Measure, frozen=True):
     """Base class of measures that project vectors onto m left singular vectors of the Jacobian."""
 
     directions: Annotated[
-        Count, Meta(title="directions m", description="left singular vectors that span the information space")
+        Count,
+        Meta(
+            title="directions m",
+            description="number of left singular vectors that span the information space",
+        ),
     ] = 1
 
     def needs(self) -> MeasureNeeds:
@@ -95,7 +99,8 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
         Meta(title="of", description="vector that is projected"),
     ] = "residual"
     jacobian: Annotated[
-        Literal["start", "now"], Meta(title="Jacobian", description="at the start, or after the steps so far")
+        Literal["start", "now"],
+        Meta(title="Jacobian", description="Jacobian at the start, or at the current weights"),
     ] = "start"
 
     def needs(self) -> MeasureNeeds:
@@ -127,7 +132,10 @@ class SeenLabels(Measure, frozen=True):
 
 
 class Residuals(Measure, frozen=True):
-    """The predictions minus the labels [nets, K·n] on the rows seen. Only other measures use this measure."""
+    """The predictions minus the labels [nets, K·n] on the rows seen.
+
+    This measure is only for use by other measures.
+    """
 
     def value(self, probe: Probe) -> torch.Tensor:
         return _of_rows_seen(probe.predictions - probe.data.labels, probe)

@@ -35,10 +35,13 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
     label: ClassVar[str] = "singular value of the Jacobian"
 
-    most: Annotated[Count, Meta(title="how many", description="number of the largest singular values")] = 50
+    most: Annotated[Count, Meta(title="how many", description="number of singular values, largest first")] = (
+        50
+    )
 
     rows: Annotated[
-        Literal["all", "train"], Meta(title="rows", description="rows of the predictions: all, or rows seen")
+        Literal["all", "train"],
+        Meta(title="rows", description="rows whose predictions are used: all, or rows seen"),
     ] = "all"
 
     def needs(self) -> MeasureNeeds:

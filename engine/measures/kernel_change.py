@@ -29,7 +29,10 @@ class KernelChange(Measure, frozen=True, tag="kernel-change"):
 
     of: Annotated[
         Literal["tangents", "features"],
-        Meta(title="of", description="gradients of predictions, or units of the last hidden layer"),
+        Meta(
+            title="of",
+            description="kernel of the predictions' gradients, or of the last hidden layer's units",
+        ),
     ] = "tangents"
 
     label: ClassVar[str] = "tangent kernel change"

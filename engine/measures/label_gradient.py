@@ -20,7 +20,7 @@ class LabelGradient(Measure, frozen=True, tag="label-gradient"):
     """‖E_x f ∇_l ŷ‖²: the squared gradient of the correlation of predictions and labels f, layer by layer.
 
     The mean is over all rows. ∇_l is the gradient with respect to the weights of layer l = 1 … L + 1, or to
-    its biases; the last layer is the output. In a layer where this gradient is 0, the first step of gradient
+    its biases. The last layer is the output. In a layer where this gradient is 0, the first step of gradient
     descent learns nothing. Averaged over targets. Unit: that of a squared label times that of a squared
     prediction over a squared weight. Source: AS20; theory/parities-and-noise#parities.
     """

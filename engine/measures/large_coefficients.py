@@ -26,7 +26,7 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
 
     of: Annotated[
         Literal["1", "fourier"],
-        Meta(title="of", description="1: the weights; fourier: their Fourier transform"),
+        Meta(title="of", description="1: the weights; fourier: the Fourier transform of the weights"),
     ] = "1"
 
     def needs(self) -> MeasureNeeds:

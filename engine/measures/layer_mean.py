@@ -9,9 +9,10 @@ from engine.measures import MeasureNeeds, OfLayers, Probe
 
 
 class LayerMean(OfLayers, frozen=True, tag="layer-mean"):
-    """The mean of the weights of layer l; for a layer with a single weight, the weight itself.
+    """The mean of the weights of layer l.
 
-    Averaged over nets. Unit: that of a weight. Source: none needed.
+    If a layer has a single weight, the measure is this weight. Averaged over nets. Unit: that of a weight.
+    Source: none needed.
     """
 
     label: ClassVar[str] = "mean weight of the layer"

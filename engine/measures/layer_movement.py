@@ -19,7 +19,7 @@ class LayerMovement(OfLayers, frozen=True, tag="layer-movement"):
     """
 
     relative: Annotated[
-        bool, Meta(title="relative", description="divided by the length of the layer at the start")
+        bool, Meta(title="relative", description="divide by the length of the layer at the start")
     ] = False
 
     label: ClassVar[str] = "‖W_l − W_l(0)‖₂"

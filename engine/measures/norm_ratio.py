@@ -35,7 +35,7 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
         return (
             None
             if names_norm
-            else "the learner declares the solution that it tends to, and the solution has a least norm"
+            else "the learner declares to which solution it converges, and this solution has a least norm"
         )
 
     def bytes_held(self, sizes: Sizes) -> int:

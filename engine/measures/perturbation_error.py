@@ -26,16 +26,18 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
     correction εθ^I is the term of first order in ε. Its θ^I is −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F on the span, and
     −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt off the span. For `features`, the error is ‖Ψ(θ − θ^F)‖ relative to ‖Ψθ^F‖.
     The change of the features is ε times Ψθ, and the factor ε cancels. Averaged over targets. Unit: that of
-    θ; for features none. Source: theory/curvature#quadratic-models.
+    θ, or none for `features`. Source: theory/curvature#quadratic-models.
     """
 
     label: ClassVar[str] = "error of perturbation theory"
 
     part: Annotated[
         Literal["span", "off-span", "features"],
-        Meta(title="part", description="of θ on the span of Φ, of θ off it, or of the features"),
+        Meta(title="part", description="error of θ on the span of Φ, of θ off this span, or of the features"),
     ] = "span"
-    corrected: Annotated[bool, Meta(title="corrected", description="with the first correction εθ^I")] = False
+    corrected: Annotated[
+        bool, Meta(title="corrected", description="include the first-order correction εθ^I")
+    ] = False
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
@@ -59,7 +61,7 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
         rows, columns = problem.matrix.size()
         size = net.layout(columns).shapes["theta"][0]
         if rows > min(columns, size):
-            return "a linear model can fit all rows: there are as many features and parameters"
+            return "a linear model can fit all rows: there are enough features and parameters"
         return None
 
     def bytes_held(self, sizes: Sizes) -> int:

@@ -46,7 +46,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="the units of every net, one layer after the other")
+        return MeasureSchedule(expensive="all units of every net, layer by layer")
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:

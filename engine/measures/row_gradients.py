@@ -34,7 +34,7 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
 
     labels: Annotated[
         Literal["given", "coins"],
-        Meta(title="labels", description="labels of the rows, or ±1 by fair coins, in expectation"),
+        Meta(title="labels", description="labels of the rows, or the mean over fair coins ±1"),
     ] = "given"
 
     label: ClassVar[str] = "mean square of the gradients of rows"

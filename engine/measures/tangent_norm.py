@@ -27,7 +27,7 @@ class TangentNorm(Measure, frozen=True, tag="tangent-norm"):
 
     of: Annotated[
         Annotated[str, Meta(min_length=1, max_length=8)] | None,
-        Meta(title="of", description='the tensor, as "W2"; none: all trained numbers'),
+        Meta(title="of", description='name of a tensor, such as "W2"; none: all trained parameters'),
     ] = None
 
     def needs(self) -> MeasureNeeds:

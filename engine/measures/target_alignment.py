@@ -38,7 +38,7 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
     group: Annotated[
         Literal["sign-flips", "permutations", "signed-permutations", "rotations"],
-        Meta(title="group", description="of the transformations of the instances"),
+        Meta(title="group", description="group of transformations of the instances"),
     ] = "signed-permutations"
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
@@ -67,4 +67,4 @@ def _off_sphere(problem: Problem) -> str | None:
     high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3
     if high_sphere and is_linear and problem.labels != "bernoulli":
         return None
-    return "under rotations, it is known for labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"
+    return "for rotations, labels are xᵀw* or their signs, on a sphere in d ≥ 3 dimensions"

@@ -37,8 +37,8 @@ def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
 def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
     """Return the theory line to compare a curve with at x, or None if there is no such line.
 
-    It is the strongest lower bound. If the curve has no lower bound at x, it is the most informative other
-    theory line that applies to the learner, in the order of EXACTNESS. The two edges of a band are left out.
+    It is the strongest lower bound. If the curve has no lower bound at x, it is the most informative theory
+    line that applies to the learner, in the order of EXACTNESS. The two edges of a band are left out.
     """
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound
@@ -121,7 +121,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     until = (
         ""
         if curve.ends.diverged_at is None
-        else f", until it {curve.ends.fate} at {curve.ends.diverged_at:g}"
+        else f", before the curve {curve.ends.fate} at {curve.ends.diverged_at:g}"
     )
 
     def at(place: int | np.intp) -> str:
@@ -136,12 +136,12 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     if not line.in_expectation:
         return outcome
     if curve.stderr is None or curve.replicas < ENOUGH:
-        few = f"which needs {ENOUGH} replicas, and this run has {curve.replicas}"
-        detail = f"{at(least)}; the bound is on the expectation, {few}{until}"
+        few = f"so a comparison needs {ENOUGH} replicas, and this run has {curve.replicas}"
+        detail = f"{at(least)}{until}; the bound is on the expectation, {few}"
         return outcome._replace(holds=None, detail=detail)
     errors = np.where(outside, gap / np.maximum(curve.stderr[places], rounding), np.inf)
     worst, allowed = int(errors.argmin()), allowed_errors(curve.replicas)
-    detail = f"{at(worst)}, where {allowed:.1f} are allowed{until}"
+    detail = f"{at(worst)}{until}; up to {allowed:.1f} standard errors are allowed"
     beyond = errors < -allowed
     if not beyond.any():
         return outcome._replace(holds=True, detail=detail)
@@ -151,7 +151,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
         beyond &= unseen(-gap, largest, curve.replicas) < UNLIKELY
     if beyond.any():
         return outcome._replace(holds=False, detail=detail)
-    rare = f"rare replicas, missing among these {curve.replicas}, may explain it"
+    rare = f"rare values, which none of these {curve.replicas} replicas has, may explain this"
     return outcome._replace(holds=None, detail=f"{detail}; {rare}")
 
 

@@ -72,11 +72,11 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         forms = [self.take, self.first_below, self.first_above, self.place_of]
         if sum(form is not None for form in forms) != 1:
-            raise BadField("take", "a read needs exactly one of take, first_below, first_above, place_of")
+            raise BadField("take", "set exactly one of take, first_below, first_above and place_of")
         if self.between != "no" and not self.is_threshold:
-            raise BadField("between", "only first_below and first_above use this option; leave it out")
+            raise BadField("between", "this option is only for first_below and first_above; leave it out")
         if self.until is not None and self.over != "record":
-            raise BadField("until", "this ends the evaluation points of a run, so it needs over = record")
+            raise BadField("until", "this condition ends a run, so it needs over = record")
 
     @property
     def is_place(self) -> bool:
@@ -151,7 +151,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if (self.x is None) == (self.y is None):
-            raise BadField("x", "a mark needs exactly one of x and y")
+            raise BadField("x", "set exactly one of x and y")
 
 
 class Marked(NamedTuple):
@@ -184,7 +184,7 @@ class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Contour in a heat map, along which a theory line has the value `level`.
 
     The theory line may describe another measure than the picture, if that measure also has the dimensions x
-    and y of the picture. The values of the theory line are taken at the training record that the picture
+    and y of the picture. The values of the theory line are those at the evaluation point that the picture
     shows. The picture's factor `times` and reading `read` are not applied to these values.
     """
 
@@ -225,43 +225,52 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     name: Annotated[
         Annotated[str, Meta(min_length=1, max_length=MOST_NAME)] | None,
         Meta(
-            title="name", description="name that claims use; none: claims use the first picture", extra=SELDOM
+            title="name",
+            description="name by which claims refer to the picture; not needed for the first one",
+            extra=SELDOM,
         ),
     ] = None
     x: Annotated[
-        Text, Meta(title="x", description="quantity on the x-axis, as in k, step, eta, or eta*step")
+        Text, Meta(title="x", description="quantity on the x-axis, such as k, step, eta, or eta*step")
     ] = "k"
     y: Annotated[
         Text | None,
-        Meta(title="y", description="second axis, for a heat map; none: draw curves", extra=SELDOM),
+        Meta(title="y", description="quantity on the y-axis of a heat map; none: draw curves", extra=SELDOM),
     ] = None
     measure: MemberOf[Measure]
     curves: Annotated[
         Text | tuple[Text, ...],
-        Meta(title="curves", description="sweep axes with one curve per value and learner"),
+        Meta(title="curves", description="sweep axes; each learner has one curve for each of their values"),
     ] = "learner"
     at: Annotated[
         dict[Text, Number],
         Meta(
             title="at",
-            description="fixed values of further axes or indices, as in cw = 2, layer = 30",
+            description="fixed values of other axes or indices, such as cw = 2, layer = 30",
             extra=SELDOM,
         ),
     ] = {}
     running: Annotated[
         Literal["mean", "min", "max", "sum"] | None,
         Meta(
-            title="running", description="replaces a value by a statistic of all values so far", extra=SELDOM
+            title="running",
+            description="replaces each value by a statistic of all values up to it",
+            extra=SELDOM,
         ),
     ] = None
     times: Annotated[
-        Text | None, Meta(title="times", description="factor on all values, as in 1/sqrt(n)", extra=SELDOM)
+        Text | None,
+        Meta(
+            title="times",
+            description="factor by which values are multiplied, such as 1/sqrt(n)",
+            extra=SELDOM,
+        ),
     ] = None
     read: Annotated[
         Read | Taken | None,
         Meta(
             title="read off",
-            description="one number per curve: last, max, …, or as in first_below = 0.1, over = rows",
+            description='reduces a curve to one number: last, max, …, or {first_below = 0.1, over = "rows"}',
             extra=SELDOM,
         ),
     ] = None
@@ -269,7 +278,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Name | None,
         Meta(
             title="relative to",
-            description="divided by the curve of this learner, or by this theory line",
+            description="values are divided by the curve of this learner, or by this theory line",
             extra=SELDOM,
         ),
     ] = None
@@ -277,7 +286,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Summary,
         Meta(
             title="summary",
-            description="statistic over replicas; geometric: e to the mean logarithm",
+            description="statistic over replicas; geometric: the geometric mean",
             extra=SELDOM,
         ),
     ] = "mean"
@@ -285,27 +294,35 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         ReplicaShare | None,
         Meta(
             title="share",
-            description="share of replicas for which a condition holds, as in {below = 0.1}",
+            description="show the share of replicas that meet a condition, such as {below = 0.1}",
             extra=SELDOM,
         ),
     ] = None
     lines: Annotated[
         tuple[Text, ...] | None,
-        Meta(title="theory", description="theory lines to draw; none: all of the measure", extra=SELDOM),
+        Meta(
+            title="theory",
+            description="theory lines to draw; none: all lines about the measure",
+            extra=SELDOM,
+        ),
     ] = None
     marks: Annotated[
         Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)],
-        Meta(title="marks", description='straight lines, as in {name = "2", y = 2}', extra=SELDOM),
+        Meta(
+            title="marks",
+            description='straight lines at values of interest, such as {name = "2", y = 2}',
+            extra=SELDOM,
+        ),
     ] = ()
     draw: Annotated[
         Literal["curves", "bars"],
-        Meta(title="drawn as", description="curves, or bars over the values of an axis", extra=SELDOM),
+        Meta(title="drawn as", description="curves, or one bar for each value of x", extra=SELDOM),
     ] = "curves"
     points: Annotated[
         Literal["train"] | None,
         Meta(
             title="points",
-            description="train: the examples of the first replica beside its function",
+            description="train: also draw the training examples of the first replica",
             extra=SELDOM,
         ),
     ] = None
@@ -313,7 +330,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Annotated[tuple[Contour, ...], Meta(max_length=MOST_MARKS)],
         Meta(
             title="contours",
-            description='of a heat map, as in {line = "chi-perp", level = 1}',
+            description='where a theory line has a value, such as {line = "chi-perp", level = 1}',
             extra=SELDOM,
         ),
     ] = ()
@@ -330,13 +347,13 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Meta(
             max_length=MOST_TEXT,
             title="title",
-            description="title above the picture; none: made from its axes",
+            description="title above the picture; none: made from the names of its axes",
         ),
     ] = ""
     x_log: Annotated[
-        bool | None, Meta(title="logarithmic x", description="auto: as the sweep axis that x names")
+        bool | None, Meta(title="logarithmic x", description="auto: yes if x has a logarithmic clock or axis")
     ] = None
-    y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto: no")] = None
+    y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto means no")] = None
 
     def __post_init__(self) -> None:
         if self.share is not None and self.summary != "mean":
@@ -345,7 +362,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             for step in ("times", "relative", "running"):
                 if getattr(self, step) is not None:
                     raise BadField(
-                        step, f"the {self.summary} is taken of the unchanged measure; leave {step} out"
+                        step, f"the summary {self.summary} needs the unchanged measure; leave {step} out"
                     )
 
     @property

@@ -25,12 +25,12 @@ MOST_OMITTED = 1000
 def running(how: str, values: Floats, axis: int) -> Floats:
     """Return, for every position on an axis, the mean, minimum, maximum or sum of all values up to it.
 
-    The result is NaN where the value itself is NaN, because a diverged replica has no statistic either.
+    Where the value itself is NaN, as for a diverged replica, the result is also NaN.
 
     Args:
         how: "mean", "min", "max" or "sum".
         values: array with NaN for missing values.
-        axis: axis of the array.
+        axis: dimension of the array along which the statistic is computed.
     """
     is_present = ~np.isnan(values)
     if how in ("mean", "sum"):
@@ -52,7 +52,7 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     Args:
         how: the reading.
         places: coordinates along the dimension.
-        axis: the dimension.
+        axis: index of the dimension.
     """
     if how.take is not None:
         return selected(how.take, values, axis)
@@ -106,7 +106,7 @@ def holds(share: ReplicaShare, values: Floats) -> Floats:
 
 
 def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
-    """Return values [R, S, …] that stay constant from the first record at which `passed` [R or 1, S] is true.
+    """Return values [R, S, …], held constant from the first record at which `passed` [R or 1, S] is True.
 
     The values of a replica without such a record are all NaN.
     """

@@ -56,14 +56,14 @@ FROM_BELOW = ("lower", "conjecture")
 DIVERGED, LOST_ACCURACY = "diverged", "lost accuracy"
 
 WHY_INACCURATE = (
-    "the curve ends here, because other tolerances change all later weights by more than 0.2 %: "
+    "the curve ends here, because later weights are inaccurate: other tolerances change them by over 0.2 %; "
     "take a smaller rtol, another method or an earlier end"
 )
 """Explanation why a curve ends where numbers become inaccurate, with remedies."""
 
 
 def fate(lost: int, inaccurate: int) -> str:
-    """Return how replicas ended early: "diverged", "lost accuracy", or both joined by "or".
+    """Return a phrase for how replicas ended early: "diverged", "lost accuracy", or both joined by "or".
 
     Args:
         lost: number of replicas that ended early.
@@ -270,7 +270,7 @@ class HeatView(msgspec.Struct, frozen=True, eq=False):
     """Kind of the learner, and position among the curves of this kind; None for a reference."""
 
     def contour(self, kind: str) -> ContourView:
-        """Return the contour called `kind`, or the contour of the theory line of this kind.
+        """Return the contour whose name, or whose kind of theory line, is `kind`.
 
         Raises: KeyError.
         """
@@ -356,8 +356,8 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     def is_about(self, curve: CurveView) -> bool:
         """Return whether the line is shown for a curve.
 
-        The line need not apply to the curve's learner: a lower bound is also shown for learners that may fall
-        below it.
+        The line need not apply to the curve's learner. A lower bound, for example, is also shown for learners
+        that may fall below it.
         """
         is_of_curve = not self.curve or curve.name == self.curve or curve.name.startswith(f"{self.curve}, ")
         return is_of_curve and self.apart == curve.apart
@@ -458,7 +458,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """
 
     def curve(self, name: str) -> CurveView:
-        """Return the curve called `name`, or the curve that represents the learner called `name`.
+        """Return the curve whose name is `name`, or the curve that represents the learner with this name.
 
         Raises: KeyError.
         """
@@ -469,7 +469,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         raise KeyError(name)
 
     def line(self, kind: str, curve: str) -> LineView:
-        """Return the theory line called `kind`, or the theory line of this kind that is shown for a curve.
+        """Return the theory line whose name is `kind`, or the line of this kind that is shown for a curve.
 
         Args:
             kind: name or kind of the theory line.
@@ -503,9 +503,9 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def at_values(view: View, apart: Apart) -> View:
-    """Return the view with only some of its curves and theory lines.
+    """Return a copy of the view with its curves and theory lines at given values of the sweep axes.
 
-    They are those whose sweep axes have the values with the indices `apart`.
+    `apart` holds the index of the value of each sweep axis that distinguishes curves.
     """
     curves = [curve for curve in view.curves if curve.apart == apart]
     lines = [line for line in view.lines if line.apart == apart]

@@ -23,12 +23,15 @@ def x_name(view: View) -> str:
 
 
 def y_name(view: View) -> str:
-    """Return the name of the quantity on the y-axis of a heat map; empty for other pictures."""
+    """Return the name of the quantity on the y-axis of a heat map, or "" for other pictures."""
     return "" if view.picture.y is None else written(view.picture.y, view.axes.words)
 
 
 def measure_name(view: View) -> str:
-    """Return the name of the view's measure if its label contains this word, and otherwise the label."""
+    """Return the name of the view's measure.
+
+    If the label of the measure does not contain this name, return the label instead.
+    """
     measure = view.picture.measure
     return measure.name if measure.name in measure.label.split() else measure.label
 

@@ -93,7 +93,7 @@ def drawn_bytes(plan: RunPlan) -> int:
 
 
 def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
-    """Return whether any learner needs the instances as a matrix, even if they could be an operator."""
+    """Return whether any learner needs a matrix of instances, even if an operator could represent them."""
     return any(planned.backend.needs.matrix for planned in learners)
 
 
@@ -230,7 +230,7 @@ def check(plan: RunPlan, device: str) -> int:
     alone = max(by_place[data], drawn_bytes(plan)) > free
     where = data if alone else max(by_place, key=by_place.__getitem__)
     size, needed = _size_in_words(plan, where), in_words(by_place.total())
-    lack = f"{size} needs {needed} of memory and {device} has {in_words(free)} free"
+    lack = f"{size} needs {needed} of memory, but {device} has only {in_words(free)} free"
     raise BadInput(where, f"{lack}; take {_that_fits(experiment, free)}")
 
 

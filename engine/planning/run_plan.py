@@ -44,7 +44,7 @@ class PlannedLine:
 
 
 def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
-    """Return a theory line with its findings.
+    """Return a theory line, with findings on whether it applies to the problem and to each learner.
 
     If the line does not apply to the problem, every learner gets the finding about the problem.
     """
@@ -57,7 +57,7 @@ def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
 
 
 def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple[PlannedLine, ...]:
-    """Return the theory lines about recorded measures that are computed from measured values of runs."""
+    """Return those theory lines about recorded measures that are computed from values measured in runs."""
     return tuple(
         planned_line(line, experiment)
         for line in catalogue.defaults("theory")
@@ -68,7 +68,7 @@ def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple
 def lines_on(
     experiment: Experiment, recorded: Collection[str], judged: Collection[PlannedLine]
 ) -> tuple[PlannedLine, ...]:
-    """Return the theory lines about recorded measures or in contours of pictures.
+    """Return the theory lines that are about recorded measures, and those that pictures show as contours.
 
     Lines in `judged` are reused, because their findings are known.
     """
@@ -89,7 +89,7 @@ class SideRuns(NamedTuple):
     """Side runs: additional runs of one learner each, from which theory lines are computed."""
 
     experiments: tuple[Experiment, ...]
-    """Experiments of the side runs, without repetitions; several lines may share one."""
+    """Experiments of the side runs, without repetitions. Several theory lines may use the same side run."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
     """Indices in `experiments` of the side runs that a curve's theory line needs, by its name for each run.
@@ -173,7 +173,7 @@ class RecordedMeasures(NamedTuple):
     """Names of the measures for which a picture, a claim or a theory line needs every replica's values."""
 
     along: tuple[PlannedLine, ...]
-    """Theory lines that are computed from measured values of runs, with their findings."""
+    """Theory lines that are computed from values measured in runs, with findings on whether they apply."""
 
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
@@ -301,7 +301,7 @@ class RunPlan:
     experiment: Experiment
     learners: tuple[LearnerPlan, ...]
     lines: tuple[PlannedLine, ...]
-    """Theory lines about recorded measures or in contours of pictures."""
+    """Theory lines that are about recorded measures, and those that pictures show as contours."""
 
     side_learners: tuple[LearnerPlan, ...]
     """Learners of side runs, each in a separate experiment."""

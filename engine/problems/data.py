@@ -75,7 +75,7 @@ class Data:
     def with_variants(self, count: int) -> Data:
         """Return the same data for `count` copies of every variant.
 
-        In the new batch, all old variants in their first copy come first, then all in their second copy, and
+        In the new batch, the first copies of a replica's old variants come first, then all second copies, and
         so on.
         """
 

@@ -120,21 +120,28 @@ Column = Position | Name
 
 FilePath = Annotated[str, Meta(min_length=1, max_length=MOST_PATH)]
 DataPath = Annotated[
-    FilePath, Meta(title="path", description=".csv, .tsv, .txt, .parquet, .npy, .npz or .svm; ~ is home")
+    FilePath,
+    Meta(
+        title="path", description=".csv, .tsv, .txt, .parquet, .npy, .npz or .svm file; ~ is your home folder"
+    ),
 ]
 LabelPath = Annotated[
     FilePath | None,
-    Meta(title="path", description="file of labels; none: the label column of the instances' file"),
+    Meta(title="path", description="file of labels; none: use the label column of the instances' file"),
 ]
 Header = Annotated[
     bool | None,
-    Meta(title="header", description="whether the first line has names; auto: detect it", extra=SELDOM),
+    Meta(
+        title="header",
+        description="whether the first line has the names of columns; auto: detect this",
+        extra=SELDOM,
+    ),
 ]
 Index = Annotated[
     bool | Position | Name | None,
     Meta(
         title="index",
-        description="column that only counts or names rows: true (the first column), false, or one column",
+        description="column that only counts or names rows; true: the first column, false: none",
         extra=SELDOM,
     ),
 ]
@@ -142,7 +149,7 @@ Columns = Annotated[
     Annotated[tuple[Column, ...], Meta(min_length=1, max_length=MOST)] | None,
     Meta(
         title="columns",
-        description="names, or positions from 0; none: all except index and label",
+        description="features: names or positions of columns; none: all but index and label",
         extra=SELDOM,
     ),
 ]
@@ -153,7 +160,9 @@ Array = Annotated[
 Separator = Annotated[
     Literal[",", ";", "|", "tab", "space"] | None,
     Meta(
-        title="separator", description="separator between cells of a text file; none: detect it", extra=SELDOM
+        title="separator",
+        description="character between the cells of a text file; none: detect it",
+        extra=SELDOM,
     ),
 ]
 Decimal = Annotated[
@@ -183,9 +192,10 @@ class Version(NamedTuple):
 
 
 def make_absolute(part: Part) -> None:
-    """Replace the paths of files in a part under construction by absolute paths.
+    """Replace the file paths in the fields of a matrix or target under construction by absolute paths.
 
-    A ~ is the user's home folder. Other relative paths are relative to the working folder.
+    A ~ at the beginning is the user's home folder. All other relative paths are relative to the working
+    folder.
     """
     for name in part.file_fields:
         if (relative := getattr(part, name)) is None:

@@ -284,7 +284,7 @@ class Walsh:
         self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the rows (or columns) with these indices […], times the factors `times` […], as […, d]."""
+        """Return the rows (or columns) with these indices, multiplied by `times` […], as a tensor […, d]."""
         *rest, last = self._of_rows
         rows = last[numbers % len(last)]
         if times is not None:

@@ -1,4 +1,4 @@
-"""Instances as an operator: rows are computed on demand, and all of them multiply many vectors at once.
+"""Instances as an operator, which computes rows on demand, and products of all rows with many vectors.
 
 The module also has orthogonal instances rotated to the coordinate axes, and random elements of groups of
 transformations.
@@ -43,7 +43,7 @@ class Instances:
     """Whether all entries are known to be +1 or −1."""
 
     better_together: bool = False
-    """Whether products of several weights are cheaper when they are computed together."""
+    """Whether it is cheaper to multiply several weight vectors by the instances together than one by one."""
 
     @property
     def rows(self) -> torch.Tensor:
@@ -219,7 +219,7 @@ class ScaledIdentity(Instances):
 
     @property
     def length(self) -> float:
-        """√d."""
+        """Length √d of every instance."""
         return self._length
 
     def at(self, numbers: slice) -> Instances:

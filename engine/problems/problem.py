@@ -34,7 +34,10 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: MemberOf[Target]
     labels: Annotated[
         Literal["soft", "sign", "bernoulli"],
-        Meta(title="labels", description="unchanged; their signs; or ±1 with probability 1/(1 + e^(∓y))"),
+        Meta(
+            title="labels",
+            description="y unchanged, the sign of y, or a random sign ±1 with probability 1/(1 + e^(∓y))",
+        ),
     ] = "soft"
     noise: Annotated[
         float, Meta(ge=0, le=1e6, title="label noise σ", description="N(0, σ²) added to every label")

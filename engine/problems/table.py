@@ -63,7 +63,7 @@ class LabelClasses(NamedTuple):
     @property
     def with_a_target_each(self) -> str:
         """Text that states the number of classes, and their names in the order of their targets."""
-        return f"{len(self.names)} classes with a target each: {listed(self.names)}"
+        return f"{len(self.names)} classes, each with a target: {listed(self.names)}"
 
 
 class RowLabels(NamedTuple):
@@ -85,9 +85,13 @@ def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLab
     classes = _classes(np.array(column, dtype=np.str_))
     count, rows = len(classes.names), len(column)
     if count == 1:
-        raise BadField(field, f"every label is {classes.names[0]!r}; words name two classes or more")
+        raise BadField(
+            field, f"every label is {classes.names[0]!r}, but labels that are words need at least two classes"
+        )
     if count > MOST_CLASSES or (count == rows and rows > 2):
-        raise BadField(field, f"{rows} labels are {count} different words, which cannot be classes")
+        raise BadField(
+            field, f"the {rows} labels are {count} different words; these are too many to be names of classes"
+        )
     if count == 2:
         return RowLabels(np.where(classes.numbers == 0, 1.0, -1.0)[:, None], False, True, classes)
     one_hot = classes.numbers[:, None] == np.arange(count)
@@ -134,12 +138,15 @@ def layout_of(
     Raises: BadField. If the file is ambiguous, the error names the setting that decides.
     """
     if content.has_labels and label is not None:
-        raise BadField("label", "in this format, the label is first in every line; leave it out")
+        raise BadField(
+            "label", "in this file format, every line begins with its label; leave the setting label out"
+        )
     place = None if label is None else _position(label, content, "label")
     index = _index(content, settings)
     if place is not None and index.pop(place, "") and settings.index is not None:
         raise BadField(
-            "index", f"{name_of(place, content)} is both index and label; leave one of the two settings out"
+            "index",
+            f"{name_of(place, content)} is set both as index and as label; leave one of the two settings out",
         )
     if settings.columns is None:
         features, left_out = _all_features(content, place, index)
@@ -153,7 +160,7 @@ def layout_of(
     _check_words(features, content, is_target, place is not None)
     if not features and not (is_target and (place is not None or content.has_labels)):
         rest = "index" if index else "label"
-        raise BadField(rest, f"the {rest} is the only column, so no features are left")
+        raise BadField(rest, f"the {rest} is the only column of the file, so there are no features")
     return ColumnLayout(tuple(features), place, tuple(left_out))
 
 
@@ -182,7 +189,7 @@ def _chosen_features(
         if column in index:
             raise BadField("columns", f"{name_of(column, content)} is the index; leave it out of `columns`")
         if column in features[:position]:
-            raise BadField("columns", f"{name_of(column, content)} comes twice")
+            raise BadField("columns", f"{name_of(column, content)} is listed twice; list every column once")
     unchosen = set(range(content.width)) - {*features, *content.empty, label}
     reason = "not among `columns`"
     return features, [LeftOut(_names(sorted(unchosen), content), reason)] if unchosen else []
@@ -217,8 +224,8 @@ def _index(content: Content, settings: TableSettings) -> dict[int, str]:
     if finding.doubt and settings.columns is None:
         raise BadField(
             "index",
-            f"{finding.doubt}, so it may be an index or a feature; set index = true to leave it out, or "
-            "index = false to keep it",
+            f"{finding.doubt}, so it may be an index or a feature; set index = true if it is an index, or "
+            "index = false if it is a feature",
         )
     return dict(finding.columns)
 
@@ -228,18 +235,20 @@ def _position(column: int | str, content: Content, field: str) -> int:
     last = content.width - 1
     if isinstance(column, int):
         if not -content.width <= column <= last:
-            raise BadField(field, f"there is no column {column}; columns have the positions 0 … {last}")
+            raise BadField(field, f"there is no column {column}; the positions of columns are 0 … {last}")
         return column % content.width
     if not any(content.names):
         raise BadField(
-            field, f"the columns have no names, so {column!r} is none; take a position, 0 … {last}"
+            field, f"the columns have no names, so there is no column {column!r}; give a position, 0 … {last}"
         )
     places = [place for place, name in enumerate(content.names) if name == column]
     if not places:
-        raise BadField(field, f"there is no column {column!r}; there are {listed(content.names)}")
+        raise BadField(field, f"there is no column {column!r}; the columns are {listed(content.names)}")
     if len(places) > 1:
         at = ", ".join(map(str, places))
-        raise BadField(field, f"{len(places)} columns are called {column!r}; take a position: {at}")
+        raise BadField(
+            field, f"{len(places)} columns have the name {column!r}; give the position of one of them: {at}"
+        )
     return places[0]
 
 
@@ -250,12 +259,13 @@ def _check_words(features: Sequence[int], content: Content, is_target: bool, has
         return
     holds = f"{name_of(column, content)} holds {content.words[column]}"
     if is_target:
-        raise BadField("columns", f"{holds}; choose one column of words, or columns of numbers")
+        raise BadField("columns", f"{holds}; list a single column of words, or only columns of numbers")
     if has_label:
-        raise WordColumn("columns", f"{holds}; choose the columns of numbers")
+        raise WordColumn("columns", f"{holds}; list only columns of numbers")
     choice = repr(content.names[column]) if content.names and content.names[column] else str(column)
     raise BadField(
-        "label", f"{holds}; if these are the labels, set label = {choice}; else leave them out by `columns`"
+        "label",
+        f"{holds}; set label = {choice} if they are the labels, or list only columns of numbers in `columns`",
     )
 
 
@@ -417,7 +427,7 @@ def _report(
     has_truth_values = not content.truth_values.isdisjoint(layout.features)
     label = classes = ""
     if labels is not None and not request.is_target:
-        label = "first in every line" if layout.label is None else name_of(layout.label, content)
+        label = "at the beginning of every line" if layout.label is None else name_of(layout.label, content)
     elif labels is not None and labels.are_words and labels.classes is not None:
         classes = labels.classes.in_words
     return DataReport(
@@ -430,7 +440,7 @@ def _report(
         label=label,
         classes=classes,
         left_out=layout.left_out,
-        notes=(*content.notes, *(["False is 0, True is 1"] if has_truth_values else [])),
+        notes=(*content.notes, *(["False becomes 0, True becomes 1"] if has_truth_values else [])),
     )
 
 
@@ -448,18 +458,18 @@ def reading_faults(file_format: Format) -> Iterator[None]:
 
 
 def _check_size(content: Content) -> None:
-    """Check the size of a table before it is read. Raises: NotATable; TooLarge if no run can hold it."""
+    """Check the size of a table before it is read. Raises: NotATable; TooLarge if memory is too small."""
     needed = content.needed
     if content.rows is not None:
         shape = content.rows, content.width
         if min(shape) < 1:
-            raise NotATable(f"it has shape {shape}; a table has rows and columns")
+            raise NotATable(f"it has shape {shape}; a table needs at least one row and one column")
         if max(shape) > MOST:
             raise NotATable(f"it has shape {shape}; take at most {MOST} rows and columns")
         needed = max(needed, LEAST * math.prod(shape))
     if needed > (free := free_bytes()):
         raise TooLarge(
-            f"needs {in_words(needed)} of memory in any run, and {in_words(free)} are free; take fewer rows"
+            f"needs {in_words(needed)} of memory, but only {in_words(free)} are free; take fewer rows"
         )
 
 

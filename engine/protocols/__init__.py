@@ -48,8 +48,8 @@ CLOCKS = {
 }
 """Clocks, which count the progress of training: their names, and their labels on an x-axis.
 
-For update rules with a rate, `time` is the sum of the rates of all steps. For a gradient flow, it is its
-time.
+For update rules with a rate, `time` is the sum of the rates of all steps. For a gradient flow, `time` is the
+time of the flow.
 """
 
 Threshold = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
@@ -63,27 +63,31 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     clock: Annotated[
         Literal["step", "k", "time"] | None,
-        Meta(title="clock", description="clock that ends the run when it passes the value"),
+        Meta(title="clock", description="clock that ends training once it passes the value"),
     ] = None
     measure: Annotated[
         ChoiceOf[MeasureName] | None,
-        Meta(title="measure", description="measure that ends the run, in place of a clock"),
+        Meta(
+            title="measure",
+            description="measure, instead of a clock, that ends training once it passes the value",
+        ),
     ] = None
     above: Annotated[
-        Threshold | None, Meta(title="above", description="the run ends once the value is above this number")
+        Threshold | None,
+        Meta(title="above", description="training ends once the clock or measure is above this number"),
     ] = None
     below: Annotated[
         Threshold | None,
-        Meta(title="below", description="the run ends once the measure is below this number"),
+        Meta(title="below", description="training ends once the measure is below this number"),
     ] = None
 
     def __post_init__(self) -> None:
         if (self.clock is None) == (self.measure is None):
-            raise BadField("clock", "until needs exactly one of clock and measure")
+            raise BadField("clock", "`until` needs either a clock or a measure, and not both")
         if (self.above is None) == (self.below is None):
-            raise BadField("above", "until needs exactly one of above and below")
+            raise BadField("above", "`until` needs either above or below, and not both")
         if self.clock is not None and self.above is None:
-            raise BadField("below", "a clock only increases, so below never ends the run; take above")
+            raise BadField("below", "a clock only increases, so it cannot fall below a value; use above")
 
     def in_words(self, loss: str) -> str:
         """Return the condition as text for a kind of loss, such as "0/1 error on seen rows < 0.01"."""
@@ -278,7 +282,9 @@ class Protocol(Part, frozen=True):
     clock: ClassVar[str] = "k"
     """Name of the clock on the x-axis, which is the first clock that `clocks` returns."""
 
-    loss: Annotated[ChoiceOf[LossKind], Meta(title="loss", description="loss of a prediction")] = "square"
+    loss: Annotated[ChoiceOf[LossKind], Meta(title="loss", description="loss of a prediction on a label")] = (
+        "square"
+    )
 
     declares: ClassVar[frozenset[str]] = frozenset(("schedule", "departure_from_k_rows"))
 
@@ -287,12 +293,12 @@ class Protocol(Part, frozen=True):
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return why `measure` at k is not that of a hypothesis learned from k different rows, or None.
+        """Return why `measure` at k does not measure a hypothesis learned from k different rows, or None.
 
-        It is not, for example, if predictions are clipped, or if rows repeat. The k rows are those that a
-        learner with an update rule has seen, or that a solver has been given.
+        Reasons are, for example, that predictions are clipped, or that rows repeat. None means that it does.
+        The k rows are those that a learner with an update rule has seen, or that a solver has been given.
         """
-        return f"protocol {self.kind} does not declare from which rows a hypothesis is learned"
+        return f"protocol {self.kind} does not say from which rows a hypothesis is learned"
 
     def refuses(self, learner: Learner) -> str | None:
         """Return the reason why the protocol cannot train this learner, or None if it can."""

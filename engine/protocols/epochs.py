@@ -33,9 +33,14 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
 
     train: Annotated[
         Count | None,
-        Meta(title="training rows", description="number of first rows to train on; none: half of the rows"),
+        Meta(
+            title="training rows",
+            description="number of training rows, which are the first rows; none: half of the rows",
+        ),
     ] = None
-    epochs: Annotated[Count, Meta(title="epochs", description="passes over the training rows")] = 100
+    epochs: Annotated[Count, Meta(title="epochs", description="number of passes over the training rows")] = (
+        100
+    )
     reshuffle: Annotated[bool, Meta(title="reshuffle", description="shuffle the rows before every pass")] = (
         False
     )
@@ -48,7 +53,7 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
 
     def check(self, n: int, labels: Values) -> None:
         if self.train is not None and self.train > n:
-            raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
+            raise BadInput("protocol.train", f"there are only {n} rows; take at most {n}")
 
     def rows(self, n: int) -> int:
         """Return the number of training rows among n rows."""

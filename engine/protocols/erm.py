@@ -35,14 +35,15 @@ class ERM(Protocol, frozen=True, tag="erm"):
     (sgd) draw this many of the k examples for each step. Source: WKA21 §6; theory/conventions#protocols.
     """
 
-    every: Annotated[Count, Meta(title="every", description="distance from one k to the next")] = 4
-    steps: Annotated[Count, Meta(title="steps", description="maximum number of updates")] = 1000
+    every: Annotated[Count, Meta(title="every", description="difference between successive k")] = 4
+    steps: Annotated[Count, Meta(title="steps", description="maximum number of updates of each model")] = 1000
     tolerance: Annotated[
-        float, Meta(ge=0, title="tolerance", description="training loss at which training ends")
+        float, Meta(ge=0, title="tolerance", description="training loss at which a model stops training")
     ] = 1e-6
 
     examples: Annotated[
-        Count | None, Meta(title="examples", description="the largest k; none: all rows", extra=SELDOM)
+        Count | None,
+        Meta(title="examples", description="largest number of examples k; none: all rows", extra=SELDOM),
     ] = None
 
     def schedule(self) -> ProtocolSchedule:

@@ -59,43 +59,66 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     clock: ClassVar[str] = "time"
 
-    time: Annotated[Time, Meta(title="time", description="time at the end")] = 100.0
+    time: Annotated[Time, Meta(title="time", description="time at which the flow ends")] = 100.0
     first: Annotated[
         Annotated[float, Meta(ge=1e-38, le=LARGEST)] | None,
-        Meta(title="first time", description="of a logarithmic grid; none: time/10⁴"),
+        Meta(
+            title="first time", description="time of the first record on a logarithmic grid; none: time/10⁴"
+        ),
     ] = None
-    records: Annotated[Count, Meta(title="records", description="measurements after the start")] = 81
+    records: Annotated[Count, Meta(title="records", description="number of measurements after the start")] = (
+        81
+    )
     grid: Annotated[
-        Literal["log", "linear"], Meta(title="grid", description="equal factors, or equal distances")
+        Literal["log", "linear"],
+        Meta(
+            title="grid",
+            description="times of records: at equal factors (log), or at equal distances (linear)",
+        ),
     ] = "log"
     train: Annotated[
-        Count | None, Meta(title="training rows", description="number of first rows to train on; none: all")
+        Count | None,
+        Meta(
+            title="training rows",
+            description="number of training rows, which are the first rows; none: all rows",
+        ),
     ] = None
     method: Annotated[
         Literal["dop853", "rk45", "bdf", "radau"],
-        Meta(title="method", description="explicit: dop853, rk45; for stiff flows: bdf, radau"),
+        Meta(
+            title="method", description="explicit methods: dop853, rk45; methods for stiff flows: bdf, radau"
+        ),
     ] = "dop853"
     rtol: Annotated[
-        Annotated[float, Meta(ge=1e-13, le=0.1)], Meta(title="rtol", description="relative local error")
+        Annotated[float, Meta(ge=1e-13, le=0.1)],
+        Meta(title="rtol", description="relative tolerance for local errors"),
     ] = 1e-8
     atol: Annotated[
-        Annotated[float, Meta(ge=1e-38, le=LARGEST)], Meta(title="atol", description="absolute local error")
+        Annotated[float, Meta(ge=1e-38, le=LARGEST)],
+        Meta(title="atol", description="absolute tolerance for local errors"),
     ] = 1e-10
     evaluations: Annotated[
-        Count, Meta(title="evaluations", description="maximum number of gradients for a replica and target")
+        Count,
+        Meta(
+            title="evaluations",
+            description="maximum number of gradient evaluations for each replica and target",
+        ),
     ] = 100_000
     until: Annotated[
         Until | None,
-        Meta(title="until", description="ends training early, once a clock or measure passes a value"),
+        Meta(title="until", description="end training early, once a clock or measure passes a value"),
     ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.first is not None and self.grid == "linear":
-            raise BadField("first", "only a log grid has a first time; leave it out, or set grid = log")
+            raise BadField(
+                "first", "first only applies to a logarithmic grid; leave it out, or set grid = log"
+            )
         if self.first is not None and self.first > self.time / 2:
             raise BadField(
-                "first", f"the flow ends at {self.time:g}; take at most half of this time, {self.time / 2:g}"
+                "first",
+                f"the flow ends at time {self.time:g}; take at most half of this time, {self.time / 2:g}",
             )
 
     def schedule(self) -> ProtocolSchedule:
@@ -115,25 +138,25 @@ class Flow(Protocol, frozen=True, tag="flow"):
         if learner.update is None:
             return None
         if learner.update.mirror is None:
-            reason = f"{learner.update.kind} follows no gradient flow, however small its rate"
-            return f"{reason}; take gd, sgd or a mirror descent such as egu, or protocol steps"
+            reason = f"{learner.update.kind} does not follow a gradient flow, however small its rate is"
+            return f"{reason}; use gd, sgd or a mirror descent such as egu, or use the protocol steps"
         if not learner.plain_steps:
-            return "a flow has no steps: no schedule, and no noise, clipping or decay; leave them out"
+            return "a flow has no steps; leave out schedule, noise, clipping and decay"
         if len(rates_of(learner)) > 1:
-            return (
-                "a flow has no rate to choose, because time is η · step; give one rate, which has no effect"
-            )
+            return "a flow has no rate to choose, because time is η · step; set a single rate"
         if learner.rate_unit != "one":
-            return "a flow has no rate, because time is η · step; leave out rate_unit"
+            return "a flow has no rate, because its time is η · step; leave out rate_unit"
         return None
 
     def check(self, n: int, labels: Values) -> None:
         loss: Loss = make("losses", self.loss)
         if not loss.continuous_slope:
-            reason = f"the slope of {loss.kind} loss jumps, and no solver can follow a flow past a jump"
-            raise BadInput("protocol.loss", f"{reason}; take square or logistic, or protocol steps")
+            reason = f"the slope of {loss.kind} loss jumps, and a flow cannot be solved past a jump"
+            raise BadInput(
+                "protocol.loss", f"{reason}; use square or logistic loss, or use the protocol steps"
+            )
         if self.train is not None and self.train > n:
-            raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
+            raise BadInput("protocol.train", f"there are only {n} rows; take at most {n}")
 
     @property
     def accuracy(self) -> Accuracy:
@@ -265,10 +288,13 @@ class Flowing(InPieces):
     def _too_few(self, time: float) -> BadInput:
         """Return the error for a flow that has only reached this time after all allowed evaluations."""
         protocol, learner = self._protocol, self._learner.name
-        progress = f"{learner} has reached only time {time:.3g} of {protocol.time:g} with this number"
-        stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"
+        progress = (
+            f"{learner} has reached only time {time:.3g} of {protocol.time:g} with this number of evaluations"
+        )
+        stiff = "" if protocol.method in ("bdf", "radau") else "; if the flow is stiff, set method = bdf"
         return BadInput(
-            "protocol.evaluations", f"{progress}; take more, an earlier end, a larger rtol{stiff}"
+            "protocol.evaluations",
+            f"{progress}; allow more evaluations, end earlier, or increase rtol{stiff}",
         )
 
     def _take(self, time: float, evaluations: int) -> None:

@@ -43,19 +43,25 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     theory/conventions#conventions, theory/conventions#protocols, theory/hadamard#bounds.
     """
 
-    batch: Annotated[Count, Meta(title="mini-batch", description="examples per update")] = 1
+    batch: Annotated[Count, Meta(title="mini-batch", description="number of examples per update")] = 1
     replacement: Annotated[
-        bool, Meta(title="replacement", description="draw examples independently", extra=SELDOM)
+        bool,
+        Meta(
+            title="replacement",
+            description="draw examples independently, so that rows may repeat",
+            extra=SELDOM,
+        ),
     ] = False
     clip: Annotated[
-        Positive | None, Meta(title="clip to Y", description="predictions clipped to 0 … Y", extra=SELDOM)
+        Positive | None,
+        Meta(title="clip to Y", description="clip predictions to the range 0 … Y", extra=SELDOM),
     ] = None
     examples: Annotated[
         Count | None,
         Meta(title="examples", description="maximum number of examples; none: all rows", extra=SELDOM),
     ] = None
     average: Annotated[
-        bool, Meta(title="average", description="mean loss of the hypotheses so far", extra=SELDOM)
+        bool, Meta(title="average", description="report the mean loss of all hypotheses so far", extra=SELDOM)
     ] = False
 
     def schedule(self) -> ProtocolSchedule:
@@ -72,20 +78,20 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
 
     def departure_from_k_rows(self, measure: str) -> str | None:
         if self.average and measure in AVERAGED:
-            return f"the {measure} here is the mean over the hypotheses so far"
+            return f"the {measure} is averaged over all hypotheses so far"
         if self.replacement:
-            return "examples are drawn independently here, and some come twice"
+            return "examples are drawn independently, so some rows occur twice"
         if self.clip is not None:
-            return f"predictions are clipped to [0, {self.clip:g}] here"
-        return f"here each update needs {self.batch} examples" if self.batch > 1 else None
+            return f"predictions are clipped to [0, {self.clip:g}]"
+        return f"each update needs {self.batch} examples" if self.batch > 1 else None
 
     def check(self, n: int, labels: Values) -> None:
         rows = self._last(n)
         if self.batch > rows:
-            message = f"an update needs {self.batch} examples, and there are {rows}; take at most {rows}"
+            message = f"an update needs {self.batch} examples, but there are only {rows}; take at most {rows}"
             raise BadInput("protocol.batch", message)
         if self.clip is not None and labels == "signs":
-            message = "clipping to 0 … Y is for labels in this range, and these are +1 and −1; leave it out"
+            message = "clipping to 0 … Y needs labels in this range, but they are +1 and −1; leave clip out"
             raise BadInput("protocol.clip", message)
 
     def extent(self, n: int) -> Extent:

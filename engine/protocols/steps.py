@@ -62,12 +62,21 @@ class Steps(Protocol, frozen=True, tag="steps"):
     clock: ClassVar[str] = "step"
 
     steps: Annotated[
-        float, Meta(gt=0, le=MOST, title="steps", description="of training; rounded up to a whole number")
+        float,
+        Meta(
+            gt=0, le=MOST, title="steps", description="number of training steps, rounded up to a whole number"
+        ),
     ] = 100.0
     batch: Annotated[
-        Count | None, Meta(title="mini-batch", description="rows per step; none: all training rows")
+        Count | None, Meta(title="mini-batch", description="number of rows per step; none: all training rows")
     ] = None
-    replacement: Annotated[bool, Meta(title="replacement", description="draw rows independently")] = False
+    replacement: Annotated[
+        bool,
+        Meta(
+            title="replacement",
+            description="draw the rows of a mini-batch independently, so that they may repeat",
+        ),
+    ] = False
     fresh: Annotated[
         bool,
         Meta(
@@ -88,30 +97,38 @@ class Steps(Protocol, frozen=True, tag="steps"):
         bool,
         Meta(
             title="own mini-batches",
-            description="own mini-batches for every learner; no: all learners share them",
+            description="every learner has its own mini-batches, instead of sharing them",
             extra=SELDOM,
         ),
     ] = False
     train: Annotated[
-        Count | None, Meta(title="training rows", description="number of first rows to train on; none: all")
+        Count | None,
+        Meta(
+            title="training rows",
+            description="number of training rows, which are the first rows; none: all rows",
+        ),
     ] = None
     records: Annotated[
         Count, Meta(title="records", description="maximum number of measurements after the start")
     ] = 100
     grid: Annotated[
-        Literal["linear", "log"], Meta(title="grid", description="equal distances, or equal factors")
+        Literal["linear", "log"],
+        Meta(
+            title="grid",
+            description="steps of records: at equal distances (linear), or at equal factors (log)",
+        ),
     ] = "linear"
     log_loss: Annotated[
         bool,
         Meta(
             title="logarithm",
-            description="steps along ∇ ln L = ∇L/L, which do not shrink with the loss",
+            description="follow ∇ ln L = ∇L/L, which does not shrink with the loss, instead of ∇L",
             extra=SELDOM,
         ),
     ] = False
     until: Annotated[
         Until | None,
-        Meta(title="until", description="ends training early, once a clock or measure passes a value"),
+        Meta(title="until", description="end training early, once a clock or measure passes a value"),
     ] = None
 
     def schedule(self) -> ProtocolSchedule:
@@ -129,13 +146,15 @@ class Steps(Protocol, frozen=True, tag="steps"):
         )
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        return None if self._is_full else "steps follow mini-batches in random order here"
+        return None if self._is_full else "steps follow mini-batches in random order"
 
     def check(self, n: int, labels: Values) -> None:
         if self.train is not None and self.train > n:
-            raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
+            raise BadInput("protocol.train", f"there are only {n} rows; take at most {n}")
         if self.batch is not None and self.batch > (rows := self.rows(n)):
-            message = f"a step needs {self.batch} rows, and there are {rows} to train on; take at most {rows}"
+            message = (
+                f"a step needs {self.batch} rows, and there are {rows} training rows; take at most {rows}"
+            )
             raise BadInput("protocol.batch", message)
 
     def rows(self, n: int) -> int:
@@ -279,7 +298,7 @@ class Stepping(InPieces):
 
 
 class MiniBatches:
-    """Drawer of random mini-batches for every replica."""
+    """Source of random mini-batches for every replica."""
 
     def __init__(
         self,

@@ -24,9 +24,11 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     theory/conventions#protocols.
     """
 
-    tolerance: Annotated[Positive, Meta(title="tolerance", description="mean loss on the k examples")] = 1e-3
+    tolerance: Annotated[
+        Positive, Meta(title="tolerance", description="mean loss on the k examples at which their passes end")
+    ] = 1e-3
     passes: Annotated[
-        Count, Meta(title="passes", description="maximum number of passes after each example")
+        Count, Meta(title="passes", description="maximum number of passes after each new example")
     ] = 100
 
     def schedule(self) -> ProtocolSchedule:

@@ -318,7 +318,7 @@ def _gather_lines(
                     lines[line.statement.name or line.kind, owner, apart].append((place, samples, line))
         if not by_curve and len(line.values) and not line.applies_to:
             collected.absent[line.kind] = (
-                "this line applies to no learner that has the x-axis of this picture"
+                "no learner to which this line applies has values along the x of this picture"
             )
 
 
@@ -334,7 +334,7 @@ def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a picture can show a curve, which may be unfinished.
+    """Return whether a curve is finished far enough for a picture to show it.
 
     A picture whose x is a sweep axis can only show finished curves. If it chooses among the rates of a
     learner, the curves of all rates must be finished. All other pictures can show unfinished curves.
@@ -397,7 +397,7 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
     if not line.on_problem.holds:
         return line.on_problem.reason
     if picture.reading is not None and picture.reading.until is not None:
-        return "the picture reads runs up to the condition `until`, which does not apply to a theory line"
+        return "the picture ends runs where its condition `until` is met, and a theory line has no such end"
     if picture.share is not None:
         return "this line is about values, but the picture shows the share of replicas that meet a condition"
     if picture.reading is not None and picture.reading.place_of is not None:
@@ -406,15 +406,15 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         return f"this line is about the {statement.measure}, but the picture shows the {picture.measure.name}"
     if statement.running not in (None, picture.running):
         running = statement.running
-        return f"this line is about the {running} of all evaluation points so far: take running = {running}"
+        return f"this line is about the {running} of all evaluation points so far; set running = {running}"
     if (
         picture.lines is None
         and statement.direction == "asymptotic"
         and not (statement.group or line.applies_to)
     ):
-        return "this line is the limit of a learner that the run does not include"
+        return "this line is the limit of a learner that is not in the run"
     if picture.lines is None and not summaries_agree(statement.summary, picture.summary):
-        about = f"this line is about the {statement.summary} of many replicas"
+        about = f"this line is about the {statement.summary} over replicas"
         return f"{about}, but the picture shows the {picture.summary}"
     return ""
 
@@ -467,7 +467,7 @@ def _to_come(
     )
 
 
-WHY = "the result is already known"
+WHY = "other runs already determine their results"
 """Reason, for messages, why learners are skipped at a sweep point."""
 
 
@@ -475,9 +475,9 @@ def known_at(results: Results, number: int) -> frozenset[str]:
     """Return the names of the learners that need not be run at a sweep point.
 
     The run of a learner is not needed if the results at other sweep points already determine what pictures
-    show. This concerns pictures that find the first value of a sweep axis at which a measure passes a
-    threshold, by a reading with `until`. The values of all such pictures and their standard errors must be
-    known. If there is no such picture, the result is empty.
+    show. This concerns pictures whose reading, with `until`, finds the first value of a sweep axis at which a
+    measure passes a threshold. The values of all such pictures and their standard errors must be known. If
+    there is no such picture, the result is empty.
 
     Args:
         number: index of the sweep point.

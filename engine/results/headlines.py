@@ -39,16 +39,16 @@ def headline(
     if outcome is None:
         return laws_in_words(view) or _law_of_split(view, experiment, results) or ending(view)
     if outcome.holds is None:
-        return cut(f"Not judged, as {outcome.detail}: {ending(view)}", wording.LONGEST)
+        return cut(f"Not judged, because {outcome.detail}: {ending(view)}", wording.LONGEST)
     sentence = outcome.finding or outcome.detail
-    return cut(sentence if outcome.holds else f"Its claim fails: {sentence}", wording.LONGEST)
+    return cut(sentence if outcome.holds else f"The claim fails: {sentence}", wording.LONGEST)
 
 
 def _law_of_split(view: View, experiment: Experiment, results: Results | None) -> str:
     """Return a scaling law for a picture with one curve per value of a sweep axis.
 
-    The law comes from another picture, the first whose x is this sweep axis and whose curves follow a law. If
-    there is no such picture, the text is empty.
+    The law comes from another picture. It is the first picture whose x is this sweep axis and whose curves
+    follow a law. If there is no such picture, the text is empty.
     """
     if results is None:
         return ""

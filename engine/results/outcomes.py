@@ -109,7 +109,7 @@ def _of_curve(claim: Claim, seen: View) -> Outcome:
             line = seen.line(getattr(claim, field), curve.name)
             if not line.binds(curve):
                 return outcome._replace(
-                    detail=f"{outcome.detail} (the {line.called} does not bind {curve.learner})"
+                    detail=f"{outcome.detail} (the {line.called} does not apply to {curve.learner})"
                 )
     return outcome
 

@@ -72,9 +72,9 @@ def why_not(experiment: Experiment) -> str | None:
     """Return the reason why learners cannot be trained again to take snapshots, or None if they can."""
     n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
-        return f"{n} × {d} instances are too many to repeat the training for a picture"
+        return f"{n} × {d} instances are too many to train the learners again for a picture"
     if experiment.protocol.extent(n).models > 1:
-        return "every k has a separate model, and no model changes along the run"
+        return "every k has a separate model, which does not change during the run"
     return None
 
 

@@ -99,9 +99,9 @@ class Samples(NamedTuple):
         return self
 
     def held(self) -> Floats:
-        """Return the values, which stay constant from the first record at which the condition `until` is met.
+        """Return the values, held constant from the first record at which the condition `until` is met.
 
-        The values of replicas that never meet the condition are NaN.
+        If a replica never meets the condition, its values are NaN.
         """
         if self.passed is None:
             return np.full_like(self.values, np.nan)
@@ -482,7 +482,9 @@ class PictureSteps:
         try:
             return evaluate_each(text, numbers)
         except BadExpression as error:
-            raise BadInput("pictures", f"{text!r}: {error}; it may name {listed(sorted(numbers))}") from error
+            raise BadInput(
+                "pictures", f"{text!r}: {error}; it may contain {listed(sorted(numbers))}"
+            ) from error
 
     def _of_words(self, point: Point) -> dict[str, float]:
         """Return the position of a sweep point on each sweep axis whose values are words, counted from 1."""

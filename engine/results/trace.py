@@ -152,7 +152,7 @@ class Curve:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the recorded measures that have no indices."""
+        """Names of the recorded measures whose values are single numbers."""
         return tuple(self._series)
 
     def mean(self, measure: str) -> Floats | None:
@@ -190,7 +190,7 @@ class Curve:
         reason = f"{measure} was stored for the first of {self.replicas} replicas only"
         if self.is_restored and replicas_kept(self.length, self.replicas) > 1:
             return f"{reason}: the cached run did not need the other replicas; compute it again"
-        return f"{reason}: the run has too many evaluation points to store more; take fewer"
+        return f"{reason}: the run has too many evaluation points to store more; take fewer points"
 
     @property
     def weights_x(self) -> Floats:
@@ -371,7 +371,7 @@ class Curve:
 
 
 def settle(curves: Sequence[Curve], shown: Curve | None, compared_by: str) -> None:
-    """Mark the best of a learner's complete curves, which has the least mean of a measure.
+    """Mark the best of a learner's complete curves: the curve with the least mean of a measure.
 
     Args:
         curves: curves of one learner, one for each rate.
@@ -487,9 +487,9 @@ class TheoryLine:
         return [learner_name for learner_name, finding in self.on_learners.items() if finding.holds]
 
     def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
-        """Return the separate line of each curve so far, by curve name.
+        """Return the line of each curve, as far as it is known, by curve name.
 
-        The result is empty if all curves share the line.
+        If all curves share the line, the result is empty.
         """
         if self.along_runs is None:
             return self.of_curves

@@ -163,9 +163,9 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the sweep points of a picture that belong to the same curves, by the index of the sweep point.
+    """Return the sweep points of a picture at given values of the sweep axes that distinguish curves.
 
-    At these points, the sweep axes that distinguish curves have the values with the indices `apart`.
+    `apart` holds the index of each of these values. The keys of the result are the indices of the points.
     """
     sweep = results.sweep
     return {
@@ -202,7 +202,7 @@ def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:
         return ""
-    return "this line bounds the mean over replicas, but each replica is first divided by its own number"
+    return "this line bounds the mean over replicas, but each replica is first divided by a different number"
 
 
 def _of_line(how: str, samples: Floats) -> Floats:
@@ -520,7 +520,7 @@ class _Reduction:
 
     @property
     def _divergences(self) -> Floats:
-        """Sorted positions on the clock of the curve's single run at which replicas diverged."""
+        """Sorted clock values at which replicas diverged in the curve's single run."""
         divergences = self._stretches[0].curve.divergences[: self._replicas]
         return np.sort(divergences[~np.isnan(divergences)])
 

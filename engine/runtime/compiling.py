@@ -11,7 +11,7 @@ from engine.training.recorder import Block
 from engine.training.training_run import Recording
 
 MODULE = "engine.runtime.run"
-"""Module that the separate process runs."""
+"""Module that the separate process runs to compile code."""
 
 
 def compile_meanwhile(planned: LearnerPlan) -> None:

@@ -34,7 +34,7 @@ MOST_BYTES_BY_REPLICA = 4 << 20
 
 
 def key_of(setup: Setup, learner: Learner) -> bytes:
-    """Return everything that the curves of a learner depend on, as JSON."""
+    """Return, as JSON, everything that the curves of a learner depend on."""
     words = {
         "code": code(),
         "parts": outside.digest(),

@@ -36,8 +36,8 @@ class DrawnData:
         """Return the data of a run as tensors.
 
         Args:
-            as_matrix: whether a learner may need the instances as a matrix, even if they could be an
-                operator.
+            as_matrix: whether a learner may need the instances as a matrix, even if an operator could
+                represent them.
 
         Raises: BadInput for a file that cannot be used; Stopped.
         """

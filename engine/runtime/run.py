@@ -47,7 +47,10 @@ from engine.training.recorder import Block
 from engine.training.training_run import Recording
 
 MOST = 1 << 12
-"""Largest number of records, or of updates within records, in a round."""
+"""Largest number of records that a learner adds in one round of the main loop.
+
+If a record takes many updates, this number limits the updates in a round.
+"""
 
 GROWTH = 8
 """Largest factor between the numbers of records of consecutive rounds."""
@@ -79,14 +82,17 @@ COMPARED_BY = AverageLoss().name
 """Measure by which the rates of a learner are compared."""
 
 SMALL = 8 << 20
-"""Size in bytes up to which a run uses one thread; several threads would mostly wait for one another."""
+"""A run that needs at most this many bytes uses one thread. Several threads would mostly wait."""
 
 WAITING = 4 << 20
 """Maximum bytes of weights per curve that are buffered before they are written to the trace."""
 
 
 BEYOND = 64
-"""Largest number of records, or of updates within records, that a learner makes after its early end."""
+"""Largest number of records that a learner computes after the record at which its curve ends early.
+
+If a record takes many updates, this number limits the updates.
+"""
 
 
 @dataclass(frozen=True)
@@ -145,7 +151,7 @@ class Keeper(Protocol):
         """Store the records that the curves of a trace have received since the last call."""
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        """Store the finished curves of a learner. Return the reason if that fails, and otherwise None."""
+        """Store the finished curves of a learner. Return the reason if storing fails, else None."""
 
 
 Gate: TypeAlias = Callable[[], int]
@@ -255,7 +261,7 @@ class LearnerRun:
     """Loss of every replica at the first record [R], by the index of the curve."""
 
     early_ends: list[EarlyEnd] = field(default_factory=list)
-    """State of the early end for each curve; empty if the protocol has no early end."""
+    """For each curve, the state of the check whether it ends early; empty if no curve can end early."""
 
     is_side_run: bool = False
     """Whether only theory lines use this training run. It then sends no events."""
@@ -296,7 +302,7 @@ class LearnerRun:
         return [] if self.is_side_run else events
 
     def keep(self, writer: Keeper) -> str | None:
-        """Store the ended curves. Return the reason of the first failure, and otherwise None."""
+        """Store the ended curves. Return the reason of the first failure, or None if there is none."""
         return writer.keep(self.plan, self.curves, self.is_side_run)
 
     @property
@@ -478,7 +484,10 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
-    """Return the state of the early end for each curve of a learner; empty if there is no early end."""
+    """Return the state of the check whether a curve ends early, for each curve of a learner.
+
+    The result is empty if the protocol has no early end.
+    """
     until = experiment.protocol.schedule().ends_early
     return [] if until is None else [EarlyEnd(until, experiment.run.replicas) for _ in range(curves)]
 
@@ -505,7 +514,7 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
 
     Args:
         start: losses [R] of the replicas at the start.
-        early_end: state of the curve's early end; None if the protocol has no early end.
+        early_end: state of the check whether the curve ends early; None if the protocol has no early end.
     """
     clocks, measures = block.of_variant(variant)
     sound = _sound(curve, measures["loss"], start)

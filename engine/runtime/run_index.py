@@ -103,7 +103,7 @@ class RunIndex:
             return without
 
     def scan(self, path: Path) -> None:
-        """Enter the current content of a file."""
+        """Enter the current content of a file into the index."""
         self.ask(lambda index: _scan(index, path), None)
 
     def expect_change(self, file_name: str) -> None:

@@ -48,7 +48,7 @@ class RunReader:
         try:
             first = next(self._journal.frames(), None)
             if first is None or first.kind != "head":
-                raise BadInput(str(path), "the file of the run has no beginning")
+                raise BadInput(str(path), "the beginning of the run's file is missing")
             self.run = msgspec.convert(first.content, StoredRun)
             self.run.path = str(path)
             self.sweep = _sweep_of(self.run)
@@ -79,10 +79,10 @@ class RunReader:
             except (msgspec.MsgspecError, KeyError, ValueError, IndexError, TypeError, zlib.error) as error:
                 if isinstance(error, BadInput):
                     raise
-                fault = (
-                    f"version {self.run.version} of the program wrote it, and a part cannot be read: {error}"
-                )
-                raise BadInput(str(self.path), fault) from error
+                fault = f"version {self.run.version} of the program wrote the run"
+                raise BadInput(
+                    str(self.path), f"{fault}, and a part of it cannot be read: {error}"
+                ) from error
 
     def all(self) -> Results:
         """Read the whole file, close it, and return the results. Raises: BadInput."""
@@ -129,7 +129,7 @@ def opened(path: Path) -> tuple[StoredRun, Results]:
 
 
 def _sweep_of(run: StoredRun) -> Sweep:
-    """Return the sweep of a run. Claims that its changes to a preset make invalid are not judged.
+    """Return the sweep of a run. Claims of the preset that the run's changes make invalid are not judged.
 
     Raises: BadInput.
     """

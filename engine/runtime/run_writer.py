@@ -81,7 +81,7 @@ class RunWriter:
         self._digest = ""
         self._fault: str | None = None
         self._restored: list[tuple[LearnerPlan, Sequence[Curve], bytes, bool]] = []
-        """Restored or taken-over curves that are appended when their trace begins."""
+        """Curves from earlier runs or other processes, which are appended when their trace begins."""
 
         self._is_whole = True
         """Whether the file has everything that the run has computed so far."""
@@ -339,8 +339,8 @@ class RunWriter:
     def _by_replica(self, planned: LearnerPlan, curves: Sequence[Curve]) -> frozenset[str]:
         """Return the measures whose values are stored for every replica.
 
-        In small runs, these are all measures; in other runs, the measures of which values of replicas are
-        read.
+        In small runs, these are all measures. In other runs, these are the measures whose values are read for
+        single replicas.
         """
         assert self._sweep is not None, "a run begins before its learners"
         records = sum(curve.capacity for curve in curves)

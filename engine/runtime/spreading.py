@@ -371,7 +371,9 @@ def _indexed(
 
 
 def cuda_devices() -> list[Begin]:
-    """Return one function per CUDA device that this process sees. It serves a connection on this device.
+    """Return one function per CUDA device that this process sees.
+
+    Each function serves a connection on its device.
 
     Raises: BadInput if there is no device.
     """

@@ -144,7 +144,7 @@ class Store:
 
     def bring_back(self, run: StoredRun) -> None:
         """Restore a run that was set aside. Raises: BadInput."""
-        with files.faults(run.path, "cannot be brought back"):
+        with files.faults(run.path, "cannot be restored"):
             _aside(run).rename(run.path)
         self.observe(Path(run.path))
 

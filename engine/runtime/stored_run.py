@@ -70,7 +70,11 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
     @property
     def fate(self) -> str:
-        """State in a word or two: "cut off" for a run of this machine without an end and without a writer."""
+        """State in a word or two.
+
+        It is "cut off" if the run was begun on this machine, its file has no end, and no process writes the
+        file.
+        """
         return "cut off" if self.state == "running" and self.is_here and not self.is_written else self.state
 
     def receive(self, frame: journal.Frame) -> None:
@@ -102,7 +106,7 @@ def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
         else:
             run.receive(frame)
     if run is None:
-        raise BadInput(str(path), "the file of the run has no beginning")
+        raise BadInput(str(path), "the beginning of the run's file is missing")
     run.path, run.bytes = str(path), path.stat().st_size
     return run, keys
 

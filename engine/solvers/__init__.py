@@ -74,7 +74,7 @@ class SolverStructure(NamedTuple):
     """
 
     has_posterior: bool = False
-    """Whether the hypothesis is the mean of a posterior over weights with known spread and evidence."""
+    """Whether the hypothesis is the mean of a posterior over weights whose spread and evidence are known."""
 
     continuous: bool = True
     """Whether small changes of the examples, such as rounding, change predictions only a little."""

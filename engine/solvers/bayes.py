@@ -26,7 +26,8 @@ class Bayes(Solver, frozen=True, tag="bayes"):
     """
 
     flip: Annotated[
-        float, Meta(gt=0, lt=0.5, title="flip rate ε", description="probability of a wrong label")
+        float,
+        Meta(gt=0, lt=0.5, title="flip rate ε", description="assumed probability that a label is wrong"),
     ] = 0.1
 
     def structure(self) -> SolverStructure:
@@ -42,7 +43,7 @@ class Bayes(Solver, frozen=True, tag="bayes"):
     def invariance(self) -> Verdict:
         return Verdict(
             False,
-            "a hypothesis is a single feature, and a rotation of a feature is not a feature",
+            "its hypotheses are single features, and rotations do not map features to features",
             PERMUTATIONS,
         )
 

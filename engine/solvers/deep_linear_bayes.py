@@ -26,10 +26,18 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
     theory/regions-and-random-matrices#bayesian-interpolation.
     """
 
-    depth: Annotated[int, Meta(ge=0, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 1
-    width: Annotated[Count, Meta(title="width n", description="units of every hidden layer")] = 200
+    depth: Annotated[
+        int, Meta(ge=0, le=MOST_LAYERS, title="depth L", description="number of hidden layers")
+    ] = 1
+    width: Annotated[Count, Meta(title="width n", description="number of units of every hidden layer")] = 200
     variance: Annotated[
-        float, Meta(gt=0, le=LARGEST, title="variance σ²", description="of weights times fan-in")
+        float,
+        Meta(
+            gt=0,
+            le=LARGEST,
+            title="variance σ²",
+            description="variance of a weight, times the fan-in of its layer",
+        ),
     ] = 1.0
 
     def structure(self) -> SolverStructure:
@@ -48,7 +56,7 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
 
     def invariance(self) -> Verdict:
         return Verdict(
-            True, "the minimum-norm solution is a combination of the instances, by their inner products"
+            True, "the minimum-norm solution combines instances by weights that depend only on inner products"
         )
 
 

@@ -36,18 +36,25 @@ class Elimination(Solver, frozen=True, tag="elimination"):
 
     batch: Annotated[
         Count,
-        Meta(title="examples of a step", description="number of examples whose mean is a row of the memory"),
+        Meta(
+            title="examples of a step",
+            description="number of examples that are averaged to a row of the memory",
+        ),
     ] = 1
     of: Annotated[
         Literal["examples", "population"],
-        Meta(title="of", description="rows are means of examples, or the mean of all inputs", extra=SELDOM),
+        Meta(
+            title="of",
+            description="rows of the memory are means of examples, or the mean over all inputs",
+            extra=SELDOM,
+        ),
     ] = "examples"
 
     abstain: Annotated[
         bool,
         Meta(
             title="abstain",
-            description="predict 0 where the examples do not determine the label",
+            description="predict 0 if the examples do not determine the label",
             extra=SELDOM,
         ),
     ] = False
@@ -62,7 +69,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
         return d * (d + 1) // 8 + (self.batch + 2) * (d + 1) + 2 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "it uses the sign of every entry, and sets free bits to 0 in order")
+        return Verdict(False, "it depends on the sign of every entry, and on the order of the entries")
 
 
 class Equations:

@@ -30,7 +30,7 @@ class Hebb(Solver, frozen=True, tag="hebb"):
         return d
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "w is a combination of the instances, with the labels as its coefficients")
+        return Verdict(True, "w is a linear combination of the instances, whose coefficients are the labels")
 
 
 class Mean:

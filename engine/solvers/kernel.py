@@ -66,14 +66,20 @@ class Kernel(Solver, frozen=True, tag="kernel"):
 
     kernel: Annotated[
         Literal["linear", "polynomial", "rbf", "xor-product", "ntk"],
-        Meta(title="kernel K", description="of two instances"),
+        Meta(title="kernel K", description="kernel of two instances"),
     ] = "rbf"
-    lam: Annotated[float, Meta(ge=0, title="penalty λ", description="0: interpolation")] = 0.0
+    lam: Annotated[
+        float, Meta(ge=0, title="penalty λ", description="penalty on the norm; 0: interpolation")
+    ] = 0.0
     degree: Annotated[
-        int, Meta(ge=1, le=MOST_DEGREE, title="degree p", description="of the polynomial kernel")
+        int, Meta(ge=1, le=MOST_DEGREE, title="degree p", description="degree of the polynomial kernel")
     ] = 2
-    offset: Annotated[float, Meta(ge=0, title="offset c", description="of the polynomial kernel")] = 1.0
-    width: Annotated[Positive | None, Meta(title="width s", description="of the rbf kernel; none: √d")] = None
+    offset: Annotated[
+        float, Meta(ge=0, title="offset c", description="constant in the polynomial kernel")
+    ] = 1.0
+    width: Annotated[
+        Positive | None, Meta(title="width s", description="width of the rbf kernel; none: √d")
+    ] = None
 
     def structure(self) -> SolverStructure:
         return SolverStructure(
@@ -88,8 +94,8 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         if self.kernel != "xor-product" or d <= MOST_BITS:
             return None
         return (
-            f"the xor-product kernel multiplies over single bits, at most {MOST_BITS}, and there are {d} "
-            f"features; take the kernel linear, or instances that are bits"
+            f"the xor-product kernel can multiply at most {MOST_BITS} bits, but instances have {d} "
+            f"features; set kernel = linear, or show learners the bits instead of their products"
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
@@ -105,11 +111,11 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         if self.kernel == "xor-product":
             return Verdict(
                 False,
-                "a product over the features, unlike an inner product, tells them apart",
+                "a product over the features, unlike an inner product, depends on the coordinate axes",
                 SIGNED_PERMUTATIONS,
             )
         of = {"rbf": "distances", "ntk": "lengths and angles"}.get(self.kernel, "inner products")
-        return Verdict(True, f"the {self.kernel} kernel depends on {of} of instances only")
+        return Verdict(True, f"the {self.kernel} kernel depends only on {of} of instances")
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
         if self.kernel == "xor-product":
@@ -285,7 +291,7 @@ class KernelFit:
         inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return z [R, k, n] of rows [R, n, d]."""
+        """Return the coordinates z [R, k, n] of rows [R, n, d]."""
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
         seen = slice(self._k)
@@ -313,7 +319,7 @@ class KernelFit:
         return (c.square().sum(2) - self._lam * self._dual().square().sum(1)).flatten()
 
     def _dual(self) -> torch.Tensor:
-        """Return a = L⁻ᵀc of every replica and target, [R, k, m]."""
+        """Return the coefficients a = L⁻ᵀc of the examples, for every replica and target, [R, k, m]."""
         seen = slice(self._k)
         factor, c = self._factor[:, seen, seen], self._c[:, :, seen]
         dual: torch.Tensor = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT

@@ -40,8 +40,12 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     """
 
     C: C = None
-    least: Annotated[Strength, Meta(title="least C", description="the strongest penalty tried")] = 0.1
-    most: Annotated[Strength, Meta(title="most C", description="the weakest penalty tried")] = 30.0
+    least: Annotated[
+        Strength, Meta(title="least C", description="smallest C to try, which means the strongest penalty")
+    ] = 0.1
+    most: Annotated[
+        Strength, Meta(title="most C", description="largest C to try, which means the weakest penalty")
+    ] = 30.0
 
     def structure(self) -> SolverStructure:
         return SolverStructure(learner_kind="exact", labels="signs")

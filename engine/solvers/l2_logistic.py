@@ -28,7 +28,10 @@ ON_BOUNDARY = 2.0**-26
 Strength = Annotated[float, Meta(ge=1e-6, le=1e6)]
 C = Annotated[
     Strength | None,
-    Meta(title="strength C", description="weight of the loss; none: the best on held-out examples"),
+    Meta(
+        title="strength C",
+        description="weight of the loss relative to the penalty; none: the best on held-out examples",
+    ),
 ]
 
 
@@ -44,8 +47,12 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     """
 
     C: C = None
-    least: Annotated[Strength, Meta(title="least C", description="the strongest penalty tried")] = 1e-4
-    most: Annotated[Strength, Meta(title="most C", description="the weakest penalty tried")] = 100.0
+    least: Annotated[
+        Strength, Meta(title="least C", description="smallest C to try, which means the strongest penalty")
+    ] = 1e-4
+    most: Annotated[
+        Strength, Meta(title="most C", description="largest C to try, which means the weakest penalty")
+    ] = 100.0
 
     def structure(self) -> SolverStructure:
         return SolverStructure(learner_kind="exact", labels="signs")
@@ -80,7 +87,9 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
 def check_range(least: float, largest: float) -> None:
     """Check that `least` is at most `largest`. Raises: BadField."""
     if least > largest:
-        raise BadField("least", f"{least:g} is more than the most, {largest:g}; take at most {largest:g}")
+        raise BadField(
+            "least", f"{least:g} is above the largest C to try, {largest:g}; take at most {largest:g}"
+        )
 
 
 def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[float]:

@@ -122,7 +122,7 @@ class Minimiser:
         self._w, self._signs = np.empty(0), np.empty(0)
 
     def vector(self, d: int) -> Floats:
-        """Return w [d]."""
+        """Return the minimiser w as a vector [d]."""
         w = np.zeros(d)
         w[self._active] = self._w
         return w

@@ -40,7 +40,7 @@ class LLS(Solver, frozen=True, tag="lls"):
 
     def invariance(self) -> Verdict:
         return Verdict(
-            True, "the minimum-norm solution is a combination of the instances, by their inner products"
+            True, "the minimum-norm solution combines instances by weights that depend only on inner products"
         )
 
 

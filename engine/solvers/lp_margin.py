@@ -54,7 +54,7 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
 
     q: Annotated[
         Literal["1", "max", "fourier"],
-        Meta(title="q", description="Σ|w_i|, max|w_i|, or Σ|c_f| of Fourier coefficients"),
+        Meta(title="q", description="norm of w: Σ|w_i|, max|w_i|, or Σ|c_f| over Fourier coefficients c"),
     ] = "1"
 
     def structure(self) -> SolverStructure:
@@ -70,7 +70,7 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
         return 2 * n * d + 48 * d * d  # at most 3 ROUNDS + 4 cuts, of d/2 rows and 3d/2 columns each
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "the norm is measured along axes of its own, which singles them out")
+        return Verdict(False, "the norm is measured along fixed axes, which singles them out")
 
 
 def shortest(X: Floats, y: Floats, norm: str) -> Floats:

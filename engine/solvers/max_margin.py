@@ -43,7 +43,7 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
     def invariance(self) -> Verdict:
         return Verdict(
             True,
-            "w is a combination of the instances, which depends on their inner products and labels alone",
+            "w combines instances by weights that depend only on their labels and inner products",
         )
 
 

@@ -38,14 +38,18 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
     """
 
     potential: Annotated[
-        Literal["entropy", "p-norm"], Meta(title="potential Ψ", description="entropy, or ½‖w‖_q²")
+        Literal["entropy", "p-norm"],
+        Meta(
+            title="potential Ψ", description="potential of mirror descent: the entropy, or ½‖w‖_q² (p-norm)"
+        ),
     ] = "entropy"
     w0: Annotated[
-        Positive | None, Meta(title="start w₀", description="of every weight, for the entropy; none: 1/d")
+        Positive | None,
+        Meta(title="start w₀", description="start of every weight, for the entropy; none: 1/d"),
     ] = None
     p: Annotated[
         Annotated[float, Meta(ge=2, le=1000)] | None,
-        Meta(title="p", description="for p-norm; 2 is least squares, none: 2 ln d"),
+        Meta(title="p", description="p of the p-norm potential; 2: least squares, none: 2 ln d"),
     ] = None
 
     def structure(self) -> SolverStructure:
@@ -54,9 +58,11 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.potential == "entropy" and self.p is not None:
-            raise BadField("p", "this is for the potential p-norm; leave it out")
+            raise BadField("p", "p only applies to the potential p-norm; leave it out")
         if self.potential == "p-norm" and self.w0 is not None:
-            raise BadField("w0", "this is for the entropy, as p-norm starts at 0; leave it out")
+            raise BadField(
+                "w0", "w0 only applies to the entropy, because the potential p-norm starts at 0; leave it out"
+            )
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         power = self.p or max(2.0, 2 * math.log(weights.shape[1]))
@@ -74,8 +80,8 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
 
     def invariance(self) -> Verdict:
         if self.potential == "p-norm" and self.p == 2:
-            return Verdict(True, "½‖w‖₂² is the same along all axes: it is least squares")
-        return Verdict(False, "the potential sums over the entries of w, which singles out the axes")
+            return Verdict(True, "½‖w‖₂² does not depend on the axes, so the solver is least squares")
+        return Verdict(False, "the potential is a sum over the entries of w, which singles out the axes")
 
 
 class Entropy:

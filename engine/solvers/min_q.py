@@ -33,7 +33,7 @@ EASY = 100.0
 """Scale c = α^D at which the search begins, for solutions of size 1. There, Q is quadratic up to 1e-5."""
 
 NEAREST = 0.05
-"""For D ≥ 3, a step may not reduce the distance from z_i to ±1 to less than this share."""
+"""For D ≥ 3, a step keeps at least this share of the distance from each z_i to ±1."""
 
 FARTHEST = 4.0
 """For D = 2, largest change of any z_i in a step."""
@@ -66,10 +66,10 @@ class MinQ(Solver, frozen=True, tag="min-q"):
             ge=1e-30,
             le=1e3,
             title="scale α",
-            description="size of the start; small: rich regime, large: kernel regime",
+            description="scale of the weights at the start; small: rich regime, large: kernel regime",
         ),
     ] = 0.01
-    depth: Annotated[int, Meta(ge=2, le=8, title="depth D", description="of the diagonal net")] = 2
+    depth: Annotated[int, Meta(ge=2, le=8, title="depth D", description="depth of the diagonal net")] = 2
     shape: Shape = ()
 
     def structure(self) -> SolverStructure:
@@ -102,7 +102,7 @@ class MinQ(Solver, frozen=True, tag="min-q"):
         return 8 * n * d + 3 * n * n + passed * (3 * d + n)
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "Q sums over the entries of w, which singles out the coordinate axes")
+        return Verdict(False, "Q is a sum over the entries of w, which singles out the coordinate axes")
 
 
 class Path:

@@ -37,13 +37,13 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
     occur. Source: theory/parities-and-noise#fitting-anything.
     """
 
-    units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4
+    units: Annotated[Count, Meta(title="hidden units k", description="number of hidden units")] = 4
     starts: Annotated[
         Annotated[int, Meta(ge=1, le=1000)],
         Meta(title="starts", description="number of random starts; the best fit is kept"),
     ] = 6
     scale: Annotated[
-        Positive, Meta(title="scale s", description="standard deviation of weights at a start")
+        Positive, Meta(title="scale s", description="standard deviation of the random weights at a start")
     ] = 3.0
 
     def structure(self) -> SolverStructure:
@@ -56,7 +56,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
         return 4 * n * self.units * (d + 1) + 2 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "its starts are the same numbers in all coordinate systems of the instances")
+        return Verdict(False, "its starts do not rotate with the instances")
 
     def fit(self, X: Floats, y: Floats) -> Floats:
         """Return the parameters [k (d + 1)] of the best fit to instances X [n, d] and labels y [n]."""

@@ -60,7 +60,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     def refuses(self, d: int) -> str | None:
         if (product := math.prod(self.sizes(d))) == d:
             return None
-        return f"the sizes of its factors have the product {product}, and instances have {d} features"
+        return f"the product of the sizes of its factors is {product}, but instances have {d} features"
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Paths(data, self.sizes(data.instances.d))
@@ -70,7 +70,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
         return (VIEWS * len(sizes) + 1) * (n + d) + sum(sizes) ** 2 // 8
 
     def invariance(self) -> Verdict:
-        reason = "it uses only whether factors are the same or opposite, which inner products determine"
+        reason = "it depends only on which factors are the same or opposite, which inner products show"
         sizes = factor_sizes(self.factors, self.side, self.count) or ()
         if len(sizes) <= 1:
             return Verdict(True, reason)

@@ -41,7 +41,7 @@ class Perceptron(Solver, frozen=True, tag="perceptron"):
         return n * (n + d)
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "w is a sum of instances, which inner products select")
+        return Verdict(True, "w is a sum of signed instances, which inner products select")
 
 
 def consistent(X: Floats, y: Floats, passes: int) -> Floats:

@@ -38,14 +38,19 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
     draws: Annotated[
         Count, Meta(title="draws S", description="number of random functions that are averaged")
     ] = 100
-    lam: Annotated[Positive, Meta(title="noise variance λ", description="above 0")] = 0.1
-    width: Annotated[Positive | None, Meta(title="width s", description="of the rbf kernel; none: √d")] = None
+    lam: Annotated[
+        Positive,
+        Meta(title="noise variance λ", description="variance of the label noise, which must be above 0"),
+    ] = 0.1
+    width: Annotated[
+        Positive | None, Meta(title="width s", description="width of the rbf kernel; none: √d")
+    ] = None
 
     def structure(self) -> SolverStructure:
         return SolverStructure(learner_kind="exact", linear_in_instance=False)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Return the hypothesis before the first example. Without `streams`, seeds are 0, 1, and so on."""
+        """Return the hypothesis before the first example. Without `streams`, draws use seeds 0, 1, …."""
         return ConditionedDraws(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:

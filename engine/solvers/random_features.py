@@ -28,9 +28,15 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
     exactly. Source: Rahimi, Recht 2007; theory/kernels-and-entropy#kernels.
     """
 
-    features: Annotated[Count, Meta(title="features D", description="number of random cosines")] = 1000
-    lam: Annotated[Positive, Meta(title="penalty λ", description="above 0")] = 0.1
-    width: Annotated[Positive | None, Meta(title="width s", description="of the rbf kernel; none: √d")] = None
+    features: Annotated[
+        Count, Meta(title="features D", description="number of random features, which are cosines")
+    ] = 1000
+    lam: Annotated[
+        Positive, Meta(title="penalty λ", description="penalty on ‖θ‖², which must be above 0")
+    ] = 0.1
+    width: Annotated[
+        Positive | None, Meta(title="width s", description="width of the rbf kernel; none: √d")
+    ] = None
 
     def structure(self) -> SolverStructure:
         return SolverStructure(
@@ -38,7 +44,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Return the hypothesis before the first example. Without `streams`, seeds are 0, 1, and so on."""
+        """Return the hypothesis before the first example. Without `streams`, draws use seeds 0, 1, …."""
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -49,7 +55,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         return operations_of_fit(sizes._replace(d=self.features))
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "Gaussian frequencies ω prefer no direction")
+        return Verdict(True, "the random frequencies ω are Gaussian, which has no preferred direction")
 
 
 class Features(KernelFit):

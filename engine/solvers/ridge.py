@@ -25,7 +25,9 @@ class Ridge(Solver, frozen=True, tag="ridge"):
     root; theory/conventions#update-rules.
     """
 
-    lam: Annotated[float, Meta(ge=1e-12, title="penalty λ", description="above 0; lls has λ = 0")] = 1.0
+    lam: Annotated[
+        float, Meta(ge=1e-12, title="penalty λ", description="penalty on ‖w‖², above 0; for λ = 0, use lls")
+    ] = 1.0
 
     def structure(self) -> SolverStructure:
         return SolverStructure(learner_kind="exact", linear_in_labels=True)
@@ -37,7 +39,7 @@ class Ridge(Solver, frozen=True, tag="ridge"):
         return d * d
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "the solution is a combination of the instances by their inner products")
+        return Verdict(True, "the solution combines instances by weights that depend only on inner products")
 
 
 class Root:

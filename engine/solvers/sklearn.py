@@ -42,17 +42,17 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
     experimental: ClassVar[bool] = True
 
     name: Annotated[
-        str, Meta(max_length=100, title="name", description="class of the estimator, as in Lasso")
+        str, Meta(max_length=100, title="name", description="class of the estimator, such as Lasso")
     ] = "DecisionTreeRegressor"
     options: Annotated[
         dict[str, Option],
-        Meta(max_length=64, title="options", description="arguments of the class, as in alpha = 0.1"),
+        Meta(max_length=64, title="options", description="arguments of the class, such as alpha = 0.1"),
     ] = msgspec.field(default_factory=dict)
     least: Annotated[
         Count,
         Meta(
             title="least",
-            description="number of examples from which on it is fitted; predictions are 0 before",
+            description="smallest number of examples to fit; before, predictions are 0",
             extra=SELDOM,
         ),
     ] = 1
@@ -78,7 +78,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
             if argument.default is argument.empty and name not in self.options
         ]
         if required:
-            return f"{self.name} needs {required[0]}, which no preset can state; take another estimator"
+            return f"{self.name} needs an argument {required[0]}, which a preset cannot set; use another"
         return None
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
@@ -152,7 +152,8 @@ class Fit:
     def _fit(self, rows: Floats, labels: Floats, member: int) -> Any:
         """Return an estimator fitted to rows [k, d] and labels [k], or a number that is always predicted.
 
-        This number is 0 if there are too few examples, and the label if a classifier has seen a single one.
+        The number is 0 if there are too few examples. If a classifier has seen only one label, it is this
+        label.
         """
         if len(rows) < self._solver.least:
             return 0.0
@@ -166,7 +167,9 @@ class Fit:
                 warnings.simplefilter("ignore")  # each fit would repeat the same warning
                 return estimator.fit(rows, labels)
         except Exception as error:
-            summary = f"cannot be fitted to {len(rows)} examples (least = {len(rows) + 1} begins later)"
+            summary = (
+                f"cannot be fitted to {len(rows)} examples (to begin later, set least = {len(rows) + 1})"
+            )
             raise self._solver.fault(summary, error) from error
 
 

@@ -37,7 +37,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
         return 2 * d * d + 3 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "its predictions depend on inner products and lengths alone")
+        return Verdict(True, "its predictions depend only on inner products and lengths")
 
 
 class TanhFit(LeastSquaresFit):

@@ -47,7 +47,10 @@ class VAW(Solver, frozen=True, tag="vaw"):
     Azoury, Warmuth 2001; Vovk 2001; theory/conventions#update-rules.
     """
 
-    eps: Annotated[float, Meta(ge=1e-12, title="ε", description="A starts at εI")] = 1.0
+    eps: Annotated[
+        float,
+        Meta(ge=1e-12, title="ε", description="A starts at εI, so ε is the penalty of the ridge regression"),
+    ] = 1.0
 
     def structure(self) -> SolverStructure:
         return SolverStructure(learner_kind="exact", linear_in_instance=False, linear_in_labels=True)
@@ -62,7 +65,9 @@ class VAW(Solver, frozen=True, tag="vaw"):
         return super().bytes_held(sizes) + DERIVED * sizes.batch * sizes.n
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "its predictions depend on inner products, and εI has no preferred direction")
+        return Verdict(
+            True, "its predictions depend only on inner products, because εI has no preferred direction"
+        )
 
 
 class VAWStep(NamedTuple):
@@ -73,7 +78,7 @@ class VAWStep(NamedTuple):
     """P x, where P is A⁻¹ before x is added, [R, d, 1]."""
 
     stretch: torch.Tensor
-    """1 + xᵀP x, [R, 1, 1]."""
+    """Factor 1 + xᵀP x, where P is A⁻¹ before x is added, [R, 1, 1]."""
 
     products: torch.Tensor
     """Products of all rows with P x, [R, 1, n]."""

@@ -44,30 +44,39 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: Annotated[
-        AxisName, Meta(title="name", description="name in expressions, of letters and digits, as in eta")
+        AxisName,
+        Meta(title="name", description="name in expressions, made of letters and digits, such as eta"),
     ]
     values: Annotated[
         Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_POINTS)] | None,
         Meta(
-            title="values", description="as in 0.1, 0.2, or for several names {K = 2, C = 3}, {K = 4, C = 5}"
+            title="values",
+            description="such as 0.1, 0.2, or for several names {K = 2, C = 3}, {K = 4, C = 5}",
         ),
     ] = None
-    from_: Annotated[Number | None, Meta(title="from", description="the first value")] = msgspec.field(
+    from_: Annotated[Number | None, Meta(title="from", description="first value of a range")] = msgspec.field(
         default=None, name="from"
     )
-    to: Annotated[Number | None, Meta(title="to", description="the last value")] = None
+    to: Annotated[Number | None, Meta(title="to", description="last value of a range")] = None
     points: Annotated[
         Annotated[int, Meta(ge=1, le=MOST_POINTS)] | None,
-        Meta(title="points", description="number of values; none: factors of 2 or 10 if logarithmic, else 9"),
+        Meta(
+            title="points",
+            description="number of values; if not set, 9, or on a logarithmic axis by factors of 2 or 10",
+        ),
     ] = None
     log: Annotated[
-        bool, Meta(title="logarithmic", description="equal factors between values, also in charts")
+        bool,
+        Meta(
+            title="logarithmic",
+            description="whether values differ by equal factors, and charts have a logarithmic axis",
+        ),
     ] = False
     names: Annotated[
         tuple[Word, ...] | None,
         Meta(
             title="names",
-            description="one name for each value; none: their numbers",
+            description="one name for each value; if not set, charts show the numbers",
             extra=SELDOM,
         ),
     ] = None
@@ -75,14 +84,16 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Word | None,
         Meta(
             title="symbol",
-            description="symbol in charts, as d or C_w; none: its name, or a Greek letter for eta",
+            description="symbol in charts, such as d or C_w; if not set, the name, with η for eta",
             extra=SELDOM,
         ),
     ] = None
     set: Annotated[
         Word | None,
         Meta(
-            title="sets", description="field that gets the value, as in problem.target.degree; none: by name"
+            title="sets",
+            description="field that each value sets, such as problem.target.degree; "
+            "if empty, expressions use the name of the axis",
         ),
     ] = None
 
@@ -90,7 +101,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["read"] | None,
         Meta(
             title="until",
-            description="read: stop once the result of read is known for every curve",
+            description="read: stop as soon as all numbers that pictures read off along this axis are known",
             extra=SELDOM,
         ),
     ] = None
@@ -99,7 +110,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         self._check_values()
         if self.names is not None and len(set(self.names)) != len(self.grid):
             fault = f"{len(self.grid)} values have {len(set(self.names))} different names"
-            raise BadField("names", f"{fault}; give each value a name of its own")
+            raise BadField("names", f"{fault}; give each value a different name")
         if self.until is not None and any(number >= other for number, other in pairwise(self._numbers)):
             raise BadField(
                 "until",
@@ -117,9 +128,9 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         elif self.from_ is not None or self.to is not None or self.points is not None:
             raise BadField("values", "an axis has values, or a range from … to …; leave one of them out")
         elif self.set is None and not all(map(_names_numbers, self.values)):
-            raise BadField("values", 'words are for axes with set = "place in the preset"; take numbers')
+            raise BadField("values", 'only an axis with set = "FIELD" may have words as values; take numbers')
         elif self.log and not all(isinstance(value, int | float) and value > 0 for value in self.values):
-            raise BadField("log", "a logarithmic axis has positive numbers; leave it out")
+            raise BadField("log", "a logarithmic axis needs positive numbers; leave log out")
 
     def _check_range(self) -> None:
         if self.from_ is None and self.to is None and self.points is None:
@@ -128,7 +139,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if end is None:
                 raise BadField(name, "missing; an axis has values = […], or from = … and to = …")
             if self.log and end <= 0:
-                raise BadField(name, f"a logarithmic axis has positive ends, and this is {end:g}")
+                raise BadField(name, f"a logarithmic axis needs positive ends, but this one is {end:g}")
 
     @property
     def grid(self) -> tuple[Value, ...]:

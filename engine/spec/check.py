@@ -63,7 +63,9 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
     for number, picture in enumerate(first.pictures):
         where = f"pictures[{number}]"
         if picture.name is not None and picture.name in [earlier.name for earlier in first.pictures[:number]]:
-            raise BadInput(f"{where}.name", f"{picture.name!r} is taken by another picture")
+            raise BadInput(
+                f"{where}.name", f"another picture has the name {picture.name!r}; take a different name"
+            )
         _check_measure(experiments, picture, learners, where)
         dimensions = _dimensions(experiments, picture, learners, where)
         _check_dimensions(dimensions, picture, where)
@@ -72,7 +74,9 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
         for line in picture.lines or ():
             if catalogue.find("theory", line) is None:
                 lines = listed(catalogue.members("theory"))
-                raise BadInput(f"{where}.lines", f"there is no line {line!r} among {lines}")
+                raise BadInput(
+                    f"{where}.lines", f"there is no theory line {line!r}; the theory lines are {lines}"
+                )
         _check_contours(picture, where)
         _check_points(picture, where)
         _check_beneath(picture, first.pictures, where)
@@ -113,7 +117,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     if to is None:
         return
     if picture.y is not None:
-        raise BadInput(f"{where}.relative", "a heat map cannot be relative to a curve; leave it out")
+        raise BadInput(f"{where}.relative", "a heat map cannot be relative to a curve; leave relative out")
     if to in learners:
         return
     choices = listed(map(repr, learners))
@@ -123,12 +127,12 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
         )
     line = catalogue.make("theory", to)
     if len(several := line.every()) > 1:
-        fault = f"{to!r} stands for {len(several)} lines, {listed(edge.name for edge in several)}"
+        fault = f"{to!r} stands for {len(several)} theory lines, {listed(edge.name for edge in several)}"
         raise BadInput(f"{where}.relative", f"{fault}; take a kind with a single line, or one of {choices}")
     about = line.measure
     if about != picture.measure.name:
         fault = f"{to!r} is about the {about}, but the picture shows the {picture.measure.name}"
-        raise BadInput(f"{where}.relative", f"{fault}; take another, or one of {choices}")
+        raise BadInput(f"{where}.relative", f"{fault}; take another theory line, or one of {choices}")
 
 
 def _check_points(picture: Picture, where: str) -> None:
@@ -139,11 +143,11 @@ def _check_points(picture: Picture, where: str) -> None:
     if picture.points is None:
         return
     if not picture.measure.structure().of_labels:
-        fault = f"examples can be drawn beside a function of x only, and {picture.measure.kind} is none"
-        raise BadInput(f"{where}.points", f"{fault}; leave it out, or take measure function")
+        fault = f"examples can be drawn only beside a function of x, which {picture.measure.kind} is not"
+        raise BadInput(f"{where}.points", f'{fault}; leave points out, or take measure = "function"')
     for key in ("running", "times", "read", "relative", "share", "y"):
         if getattr(picture, key) is not None:
-            fault = f"labels cannot be drawn, as {key} changes the scale of the y-axis"
+            fault = f"labels cannot be drawn, because {key} changes the scale of the y-axis"
             raise BadInput(f"{where}.points", f"{fault}; leave one of them out")
 
 
@@ -158,7 +162,8 @@ def _check_contours(picture: Picture, where: str) -> None:
         )
     for number, contour in enumerate(picture.contours):
         if catalogue.find("theory", contour.line) is None:
-            fault = f"there is no line {contour.line!r} among {listed(catalogue.members('theory'))}"
+            lines = listed(catalogue.members("theory"))
+            fault = f"there is no theory line {contour.line!r}; the theory lines are {lines}"
             raise BadInput(f"{where}.contours[{number}].line", fault)
 
 
@@ -241,14 +246,14 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
     _check_known(_named(picture, "x", where), [*along, *by_measure, *dimensions.rates, *SIZES], f"{where}.x")
     if by_measure and picture.relative is not None:
         fault = f"learners have no common values of {by_measure[0]}, so curves cannot be divided"
-        raise BadInput(f"{where}.relative", f"{fault}; leave it out")
+        raise BadInput(f"{where}.relative", f"{fault}; leave relative out")
     _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
     up = _named(picture, "y", where)
     if misplaced := [dimension for dimension in sorted(up) if dimension in dimensions.clocks]:
         choices = listed([*dimensions.of_axes, *dimensions.indices, *SIZES])
         raise BadInput(
             f"{where}.y",
-            f"y is an expression of axes or an index, and {misplaced[0]} is neither; it may name {choices}",
+            f"y is an expression of axes or an index, and {misplaced[0]} is neither; y may name {choices}",
         )
     _check_known(up, [*dimensions.of_axes, *dimensions.indices, *SIZES], f"{where}.y")
     _check_numbers(picture.at, dimensions, f"{where}.at")
@@ -256,7 +261,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
     _check_known(picture.at, along, f"{where}.at")
     if picture.draw == "bars" and (picture.y is not None or not _along_few(dimensions, picture, where)):
         raise BadInput(
-            f"{where}.draw", "bars stand at the values of an axis or index; name one in x, and no y"
+            f"{where}.draw", "bars show the values of an axis or index; name one in x, and leave y out"
         )
     if picture.reading is not None:
         _check_known(
@@ -346,7 +351,7 @@ def _named(picture: Picture, key: str, where: str) -> set[str]:
 def _check_known(names: Collection[str], choices: Sequence[str], where: str) -> None:
     for name in names:
         if name not in choices:
-            why = ", as no learner lists rates, as in lr = [0.1, 0.2]" if name == RATE else ""
+            why = ", because no learner has a list of rates such as lr = [0.1, 0.2]" if name == RATE else ""
             raise BadInput(where, f"there is no {name!r}{why}; there are {listed(choices) or 'none'}")
 
 
@@ -424,7 +429,9 @@ def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
     named = getattr(claim, "contour", None)
     if named is not None and named not in (contours := [contour.line for contour in picture.contours]):
         choices = listed(contours) or "none"
-        raise BadInput(f"{where}.contour", f"the picture has no contour of {named!r}; there are {choices}")
+        raise BadInput(
+            f"{where}.contour", f"the picture has no contour of {named!r}; its contours are {choices}"
+        )
 
 
 def check_places(experiment: Experiment) -> None:
@@ -439,7 +446,7 @@ def check_places(experiment: Experiment) -> None:
         where, at = f"claims[{number}]", getattr(claim, "at", None)
         if at is not None and clock:
             if at > last:
-                raise BadInput(f"{where}.at", f"{at:.10g} is past the end, {clock} = {last:.10g}")
+                raise BadInput(f"{where}.at", f"{at:.10g} is past the end of the run, {clock} = {last:.10g}")
             if (near := nearest(protocol, max(0.0, at), n)) != at:
                 raise BadInput(f"{where}.at", f"there is no evaluation point at {at:.10g}; take {near:.10g}")
 
@@ -492,13 +499,13 @@ def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool)
             continue
         lines = catalogue.members("theory")
         if field == "curve":
-            fault = f"there is no {named!r} among {listed(map(repr, learners))}"
+            fault = f"there is no learner {named!r}; the learners are {listed(map(repr, learners))}"
         elif field in claim.curve_fields:
             rest = listed(repr(learner_name) for learner_name in learners if learner_name != claim.curve)
-            fault = f"there is no {named!r} among the other learners, {rest}"
-            fault += f", and the lines {listed(lines)}" if field in claim.line_fields else ""
+            fault = f"there is no other learner {named!r}; the other learners are {rest}"
+            fault += f"; the theory lines are {listed(lines)}" if field in claim.line_fields else ""
         else:
-            fault = f"there is no bound {named!r} among {listed(lines)}"
+            fault = f"there is no theory line {named!r}; the theory lines are {listed(lines)}"
         raise BadInput(f"{where}.{field}", fault)
 
 
@@ -517,7 +524,7 @@ def check(experiment: Experiment) -> None:
     if problem.labels != "soft" and target.structure(matrix).values == "bits":
         raise BadInput(
             "problem.labels",
-            f"labels of {matrix.kind} are 0 and 1, which {problem.labels} does not allow; take soft",
+            f"labels of {matrix.kind} are 0 and 1, but labels = {problem.labels} needs others; take soft",
         )
     loss = experiment.loss
     _check_loss(loss, problem)
@@ -526,7 +533,10 @@ def check(experiment: Experiment) -> None:
     names: dict[str, Learner] = {}
     for number, learner in enumerate(experiment.learners):
         if learner.name in names:
-            raise BadInput(f"learners[{number}].name", f"{learner.name!r} is taken by another learner")
+            raise BadInput(
+                f"learners[{number}].name",
+                f"another learner has the name {learner.name!r}; take a different name",
+            )
         names[learner.name] = learner
     for number, learner in enumerate(experiment.learners):
         _check_learner(f"learners[{number}]", learner, experiment, loss)
@@ -564,12 +574,12 @@ def _check_loss(loss: Loss, problem: Problem) -> None:
     where = f"{problem.matrix.kind} with target {problem.target.kind}"
     if loss.labels not in ("any", problem.label_values):
         needed = {"signs": "+1 and −1", "bits": "0 and 1"}[loss.labels]
-        why = "noise makes them real" if problem.noise > 0 else f"{where} has others"
-        raise BadInput("protocol.loss", f"{loss.kind} loss needs labels {needed}, and {why}; take square")
+        why = "noise makes labels real numbers" if problem.noise > 0 else f"{where} has others"
+        raise BadInput("protocol.loss", f"{loss.kind} loss needs labels {needed}, but {why}; take square")
     if loss.joint and not problem.one_hot:
         needed = "three classes or more as targets"
         raise BadInput(
-            "protocol.loss", f"{loss.kind} loss needs {needed}, and {where} has others; take square"
+            "protocol.loss", f"{loss.kind} loss needs {needed}, but {where} has others; take square"
         )
 
 
@@ -607,5 +617,5 @@ def _check_solver(place: str, solver: Solver, problem: Problem) -> None:
     if reason := solver.refuses(problem.matrix.shape()[1]):
         raise BadInput(place, reason)
     if solver.structure().labels not in ("any", problem.label_values):
-        fault = f"{solver.kind} needs labels +1 and −1, and there are others; "
+        fault = f"{solver.kind} needs labels +1 and −1, but there are others; "
         raise BadInput(place, fault + 'take labels = "sign" without noise')

@@ -18,7 +18,10 @@ from engine.core.texts import listed, quoted
 from engine.spec.experiment import Experiment
 
 NAMES = ("d", "n", "m")
-"""Names of the numbers of features, instances and targets, for expressions outside matrix and target."""
+"""Names of the numbers of features, instances and targets.
+
+Expressions outside the matrix and the target may use these names.
+"""
 
 EXACT = 2**53
 """Least number above which floats do not represent every integer."""
@@ -34,7 +37,7 @@ TOLERANCE = 1e-9
 
 
 def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any:
-    """Return a raw value with numbers in place of expressions, and tables in place of bare kind names.
+    """Return a raw value with numbers in place of expressions, and tables for parts given by kind alone.
 
     Values that do not fit their type stay unchanged.
 
@@ -93,7 +96,7 @@ def _defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def with_tables(kind: Any, raw: Any) -> Any:
-    """Return a raw value with bare kind names replaced by tables, and expressions unchanged."""
+    """Return a raw value with tables for parts that are given by kind alone; expressions are unchanged."""
     return with_texts(kind, raw, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
 
 
@@ -297,7 +300,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
         try:
             return fill(text, {**bound, **beside})
         except BadExpression as error:
-            right = f"braces hold an expression of {listed({**bound, **beside})}"
+            right = f"braces must hold an expression of {listed({**bound, **beside})}"
             raise BadInput(place_of(path), f"{error}; {right}") from error
 
     return with_texts_changed(document, change)

@@ -47,8 +47,9 @@ def check_points(sweep: Sweep) -> None:
         for point in sweep.points:
             at_point = structs.replace(point.experiment.pictures[number], marks=picture.marks)
             if at_point != picture:
-                fault = f"the picture changes where {point.label}, but only numbers of marks may name axes"
-                raise BadInput(f"pictures[{number}]", fault)
+                fault = f"the picture is different at {point.label}"
+                right = "only numbers of marks may depend on sweep axes"
+                raise BadInput(f"pictures[{number}]", f"{fault}, but {right}")
         marks_of(sweep, picture)
         _check_varying(sweep, picture, f"pictures[{number}]")
         _check_replicas(sweep, picture)
@@ -57,12 +58,12 @@ def check_points(sweep: Sweep) -> None:
 
 
 def _check_texts(sweep: Sweep) -> None:
-    """Check that texts with expressions are the same at all points. Raises: BadInput."""
+    """Check that texts with expressions are the same at all sweep points. Raises: BadInput."""
     first = dict(_texts(sweep.experiment))
     for point in sweep.points:
         for place, text in _texts(point.experiment):
             if text != first[place]:
-                fault = f"the text is {quoted(text)} where {point.label}, but has another number elsewhere"
+                fault = f"the text is {quoted(text)} at {point.label}, but has another number elsewhere"
                 raise BadInput(
                     place, f"{fault}; use no axis in braces, and no number that depends on an axis"
                 )
@@ -88,10 +89,14 @@ def _check_until(sweep: Sweep) -> None:
         of_axis = [how for how in readings if how is not None and how.over == axis.name]
         if axis.until is None or (of_axis and all(how.is_threshold for how in of_axis)):
             continue
-        reason = "a minimum, for example, is known only after all values" if of_axis else "there is none"
+        reason = (
+            "another reading, such as a minimum, is known only after all values"
+            if of_axis
+            else "no picture has such a reading"
+        )
         right = f"read = {{over = {axis.name!r}, first_below = …}}".replace("'", '"')
         raise BadInput(
-            f"axes[{number}].until", f"it is for pictures with {right}, and {reason}; leave it out"
+            f"axes[{number}].until", f"until requires pictures with {right}, but {reason}; leave until out"
         )
 
 
@@ -119,7 +124,7 @@ def _check_replicas(sweep: Sweep, picture: Picture) -> None:
         count = counts.setdefault(sweep.apart(picture, point), replicas)
         if replicas != count:
             counted = (
-                f"there are {replicas} where {point.label}, but {count} at another point of the same curve"
+                f"there are {replicas} replicas at {point.label}, but {count} elsewhere on the same curve"
             )
             raise BadInput("run.replicas", f"{counted}; take the same number at every point")
 
@@ -132,7 +137,9 @@ def _check_claims(sweep: Sweep) -> None:
         for point in sweep.points:
             at_point = point.experiment.claims[number]
             if along.setdefault(sweep.apart(picture, point), at_point) != at_point:
-                fault = "its numbers change along a curve; use only axes that distinguish the curves"
+                fault = (
+                    "the claim's numbers change along a curve; use only axes that have a curve for each value"
+                )
                 raise BadInput(f"claims[{number}]", fault)
 
 
@@ -149,10 +156,10 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
     axes = _axes_of(raw)
     grids = [axis.grid for axis in axes]
     if (count := math.prod(map(len, grids))) > MOST_POINTS:
-        raise BadInput("axes", f"{count} points are too many; take at most {MOST_POINTS}")
+        raise BadInput("axes", f"{count} sweep points are too many; take at most {MOST_POINTS}")
     points = [point for point in _points(raw, axes, grids) if point is not None]
     if not points:
-        raise BadInput("learners", "no learner runs at any point of the axes; change a `where`")
+        raise BadInput("learners", "no learner runs at any sweep point; change a `where`")
     sweep = Sweep(axes, tuple(points), _listed(raw))
     if axes:
         check_pictures(_with_each_learner(sweep), sweep.learners)
@@ -190,7 +197,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
                 check_pictures([point.experiment], learners)
                 check_claims(point.experiment, learners)
             return point.experiment
-    raise BadInput("learners", "no learner runs at any point of the axes; change a `where`")
+    raise BadInput("learners", "no learner runs at any sweep point; change a `where`")
 
 
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:
@@ -336,7 +343,7 @@ Schema = dict[str, Any]
 
 EXPRESSION = {
     "title": "expression",
-    "description": "of d, n, m: entries of an instance, instances, targets; as in 1/(2d), d/2, sqrt(n)",
+    "description": "of d (features), n (instances) and m (targets), such as 1/(2d), d/2, sqrt(n)",
     "type": "string",
     "pattern": r"^[\w\s.+*/^()·×−-]+$",
     "maxLength": LONGEST,
@@ -350,7 +357,10 @@ LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
 
 
 def preset_schema() -> Schema:
-    """Return the JSON Schema of presets: msgspec's schema, extended by expressions and bare kind names."""
+    """Return the JSON Schema of presets.
+
+    It extends msgspec's schema: a number may be an expression, and a part may be given by its kind alone.
+    """
     for family in catalogue.FOLDERS:
         catalogue.members(family)  # imports every member, so that the schema includes it
     for described in _structs(msgspec.Struct):
@@ -371,7 +381,7 @@ def _structs(base: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
 
 
 def _widened(schema: Any, parts: Schema) -> Any:
-    """Return a schema that also accepts expressions for numbers, and bare kind names for parts.
+    """Return a schema that also accepts an expression for a number, and a kind alone for a part.
 
     A part with required fields cannot be given by its kind alone.
     """

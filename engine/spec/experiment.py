@@ -44,12 +44,17 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["named", "single"],
         Meta(
             title="streams",
-            description="one stream for every purpose; or default_rng(seed) for rows, labels, noise in turn",
+            description="named: separate random numbers for every purpose; "
+            "single: one default_rng(seed) for rows, then labels, then noise",
             extra=SELDOM,
         ),
     ] = "named"
     replicas: Annotated[
-        Count, Meta(title="replicas", description="runs with seeds seed, seed + 1, …, as one batch")
+        Count,
+        Meta(
+            title="replicas",
+            description="number of runs, with seeds seed, seed + 1, …; they are computed as one batch",
+        ),
     ] = 1
     dtype: Annotated[
         Literal["float32", "float64"],
@@ -60,7 +65,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$",
             title="device",
-            description="auto, cpu, cuda or cuda:1; auto takes CUDA when there is one",
+            description="auto, cpu, cuda or cuda:1; auto takes a CUDA device if there is one",
             extra=SELDOM,
         ),
     ] = "auto"
@@ -68,7 +73,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         BackendName,
         Meta(
             title="backend",
-            description="backend of the run; auto takes the fastest for every learner",
+            description="backend that trains the learners; auto takes the fastest one for every learner",
             extra=SELDOM,
         ),
     ] = "auto"
@@ -76,7 +81,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[tuple[MemberOf[Measure], ...], Meta(max_length=MOST_MEASURES)],
         Meta(
             title="measures",
-            description='besides those of pictures and claims: spectrum, {kind = "loss", rows = "train"}',
+            description="measures to record besides those of pictures and claims, such as spectrum",
             extra=SELDOM,
         ),
     ] = ()

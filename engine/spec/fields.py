@@ -57,7 +57,7 @@ class Field(msgspec.Struct, frozen=True):
     default: Any
     seldom: bool
     members: Mapping[str, type[msgspec.Struct]]
-    """Tables allowed for a part, by kind."""
+    """Types of the tables that are allowed for a part, by kind."""
 
     def is_default(self, value: Any) -> bool:
         """Return whether a value equals the default, or both mean that the field is empty."""

@@ -41,7 +41,7 @@ def names() -> list[str]:
 
 
 def name_of(preset: str) -> str:
-    """Return the name of a preset, or the stem of its file."""
+    """Return the name of a preset that is given by name or path. For a path, it is the stem of the file."""
     return Path(preset).stem if preset.endswith(FILES) else preset
 
 

@@ -67,7 +67,7 @@ def _experiment_of_run(path: Path) -> Raw:
     try:
         document: Raw = next(journal.frames(path)).content["document"]
     except (StopIteration, KeyError, msgspec.DecodeError) as error:
-        raise BadInput("", "the file of the run has no beginning") from error
+        raise BadInput("", "the beginning of the run's file is missing") from error
     return document
 
 
@@ -205,7 +205,7 @@ def _classes(kind: Any) -> list[type[msgspec.Struct]]:
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
-    """Return whether the entry `step` of `node`, at path `place`, is a bare kind name of a part."""
+    """Return whether the entry `step` of `node`, at path `place`, is a part given by its kind alone."""
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
@@ -321,10 +321,10 @@ def with_expressions(numbers: Any, raw: Any) -> Any:
 def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
     """Return `raw` with every expression replaced by its value, including expressions inside texts.
 
-    A bare kind name becomes a table. The matrix is resolved first; expressions in the matrix may use its own
-    d. The target is resolved next; expressions in the target may use d, n and the sizes that the matrix
-    defines. All other expressions may also use m. Without update rules, the protocol is optional. Without
-    training, the target is optional, too, and labels are then 0.
+    A part that is given by its kind alone becomes a table. The matrix is resolved first; expressions in the
+    matrix may use its own d. The target is resolved next; expressions in the target may use d, n and the
+    sizes that the matrix defines. All other expressions may also use m. Without update rules, the protocol is
+    optional. Without training, the target is optional, too, and labels are then 0.
 
     Raises: BadInput for an expression without a value, and for an invalid matrix or target.
     """
@@ -446,7 +446,7 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
 
 
 def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place: str, raw: Any) -> None:
-    """Check that a table has a key. Raises: BadInput, which points to a mistyped key."""
+    """Check that a table has a key. Raises: BadInput; the message points to a mistyped key."""
     if key not in table:
         keys = list(types_of(kind))
         stranger = next((other for other in table if other not in keys), None)

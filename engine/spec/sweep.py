@@ -78,7 +78,7 @@ class Sweep:
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """Return the claims with their numbers for one curve of a picture.
+        """Return the claims with the values that their numbers have for one curve of a picture.
 
         Args:
             apart: indices of the curve's values on those axes that have a separate curve for each value.

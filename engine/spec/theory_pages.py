@@ -97,16 +97,16 @@ class Section(NamedTuple):
     slug: str
     title: str
     text: str
-    """Markdown below the heading."""
+    """Markdown text below the section's heading."""
 
     @property
     def address(self) -> str:
-        """Page and slug, as in `hadamard#bounds`."""
+        """Page and slug of the section, as in `hadamard#bounds`."""
         return f"{self.page}#{self.slug}"
 
 
 def folder() -> Path:
-    """Return the folder of the pages."""
+    """Return the folder of the theory pages."""
     root = Path(__file__).resolve().parents[1]
     shipped = root / "shipped_theory"
     return shipped if shipped.is_dir() else root.parent / "docs" / "theory"

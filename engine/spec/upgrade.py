@@ -167,7 +167,7 @@ def _claim(claim: Any) -> Any:
 
 @contextmanager
 def noted() -> Iterator[dict[str, str]]:
-    """Collect the former words read inside the block, with their new names."""
+    """Collect the former words that are read inside the `with` block, with their new names."""
     words: dict[str, str] = {}
     token = _words.set(words)
     try:

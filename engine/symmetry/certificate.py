@@ -159,7 +159,7 @@ class Comparison:
     def under_scalings(self, factors: Sequence[NDArray[np.float64]]) -> float:
         """Return the largest change of predictions when features are multiplied by factors.
 
-        Each entry of `factors` [d] has one factor for every feature.
+        Each vector [d] in `factors` has one factor for every feature.
         """
         begin, inputs = self._experiment.protocol.training_run, self._inputs()
         scalings = [torch.from_numpy(np.diag(of_features)) for of_features in factors]

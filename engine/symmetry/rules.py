@@ -68,7 +68,7 @@ class Symmetry(NamedTuple):
     """
 
     by_rounding: float
-    """Largest change of a prediction, divided in the same way, if inputs are perturbed as by rounding."""
+    """Largest change of a prediction if inputs are perturbed as by rounding, divided like `change`."""
 
     precisions: tuple[str, ...]
     """Floating-point types with less precision than float64 in which the rule computes."""
@@ -91,14 +91,14 @@ class Symmetry(NamedTuple):
         verdicts = {
             "invariant": f"invariant under {self.group}",
             "not invariant": f"not invariant under {self.group}",
-            "unstable": f"unstable, so that nothing can be said of {self.group}",
+            "unstable": f"unstable, so that nothing can be said about {self.group}",
         }
         return f"{verdicts[self.word]}: {self.measured}"
 
     @property
     def measured(self) -> str:
         """Measured numbers from which the verdict follows, in words."""
-        change = f"predictions change by {self.change:.1g} of their movement"
+        change = f"predictions change by {self.change:.1g} of the distance that training moves them"
         by_rounding = f"by {self.by_rounding:.1g} if the inputs are rounded"
         inside = f"; it computes in {listed(self.precisions)}" if self.precisions else ""
         return f"{change}, {by_rounding}{inside}"
@@ -218,7 +218,7 @@ class _Model:
         with lower_precisions(precisions):
             self._comparison.on_changed([torch.zeros((), dtype=torch.float64)])
         if self._comparison.size == 0:
-            raise BadInput("", "the rule does not move the model")
+            raise BadInput("", "the rule does not change the weights of the model")
         self._precisions = tuple(sorted(precisions))
         self._perturbations = self._comparison.perturbations(self._rounding)
         self._pairs, self._by_rounding = 0, 0.0

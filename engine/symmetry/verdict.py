@@ -25,7 +25,9 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
     net = form.architecture.structure()
     drawn = not (net.fixed_input_start or net.by_inner_products)
     if learner.start_seed and drawn:
-        start = Verdict(False, "it always starts from the same draw, which distinguishes features", TRIVIAL)
+        start = Verdict(
+            False, "it always starts from the same random weights, which distinguish features", TRIVIAL
+        )
     if isinstance(form, AtStart):
         return start._replace(reason=f"{start.reason}, and it is not trained")
     structure = form.update.structure()

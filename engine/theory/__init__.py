@@ -110,10 +110,12 @@ class At:
 
     experiment: Setup
     drawn: RunData
-    """Data of the run, which all theory lines share; they are drawn when they are first used."""
+    """Data of the run, which all theory lines share. The data are drawn when they are first used."""
 
     clocks: Mapping[str, Floats]
-    """Values of each clock at the records that the protocol plans, [S], by the name of the clock."""
+    """Values of each clock, such as "step", at the records that the protocol plans, [S], by the clock's
+    name.
+    """
 
     indices: Mapping[str, Floats] = field(default_factory=dict)
     """Coordinates along each further dimension of the measure, such as its layers, by the dimension's
@@ -256,7 +258,7 @@ class Line(Part, frozen=True):
     """Name of the measure that the line is about."""
 
     title: ClassVar[str] = ""
-    """Short name that reads well after "the", without a comma; if it is empty, `kind` is used instead."""
+    """Short name that reads well after "the", without a comma. If it is empty, `kind` is used instead."""
 
     formula: ClassVar[str]
     source: ClassVar[str]
@@ -267,7 +269,7 @@ class Line(Part, frozen=True):
 
     @classmethod
     def every(cls) -> tuple[Line, ...]:
-        """Return all lines of this kind that are drawn: a single line, or the two edges of a band."""
+        """Return all lines of this kind that charts show: a single line, or the two edges of a band."""
         return (cls(),)
 
     @property
@@ -297,7 +299,7 @@ class Line(Part, frozen=True):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         """Return whether the learner satisfies the theorem's conditions, and the reason."""
-        return Finding(False, f"{self.kind} does not declare which learners it binds")
+        return Finding(False, f"{self.kind} does not declare to which learners it applies")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         """Return the measures that `value` reads from `at.measured`. The line must apply to the learner."""
@@ -402,7 +404,7 @@ def bound_by_turning(learner: Learner, predicate: str) -> Finding:
     at random. A learner that does so is rotation invariant.
     """
     return Finding(
-        True, f"{learner.name} {predicate}, yet it is bound, because the data are rotated at random"
+        True, f"{learner.name} {predicate}, yet the bound applies, because the data are rotated at random"
     )
 
 
@@ -419,7 +421,7 @@ def about_one_target(learner: Learner) -> str:
 
     The learner has one net for all targets, whose layers they share.
     """
-    return f"it requires a net for each target, and the outputs of {learner.name} share their hidden layers"
+    return f"the line requires a net for each target, and the outputs of {learner.name} share hidden layers"
 
 
 def loss_constant(setup: Setup) -> float:
@@ -464,7 +466,7 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
     if not problem.target_structure.unit:
         return Finding(False, f"requires a feature as the target, and here it is {problem.target.kind}")
     if not (setup.loss.is_square and problem.matrix.structure().random_order):
-        return Finding(False, "requires labels ±1, or square loss and rows in random order")
+        return Finding(False, "requires labels ±1, or square loss with rows in random order")
     return Finding(True, reason)
 
 
@@ -491,7 +493,7 @@ def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
     linear = architecture is not None and architecture.structure_at(d).linear_layers == 1
     if linear and setup.loss.is_square:
         return None
-    return Finding(False, f"the unit of the rate of {learner.name} is measured with the labels of all rows")
+    return Finding(False, f"the unit of {learner.name}'s rate is measured with the labels of all rows")
 
 
 def shown_once(setup: Setup) -> Finding | None:
@@ -598,10 +600,12 @@ def descends(learner: Learner, setup: Setup) -> Finding | None:
     """
     name, update = learner.name, learner.update
     if update is None:
-        return Finding(False, f"it requires steps with a rate, and {name} is a solver")
+        return Finding(False, f"the line requires steps with a rate, and {name} is a solver")
     structure = update.structure()
     if structure.stable_up_to is None or structure.mini_batch is not None:
-        return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
+        return Finding(
+            False, f"the line requires gradient descent or momentum, and {name} uses {update.kind}"
+        )
     return at_rate_lr(learner, setup)
 
 
@@ -611,18 +615,21 @@ def descends_by_first_layer(learner: Learner, setup: Setup) -> Finding:
     structure = None if update is None else update.structure()
     descends = structure is not None and structure.stable_up_to == MONOTONE_BELOW
     if net is None or structure is None or not descends or structure.mini_batch:
-        return Finding(False, f"it requires gradient descent, and {name} does something else")
+        return Finding(False, f"the line requires gradient descent, and {name} does something else")
     if not learner.plain_steps:
-        return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
+        added = "a schedule, clipping, noise or decay"
+        return Finding(False, f"the line requires plain steps with one rate, but {name} has {added}")
     declared = net.structure()
     hidden = declared.hidden_layers
     if hidden is None or len(hidden.next_variances) != 1 or not declared.layered:
-        return Finding(False, f"it requires a dense net with one hidden layer, and {name} is no such net")
+        return Finding(
+            False, f"the line requires a dense net with one hidden layer, and {name} is not such a net"
+        )
     if net.outputs != setup.m:
-        return Finding(False, f"it requires an output of {name} for every target")
+        return Finding(False, f"the line requires one output of {name} for every target")
     speeds = speeds_of(learner, setup.d)
     if {layer for layer, speed in speeds.items() if speed} != {"W1"}:
-        return Finding(False, f"it requires steps of the first layer alone, and {name} trains others")
+        return Finding(False, f"the line requires that only the first layer is trained, unlike in {name}")
     return Finding(True, f"{name} is gradient descent on the first layer of a net with one hidden layer")
 
 
@@ -655,7 +662,7 @@ def several_targets(setup: Setup) -> Finding:
     if not finding.holds:
         return finding
     if setup.protocol.schedule().clips_at is not None:
-        return Finding(False, "requires linear predictions, and clipped ones are not linear")
+        return Finding(False, "requires linear predictions, and clipped predictions are not linear")
     return only_square(setup) or finding
 
 
@@ -664,7 +671,7 @@ def more_than_one_target(setup: Setup) -> Finding:
     targets = setup.m
     if targets < 2:
         return Finding(False, "requires several targets, and there is one")
-    return Finding(True, f"there are {targets} targets, and weights for each")
+    return Finding(True, f"there are {targets} targets, each with separate weights")
 
 
 def largest_rank(setup: Setup) -> int:
@@ -685,18 +692,20 @@ def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
     if architecture is not None:
         if architecture.structure_at(setup.d).linear_layers != 1:
             other = described(architecture)
-            return Finding(False, f"it requires a single linear neuron, and {name} is {other}")
+            return Finding(False, f"the line requires a single linear neuron, and {name} is {other}")
         if not architecture.structure().starts_at_zero and not any_start:
-            return Finding(False, f"it requires weights that start at 0, and those of {name} do not")
+            return Finding(False, f"the line requires weights that start at 0, and those of {name} do not")
     if learner.solver is not None and learner.solver.structure().linear_in_labels:
         return Finding(True, f"the predictions of {name} are linear in the k labels it has seen")
     if learner.solver is not None and not learner.solver.structure().linear_in_instance:
-        return Finding(False, f"it requires predictions linear in the instance, and those of {name} are not")
+        return Finding(
+            False, f"the line requires predictions linear in the instance, and those of {name} are not"
+        )
     judged = verdict(learner, setup)
     if not judged.group >= ROTATIONS:
         return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")
     if learner.noise is not None:
-        return Finding(False, f"the weights of {name} leave the span of the instances by their noise")
+        return Finding(False, f"the weights of {name} leave the span of the instances because of noise")
     start = " and its start" if any_start else ""
     return Finding(True, f"the weights of {name} stay in the span of the k instances it has seen{start}")
 

@@ -32,25 +32,31 @@ class ByDerivation(Line, frozen=True):
         return (
             along_every_step(experiment)
             or only_square(experiment)
-            or Finding(True, "every step follows the gradient of the loss measured")
+            or Finding(True, "every step follows the gradient of the measured loss")
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, net, update = learner.name, learner.architecture, learner.update
         loss_scale = None if update is None else update.structure().automatic
         if net is None or loss_scale is None:
-            return Finding(False, f"it requires automatic gradient descent, and {name} is something else")
+            return Finding(
+                False, f"the line requires automatic gradient descent, and {name} is something else"
+            )
         if net.outputs != experiment.m:
-            return Finding(False, f"it requires one net for all targets, and {name} has one for each")
+            return Finding(
+                False, f"the line requires one net for all targets, and {name} has one for each target"
+            )
         if not np.isclose(2 * net.outputs * loss_scale, 1):
             half = f"loss_scale = 1/(2m) = {1 / (2 * net.outputs):.4g}"
-            return Finding(False, f"it requires {half}, for half the mean square, and {name} has another")
+            return Finding(
+                False, f"the line requires {half}, for half the mean square, and that of {name} is different"
+            )
         own_rates, penalty = learner.has_layer_rates(experiment.d), net.layout(experiment.d).l2_penalty
         if penalty or own_rates or not learner.plain_steps:
             return Finding(
-                False, f"it requires plain steps without penalty, and {name} adds something to them"
+                False, f"the line requires plain steps without penalty, and those of {name} are different"
             )
-        return Finding(True, f"{name} computes its rate from the G of half the mean square")
+        return Finding(True, f"{name} computes its rate from G, the gradient size for half the mean square")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         return AverageLoss(), GradientSummary()
@@ -67,7 +73,9 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
 
     title: ClassVar[str] = "AGD majoriser"
     measure: ClassVar[str] = "loss"
-    formula: ClassVar[str] = "2(ℓ − ηG + ½(e^η − 1)²), ℓ and G of half the mean square at the step before"
+    formula: ClassVar[str] = (
+        "2(ℓ − ηG + ½(e^η − 1)²), with ℓ and G for half the mean square, one step earlier"
+    )
 
     def value(self, at: At) -> Floats:
         losses, G = at.measured[AverageLoss().name], np.sqrt(at.measured[GradientSummary().name]) / 2

@@ -23,7 +23,7 @@ class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
 
     title: ClassVar[str] = "AGD convergence rate"
     measure: ClassVar[str] = "gradient-summary"
-    formula: ClassVar[str] = "22 ℓ′/t, ℓ′ the mean square at the start, t = step + 1"
+    formula: ClassVar[str] = "22 ℓ′/t, ℓ′: mean square at the start, t = step + 1"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(running="min")

@@ -28,7 +28,7 @@ class OfUnseen(Line, frozen=True):
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         n, _ = problem.matrix.shape()
         if not protocol.schedule().full_batch or protocol.extent(n).most_examples >= n:
-            return Finding(False, "requires full-batch steps on fewer rows than there are: set train")
+            return Finding(False, "requires full-batch steps on only some of the rows: set train")
         return Finding(True, "instances have private entries, which say nothing about unseen rows")
 
     def labels(self, at: At) -> tuple[Floats, Floats]:
@@ -62,7 +62,9 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
             and net.structure().starts_at_zero
         )
         if learner.update is None or not is_neuron:
-            return Finding(False, f"it is about linear neurons trained from weights 0, and {name} is not one")
+            return Finding(
+                False, f"the line is about linear neurons trained from weights 0, and {name} is not one"
+            )
         return Finding(True, f"{name} can be compared with the constant prediction +1 on unseen rows")
 
     def value(self, at: At) -> Floats:

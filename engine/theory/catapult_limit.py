@@ -38,7 +38,10 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         finding = super().binds(learner, experiment)
         if finding.holds and learner.rate_unit != "start-sharpness":
-            return Finding(False, f"it requires rates in units of 1/S₀, and those of {learner.name} are not")
+            return Finding(
+                False,
+                f"the line requires rates in units of 1/S₀, and those of {learner.name} have another unit",
+            )
         return finding
 
     def value(self, at: At) -> Floats:

@@ -48,7 +48,7 @@ class TwoLinearLayers(Line, frozen=True):
         problem, protocol = experiment.problem, experiment.protocol
         (n, _), targets = problem.matrix.shape(), problem.target.columns(problem.matrix)
         if n * targets > 1:
-            return Finding(False, f"requires one example with one target, and there are {n} with {targets}")
+            return Finding(False, f"requires one example and one target, and there are {n} and {targets}")
         if not protocol.schedule().full_batch or protocol.clock != "step":
             return Finding(False, f"requires steps along the whole gradient, not {protocol.kind}")
         return only_square(experiment) or Finding(True, "steps follow the square loss of one example")
@@ -59,10 +59,12 @@ class TwoLinearLayers(Line, frozen=True):
             return lacking
         name, (architecture, update) = learner.name, learner.trained
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
-            return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
+            return Finding(
+                False, f"the line requires gradient descent without momentum, and {name} uses {update.kind}"
+            )
         linear_layers = architecture.structure_at(experiment.d).linear_layers
         if linear_layers != 2 or architecture.layout(experiment.d).l2_penalty:
-            return Finding(False, f"it requires a net of two linear layers without penalty, not {name}")
+            return Finding(False, f"the line requires a net of two linear layers without penalty, not {name}")
         return Finding(True, f"{name} is gradient descent on a net of two linear layers")
 
     def beginning(self, at: At) -> Beginning:

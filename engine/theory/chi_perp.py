@@ -24,9 +24,9 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
     """χ⊥ = C_w E σ′(z)², z ~ N(0, K_l): the factor of layer l on squared distances of nearby inputs.
 
     The line is the limit as the width n → ∞, at the start of training, averaged over the instances. K_l is
-    the variance of the signals of layer l. If χ⊥ = 1, the net is critical. Below 1, nearby inputs approach
-    each other with depth; above 1, they separate. For ReLU, χ⊥ is C_w/2 at every depth. At finite width, the
-    line is exact only at layer 1, where signals are Gaussian with known variance. In later layers, the
+    the variance of the signals of layer l. If χ⊥ = 1, the net is critical. If χ⊥ < 1, nearby inputs approach
+    each other with depth. If χ⊥ > 1, they separate. For ReLU, χ⊥ is C_w/2 at every depth. At finite width,
+    the line is exact only at layer 1, where signals are Gaussian with known variance. In later layers, the
     variance depends on the weights, and all units of a ReLU layer of width n are off with probability 2⁻ⁿ.
     Source: RYH ch. 5; theory/wide-nets#criticality.
     """

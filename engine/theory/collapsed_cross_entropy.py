@@ -36,28 +36,32 @@ class CollapsedCrossEntropy(Line, frozen=True, tag="collapsed-cross-entropy"):
     def holds(self, experiment: Setup) -> Finding:
         problem, protocol = experiment.problem, experiment.protocol
         if problem.matrix.structure().unconstrained is None:
-            return Finding(False, f"requires an instance for each coordinate, not {problem.matrix.kind}")
+            return Finding(
+                False, f"requires a separate coordinate for each instance, unlike {problem.matrix.kind}"
+            )
         if not problem.one_hot or experiment.m != problem.matrix.structure().class_count:
             return Finding(False, "requires a one-hot target for each class")
         if protocol.loss != "cross-entropy":
             return Finding(False, f"requires cross-entropy, and the loss is {protocol.loss}")
         if not protocol.schedule().full_batch or protocol.extent(experiment.n).rows < experiment.n:
             return Finding(False, "requires steps along the gradient of all rows")
-        return Finding(True, "each instance has a coordinate, so that training chooses its features freely")
+        return Finding(
+            True, "each instance has a separate coordinate, so training can choose its features freely"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         net, update, name = learner.architecture, learner.update, learner.name
         hidden = None if net is None else net.structure().hidden_layers
         if net is None or hidden is None or update is None or update.mirror is not EUCLIDEAN:
-            return Finding(False, f"it requires gradient descent on a net, unlike {name}")
+            return Finding(False, f"the line requires gradient descent on a net, unlike {name}")
         layout, classes = net.layout(experiment.d), experiment.m
         is_factored = hidden.activation == "identity" and net.layers == ("W1", "W2")
         if not is_factored or set(layout.shapes) != {"W1", "W2"} or net.outputs != classes:
-            return Finding(False, f"it requires two linear layers without biases, unlike {name}")
+            return Finding(False, f"the line requires two linear layers without biases, unlike {name}")
         if layout.shapes["W1"][0] < classes:
-            return Finding(False, f"it requires as many hidden units as classes, and {name} has fewer")
+            return Finding(False, f"the line requires as many hidden units as classes, and {name} has fewer")
         if not layout.l2_penalty:
-            return Finding(False, f"it requires an L2 penalty, and {name} has none")
+            return Finding(False, f"the line requires an L2 penalty, and {name} has none")
         return Finding(True, f"{name} trains features and weights with one L2 penalty")
 
     def value(self, at: At) -> Floats:

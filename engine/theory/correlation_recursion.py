@@ -48,12 +48,16 @@ class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursi
     def holds(self, experiment: Setup) -> Finding:
         if experiment.n < 2:
             return Finding(False, "requires two inputs, and there is one row")
-        return Finding(True, "the law of the signals at the start depends on inner products of instances")
+        return Finding(
+            True, "the distribution of signals at the start depends on inner products of instances"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         finding, signals = super().binds(learner, experiment), signals_of(learner)
         if signals is not None and signals.joint_inputs == 1:
-            return Finding(False, f"it is about two inputs, and {learner.name} draws each independently")
+            return Finding(
+                False, f"the line is about two inputs, and {learner.name} draws their signals independently"
+            )
         return finding
 
     def value(self, at: At) -> Floats:

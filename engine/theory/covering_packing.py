@@ -43,7 +43,7 @@ class CoveringPacking(Line, frozen=True, tag="covering-packing"):
         return finding
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return Finding(True, f"the radius is one of the instances, whatever {learner.name} learns")
+        return Finding(True, f"the radius is a property of the instances, whatever {learner.name} learns")
 
     def value(self, at: At) -> Floats:
         bound: Floats = LARGEST * 2 ** (-at.indices["bits"] / 2)

@@ -39,7 +39,7 @@ class CoveringVolume(Line, frozen=True, tag="covering-volume"):
         return in_ball(experiment)
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return Finding(True, f"the radius is one of the instances, whatever {learner.name} learns")
+        return Finding(True, f"the radius is a property of the instances, whatever {learner.name} learns")
 
     def value(self, at: At) -> Floats:
         n, d = at.experiment.n, at.experiment.d

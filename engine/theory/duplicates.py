@@ -64,10 +64,8 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
             reason = "independent draws leave many rows unseen, and their labels are fair coins"
             return fair_signs(experiment, reason)
         if not (drawn or schedule.in_data_order or schedule.shuffles):
-            return Finding(
-                False, f"requires rows in a known order, and that of {protocol.kind} is not declared"
-            )
-        reason = "every row comes with both signs, and an unseen row looks the same with either"
+            return Finding(False, f"requires rows in a known order, and {protocol.kind} declares no order")
+        reason = "every row comes with both signs, and an unseen row looks the same with either sign"
         return fair_signs(experiment, reason)
 
     def formula_in(self, experiment: Setup) -> str:

@@ -36,7 +36,7 @@ class ExpectedFeatures(Line, frozen=True, tag="expected-features"):
         return Finding(True, "the mean of every feature is known")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return Finding(True, f"features are those of the instances, whatever {learner.name} learns")
+        return Finding(True, f"the mean is a property of the instances, whatever {learner.name} learns")
 
     def value(self, at: At) -> Floats:
         return np.array(at.experiment.problem.matrix.structure().feature_means)

@@ -44,7 +44,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     def holds(self, experiment: Setup) -> Finding:
         if experiment.protocol.schedule().batches is None:
             requirement = "requires mini-batches that are drawn independently of earlier ones"
-            return Finding(False, f"{requirement}, by steps with fresh or replacement")
+            return Finding(False, f"{requirement}, as in the protocol steps with fresh or replacement")
         return Finding(True, "every mini-batch is drawn independently of all earlier ones")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
@@ -52,9 +52,13 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
             return lacking
         name, (architecture, update) = learner.name, learner.trained
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
-            return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
+            return Finding(
+                False, f"the line requires gradient descent without momentum, and {name} uses {update.kind}"
+            )
         if architecture.layout(experiment.d).l2_penalty or experiment.m > 1:
-            return Finding(False, f"it requires one net on one target without penalty, not {name} here")
+            return Finding(
+                False, f"the line requires one target and a net without penalty, unlike {name} here"
+            )
         return Finding(True, f"{name} takes plain steps with one rate along the gradient of mini-batches")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:

@@ -58,12 +58,14 @@ class GPBand(Line, frozen=True, tag="gp-band"):
         seen = experiment.protocol.examples_seen(experiment.n)
         if experiment.protocol.schedule().trains and len(set(seen[1:].tolist())) > 1:
             return Finding(False, "requires training rows that are the same from the first step on")
-        return Finding(True, "instances are numbers, and all learn from the same rows at once")
+        return Finding(
+            True, "instances are numbers, and the training rows are the same from the first step on"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.structure().prior_noise is None:
             requirement = "a penalised fit by a kernel, which is a posterior mean"
-            return Finding(False, f"it requires {requirement}, and {learner.name} is something else")
+            return Finding(False, f"the line requires {requirement}, and {learner.name} is something else")
         return Finding(True, f"{learner.name} predicts the posterior mean of a Gaussian process")
 
     def value(self, at: At) -> Floats:

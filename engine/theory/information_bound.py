@@ -42,9 +42,9 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
     def holds(self, experiment: Setup) -> Finding:
         protocol, problem, (n, _) = experiment.protocol, experiment.problem, experiment.problem.matrix.shape()
         if not protocol.schedule().full_batch or protocol.clock != "step":
-            return Finding(False, "requires steps along the gradient over all rows trained on")
+            return Finding(False, "requires steps along the gradient over all training rows")
         if protocol.extent(n).most_examples == n:
-            return Finding(False, "requires new instances, and all rows are trained on")
+            return Finding(False, "requires rows that are never trained on, and all rows are training rows")
         if not problem.one_hot:
             return Finding(False, f"requires one-hot labels, and the target is {problem.target.kind}")
         return only_square(experiment) or Finding(True, "steps follow the square loss of one-hot labels")

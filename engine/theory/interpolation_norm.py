@@ -36,7 +36,7 @@ class OfOneNumber(Line, frozen=True):
         net = learner.architecture
         if net is None or not net.structure().is_relu_layer:
             requirement = "one hidden layer of relu units whose biases have no penalty"
-            return Finding(False, f"it requires {requirement}, and {learner.name} has something else")
+            return Finding(False, f"the line requires {requirement}, and {learner.name} has something else")
         return Finding(True, f"{learner.name} has one hidden layer of relu units with free biases")
 
 

@@ -34,12 +34,12 @@ class JohnsonLindenstrauss(Line, frozen=True, tag="johnson-lindenstrauss"):
     def holds(self, experiment: Setup) -> Finding:
         if experiment.n < 2:
             return Finding(False, "requires two points or more, and there is one row")
-        return Finding(True, "a random map keeps the distances of every set of points")
+        return Finding(True, "a random map keeps distances approximately, for every set of points")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or signals.joint_inputs is not None:
-            reason = f"it requires a first layer with Gaussian weights, not {learner.name}"
+            reason = f"the line requires a first layer with Gaussian weights, not {learner.name}"
             return Finding(False, reason)
         if (same := starts_anew(learner)) is not None:
             return same

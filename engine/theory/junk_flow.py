@@ -61,12 +61,12 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
             return other
         if not problem.target_structure.is_random_feature or problem.label_values != "signs":
             return Finding(
-                False, f"requires a product drawn from all products as the target, not {problem.target.kind}"
+                False, f"requires a target drawn from all products of bits, not {problem.target.kind}"
             )
         if other := along_every_step(experiment):
             return other
         return only_square(experiment) or Finding(
-            True, "the target is one of all products of the bits, which are orthogonal over the cube"
+            True, "the target is drawn from all products of bits, which are orthogonal on the cube"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
@@ -76,12 +76,14 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
             or update is None
             or update.structure().stable_up_to != catapult.MONOTONE_BELOW
         ):
-            return Finding(False, f"it requires gradient descent, which {name} is not")
+            return Finding(False, f"the line requires gradient descent, unlike {name}")
         if learner.noise is None or learner.noise.on != "weights" or learner.noise.sigma == 0:
-            return Finding(False, f"it requires noise on the weights after every step, and {name} has none")
+            return Finding(
+                False, f"the line requires noise on the weights after every step, and {name} has none"
+            )
         if architecture.layout(experiment.d).l2_penalty or architecture.outputs > 1:
             return Finding(
-                False, f"it requires a separate net without penalty for each target, and {name} is not one"
+                False, f"the line requires a separate net without penalty for each target, unlike {name}"
             )
         if (lacking := at_rate_lr(structs.replace(learner, noise=None), experiment)) is not None:
             return lacking

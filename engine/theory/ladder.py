@@ -63,8 +63,8 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
 def outside(tuples: np.ndarray, factors: tuple[int, ...], wanted: set[int]) -> Floats:
     """Return the share of all possible tuples outside the span of the first k of `tuples`, for k = 0 … K.
 
-    The array `tuples` is [K, r], for r factors. Only entries with k in `wanted` are computed; the others are
-    NaN.
+    The array `tuples` is [K, r], for r factors. Only the entries with k in `wanted` are computed. All other
+    entries are NaN.
     """
     products, nothing = SignProducts(factors), np.zeros(1, bool)
     shares = np.full(len(tuples) + 1, np.nan)

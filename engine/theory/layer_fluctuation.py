@@ -53,8 +53,10 @@ def is_homogeneous(learner: Learner) -> Finding:
     signals = signals_of(learner)
     if signals is None or signals.activation not in HOMOGENEOUS or any(signals.cb):
         needed = "a Gaussian start and relu, leaky_relu or identity without biases"
-        return Finding(False, f"it requires {needed}, not {learner.name}")
-    return starts_anew(learner) or Finding(True, f"each layer of {learner.name} multiplies the variance")
+        return Finding(False, f"the line requires {needed}, not {learner.name}")
+    return starts_anew(learner) or Finding(
+        True, f"each layer of {learner.name} multiplies the variance by a factor"
+    )
 
 
 def has_homogeneous_weights(learner: Learner) -> Finding:
@@ -64,7 +66,9 @@ def has_homogeneous_weights(learner: Learner) -> Finding:
     """
     finding, signals = is_homogeneous(learner), signals_of(learner)
     if signals is not None and signals.joint_inputs is not None:
-        return Finding(False, f"it requires a net with weights, and {learner.name} draws signals")
+        return Finding(
+            False, f"the line requires a net with weights, and {learner.name} draws signals at random"
+        )
     return finding
 
 
@@ -73,5 +77,7 @@ def of_one_input(setup: Setup) -> Finding:
     if setup.n > 1 or setup.m > 1:
         return Finding(False, f"requires one input and one target, and there are {setup.n} and {setup.m}")
     if not setup.problem.matrix.structure().on_sphere:
-        return Finding(False, "requires an input of the same length in every replica, as sphere has")
+        return Finding(
+            False, "requires an input of the same length in every replica, as the matrix sphere has"
+        )
     return Finding(True, "there is a single input, of the same length in every replica")

@@ -24,10 +24,10 @@ from engine.theory.layer_recursion import (
 class LayerFluctuationWide(Line, frozen=True, tag="layer-fluctuation-wide"):
     """Var V_l/(E V_l)² ≃ V/(n K²), V ← C_w² (E σ⁴ − (E σ²)²) + χ∥² V, χ∥ = C_w E[z σ σ′]/K, z ~ N(0, K).
 
-    V_l is the variance that layer l gives to the next layer, and its mean tends to K for large width n. The
-    line is the first order in 1/n, for a single input of fixed length at the start and any σ. Each layer adds
-    the variance of a mean of n numbers. It also passes on the fluctuation from the layers below, multiplied
-    by the slope χ∥ of the recursion for K. Source: RYH ch. 4; theory/wide-nets#infinite-width.
+    V_l is the variance that layer l gives to the next layer, and K is the variance in infinitely wide nets.
+    The line is the first order in 1/n, for a single input of fixed length at the start and any σ. Each layer
+    adds the variance of a mean of n numbers. It also passes on the fluctuation from the layers below,
+    multiplied by the slope χ∥ of the recursion for K. Source: RYH ch. 4; theory/wide-nets#infinite-width.
     """
 
     title: ClassVar[str] = "first order in 1/n"
@@ -50,7 +50,7 @@ class LayerFluctuationWide(Line, frozen=True, tag="layer-fluctuation-wide"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if signals_of(learner) is None:
             return Finding(
-                False, f"it requires a fully connected net with a Gaussian start, not {learner.name}"
+                False, f"the line requires a fully connected net with a Gaussian start, not {learner.name}"
             )
         return starts_anew(learner) or Finding(True, f"{learner.name} starts with Gaussian weights")
 

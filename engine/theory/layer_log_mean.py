@@ -56,10 +56,12 @@ def multiplies_chi_squares(learner: Learner) -> Finding:
     signals = signals_of(learner)
     if signals is None or signals.activation not in ("relu", "identity") or any(signals.cb):
         needed = "a Gaussian start and relu or identity without biases"
-        return Finding(False, f"it requires {needed}, not {learner.name}")
+        return Finding(False, f"the line requires {needed}, not {learner.name}")
     if signals.activation == "relu" and min(signals.widths) < SAFE_WIDTH:
-        fewest = f"the narrowest of {learner.name} has {min(signals.widths)}"
-        return Finding(False, f"it requires {SAFE_WIDTH} ReLU units in each layer, and {fewest}")
+        fewest = f"the narrowest layer of {learner.name} has {min(signals.widths)}"
+        return Finding(
+            False, f"the line requires {SAFE_WIDTH} or more ReLU units in each layer, and {fewest}"
+        )
     return starts_anew(learner) or Finding(
-        True, f"{learner.name} multiplies the variance by means of squares"
+        True, f"each layer of {learner.name} multiplies the variance by a mean of squared Gaussians"
     )

@@ -45,12 +45,14 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
         )
 
     def holds(self, experiment: Setup) -> Finding:
-        return Finding(True, "the law of the signals at the start depends on the lengths of instances only")
+        return Finding(
+            True, "the distribution of signals at the start depends only on the lengths of instances"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if signals_of(learner) is None:
             return Finding(
-                False, f"it requires a fully connected net with a Gaussian start, not {learner.name}"
+                False, f"the line requires a fully connected net with a Gaussian start, not {learner.name}"
             )
         return Finding(True, f"{learner.name} is fully connected and starts with Gaussian weights")
 
@@ -68,7 +70,9 @@ def starts_anew(learner: Learner) -> Finding | None:
     """Return the reason why replicas do not draw independent starts, or None if they do."""
     if not learner.start_seed:
         return None
-    return Finding(False, f"it is a mean over starts, and all replicas of {learner.name} have the same one")
+    return Finding(
+        False, f"the line is a mean over starts, and all replicas of {learner.name} have the same start"
+    )
 
 
 def signals_at(at: At) -> Signals:

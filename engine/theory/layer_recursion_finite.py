@@ -54,7 +54,7 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
             return finding
         if signals.activation not in HOMOGENEOUS or any(signals.cb):
             return Finding(
-                False, f"it requires relu, leaky_relu or identity without biases, not {learner.name}"
+                False, f"the line requires relu, leaky_relu or identity without biases, not {learner.name}"
             )
         return finding
 

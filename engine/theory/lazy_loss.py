@@ -55,9 +55,9 @@ class KernelRegime(Line, frozen=True):
         hidden = net.structure().hidden_layers
         if hidden is None or hidden.first is None or hidden.activation not in GENTLE:
             needs = f"a Gaussian first layer and a smooth σ with |σ′| ≤ 1: {', '.join(GENTLE)}"
-            return Finding(False, f"it requires {needs}, and {name} has another")
+            return Finding(False, f"the line requires {needs}, unlike {name}")
         if net.layout(experiment.d).l2_penalty:
-            return Finding(False, f"it requires steps along the loss alone, and {name} has a penalty")
+            return Finding(False, f"the line requires steps along the loss alone, and {name} has a penalty")
         return descends
 
     def beginning(self, at: At) -> LazyStart:

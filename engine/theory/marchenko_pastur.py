@@ -16,8 +16,8 @@ from engine.theory import At, Floats, Line, LineStructure
 class MarchenkoPastur(Line, frozen=True, tag="marchenko-pastur"):
     """√((λ₊ − x)(x − λ₋))/(2παx), λ± = (1 ± √α)²: density of the eigenvalues of XXᵀ/d, for α = n/d ≤ 1.
 
-    It is the limit for many Gaussian rows at a constant ratio n/d. The chart shows the mean density in every
-    bin. Source: Marchenko, Pastur 1967; theory/regions-and-random-matrices#random-matrices.
+    The line is the limit for many Gaussian rows at a constant ratio n/d. The chart shows the mean density in
+    every bin. Source: Marchenko, Pastur 1967; theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "Marchenko–Pastur law"
@@ -48,4 +48,4 @@ def fewer_gaussian_rows(setup: Setup, limit: int) -> Finding:
         return Finding(False, f"requires independent Gaussian rows, and the matrix is {matrix.kind}")
     if setup.n > limit:
         return Finding(False, f"requires at most {limit} rows, and there are {setup.n}")
-    return Finding(True, "instances are independent Gaussian rows, fewer than features")
+    return Finding(True, "instances are independent Gaussian rows, and there are fewer rows than features")

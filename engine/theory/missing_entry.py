@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from engine.measures import Measure
 
 SEEN = (0.0, 1.0, 1.0)
-"""Observed entries of the 2 × 2 matrix, row by row; the last entry is missing."""
+"""Observed entries of the 2 × 2 matrix, row by row. The last entry is missing."""
 
 OF_ROWS_SEEN = AverageLoss(rows="train")
 
 
 class MissingEntry(Line, frozen=True, tag="missing-entry"):
-    """max_ij |W_ij| ≥ |W₂₂| ≥ (1 − ℓ)²/ℓ, ℓ² = W₁₁² + (W₁₂ − 1)² + (W₂₁ − 1)²: a bound on W = A₁ᵀ A₂ ⋯ A_L.
+    """max_ij |W_ij| ≥ |W₂₂| ≥ (1 − ℓ)²/ℓ, ℓ² = W₁₁² + (W₁₂ − 1)² + (W₂₁ − 1)², for W = A₁ᵀ A₂ ⋯ A_L.
 
     All matrices are 2 × 2. The entries W₁₁ = 0 and W₁₂ = W₂₁ = 1 are observed, and W₂₂ is missing. Gradient
     flow keeps the sign of the determinant W₁₁W₂₂ − W₁₂W₂₁. So if the determinant starts positive, |W₂₂| >
@@ -46,7 +46,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
         if problem.matrix.structure().entries_of != (2, 2):
             other = problem.matrix.kind
             return Finding(
-                False, f"requires the four entries of a matrix, row by row, and the matrix is {other}"
+                False, f"requires the four entries of a 2 × 2 matrix as instances, and the matrix is {other}"
             )
         entries = (*(problem.target_structure.given or ()), 0.0, 0.0, 0.0)[: len(SEEN)]
         if entries != SEEN or problem.labels != "soft" or problem.noise > 0:
@@ -61,10 +61,10 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
         name, net, update = learner.name, learner.architecture, learner.update
         if net is None or not net.structure().keeps_determinant:
             requirement = "a product of square matrices that start with a determinant above 0"
-            return Finding(False, f"it requires {requirement}, and {name} is not one")
+            return Finding(False, f"the line requires {requirement}, and {name} is not one")
         penalty = net.layout(experiment.d).l2_penalty
         if update is None or update.mirror is not EUCLIDEAN or penalty:
-            return Finding(False, f"it requires the gradient flow of the loss, which {name} does not follow")
+            return Finding(False, f"the line requires gradient flow of the loss alone, unlike {name}")
         return Finding(True, f"{name} is a product of square matrices with determinant above 0")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:

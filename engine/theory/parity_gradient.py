@@ -37,7 +37,9 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
         if other := whole_cube(experiment):
             return other
         if problem.target_structure.fixed_feature is None:
-            return Finding(False, f"requires one product of bits, and the target is {problem.target.kind}")
+            return Finding(
+                False, f"requires one product of bits as the target, and the target is {problem.target.kind}"
+            )
         if problem.labels == "bernoulli" or problem.noise > 0:
             return Finding(False, "requires labels without noise, and here they have some")
         return Finding(True, "the rows are all vectors of ±1, and the target is a product of some bits")
@@ -45,9 +47,13 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or signals.activation != "relu" or len(signals.widths) != 1 or any(signals.cb):
-            return Finding(False, f"it requires one layer of ReLU units without biases, not {learner.name}")
+            return Finding(
+                False, f"the line requires one layer of ReLU units without biases, not {learner.name}"
+            )
         if not signals.unscaled:
-            return Finding(False, f"it requires the standard parametrisation, not that of {learner.name}")
+            return Finding(
+                False, f"the line requires the standard parametrisation, not that of {learner.name}"
+            )
         return starts_anew(learner) or Finding(
             True, f"{learner.name} is one layer of ReLU units with a Gaussian start"
         )

@@ -34,13 +34,15 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
         problem, matrix = experiment.problem, experiment.problem.matrix
         if not problem.target_structure.is_any_parity:
             other = problem.target.kind
-            return Finding(False, f"requires a parity drawn from sets of any size as the target, not {other}")
+            return Finding(
+                False, f"requires a target drawn from the parities of all sets of bits, not {other}"
+            )
         if problem.label_values != "signs":
             return Finding(False, "requires labels ±1, and here noise is added to them")
         if not matrix.structure().independent_signs:
             return Finding(False, f"requires independent random signs, and the matrix is {matrix.kind}")
         return Finding(
-            True, "the label of a new instance is a fair coin, unless it is a product of seen ones"
+            True, "the label of a new instance is a fair coin, unless seen instances multiply to it"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

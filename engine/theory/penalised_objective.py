@@ -15,7 +15,7 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class WithPenalty(OfOneNumber, frozen=True):
-    """Base class of theory lines about the minimum of the mean square plus λ/2 Σ_j (a_j² + w_j²)."""
+    """Base class of theory lines about the least value of mean square error plus λ/2 Σ_j (a_j² + w_j²)."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)
@@ -27,7 +27,7 @@ class WithPenalty(OfOneNumber, frozen=True):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         finding, net = super().binds(learner, experiment), learner.architecture
         if finding.holds and net is not None and not net.layout(experiment.d).l2_penalty:
-            return Finding(False, f"it requires a penalty on the weights, and {learner.name} has none")
+            return Finding(False, f"the line requires a penalty on the weights, and {learner.name} has none")
         return finding
 
     def least(self, at: At) -> list[Penalised | None]:

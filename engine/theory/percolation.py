@@ -52,7 +52,7 @@ class OfFactors(Line, frozen=True):
             return Finding(
                 False, "requires labels ±1 that change sign with their row, and here labels are different"
             )
-        return Finding(True, "labels are products of fair signs, one of every factor of a row")
+        return Finding(True, "labels are products of fair signs, one sign per factor of a row")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if shares_layers(learner):
@@ -101,7 +101,8 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
         factors = len(experiment.problem.matrix.structure().sign_factors)
         if factors != 2:
             return Finding(
-                False, f"requires products of two factors, and there are {factors}; ladder is for those"
+                False,
+                f"requires products of two factors, and there are {factors}; the line for these is ladder",
             )
         return rows_in_order(experiment) or finding
 

@@ -19,7 +19,7 @@ up to rounding. Many are needed for k near √(d d′), where the fixed point is
 
 
 class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
-    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: the limit of `percolation`.
+    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: limit of the percolation bound.
 
     ρ and ρ′ are the shares of rows and columns in the largest component of a random bipartite graph, as d, d′
     → ∞ with κ and κ′ fixed. Both are 0 for k < √(d d′). For d = d′, the line is 1 − ρ². At d = 16,
@@ -42,7 +42,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "path-rule":
-            return Finding(False, f"it is the loss of path-rule, which {learner.name} is not")
+            return Finding(False, f"the line is the loss of path-rule, not of {learner.name}")
         return super().binds(learner, experiment)
 
     def value(self, at: At) -> Floats:

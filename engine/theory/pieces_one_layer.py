@@ -33,17 +33,19 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
         return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
-        return only_numbers(experiment) or Finding(
-            True, "instances are numbers, along which units bend once each"
-        )
+        return only_numbers(experiment) or Finding(True, "instances are numbers, and each unit bends once")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or len(signals.widths) != 1 or signals.activation not in BENT:
-            reason = f"it requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            reason = (
+                f"the line requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            )
             return Finding(False, reason)
         if signals.cb[0] == 0:
-            return Finding(False, f"it requires biases, and all units of {learner.name} bend at 0")
+            return Finding(
+                False, f"the line requires biases; without them, all units of {learner.name} bend at 0"
+            )
         return starts_anew(learner) or Finding(
             True, f"{learner.name} has one hidden layer, whose units bend where wx + b is 0"
         )

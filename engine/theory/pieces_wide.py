@@ -34,16 +34,20 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
 
     def holds(self, experiment: Setup) -> Finding:
         return only_numbers(experiment) or Finding(
-            True, "instances are numbers, and so is the input of a net"
+            True, "instances are numbers, so the input of a net is a number"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or signals.activation != "relu":
-            return Finding(False, f"it requires a dense ReLU net with a Gaussian start, not {learner.name}")
+            return Finding(
+                False, f"the line requires a dense ReLU net with a Gaussian start, not {learner.name}"
+            )
         hidden = len(signals.widths)
         if not np.allclose(signals.cw[:hidden], 2) or min(signals.cb[:hidden]) == 0:
-            return Finding(False, f"it requires C_w = 2 and C_b > 0 in hidden layers, not {learner.name}")
+            return Finding(
+                False, f"the line requires C_w = 2 and C_b > 0 in hidden layers, not {learner.name}"
+            )
         return Finding(True, f"{learner.name} has hidden layers with C_w = 2 and biases")
 
     def value(self, at: At) -> Floats:

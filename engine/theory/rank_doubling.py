@@ -52,10 +52,12 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, architecture = learner.name, learner.architecture
         if architecture is None or learner.update is None:
-            return Finding(False, f"it requires weights that are trained from a start, and {name} has none")
+            return Finding(
+                False, f"the line requires weights that are trained from a start, and {name} has none"
+            )
         if not architecture.structure().starts_alike:
             other = f"{name} is {architecture.kind}"
-            return Finding(False, f"it requires weights that start alike for all features, and {other}")
+            return Finding(False, f"the line requires weights that start alike for all features, and {other}")
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
         if learner.noise is not None:

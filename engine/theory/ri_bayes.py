@@ -41,7 +41,7 @@ class HalfSpace(Line, frozen=True):
             return Finding(False, f"requires a unit vector as the target, not {problem.target.kind}")
         if problem.matrix.shape()[1] < 2:
             return Finding(False, "requires two features or more")
-        return Finding(True, "labels are the signs of one direction of Gaussian instances")
+        return Finding(True, "labels are the signs of Gaussian instances along one direction")
 
     @abstractmethod
     def error(self, alpha: float) -> float:
@@ -63,7 +63,7 @@ class OfSolver(HalfSpace, frozen=True):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != self.solver:
-            return Finding(False, f"it is the error of {self.solver}, which {learner.name} is not")
+            return Finding(False, f"the line is the error of {self.solver}, not of {learner.name}")
         return Finding(True, f"{learner.name} is {self.solver}, whose error this is")
 
 

@@ -43,7 +43,7 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
         if not experiment.protocol.schedule().drawn_independently:
             return Finding(False, "requires examples drawn with replacement, of which some come twice")
         return fair_signs(
-            experiment, "the label of a row that was not drawn is a fair coin, whatever was drawn"
+            experiment, "the label of a row that was not drawn is a fair coin, given all drawn rows"
         )
 
     def formula_in(self, experiment: Setup) -> str:

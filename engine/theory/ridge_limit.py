@@ -39,7 +39,7 @@ class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
         lam = getattr(learner.solver, "lam", math.nan)
         if finding.holds and not abs(lam / best - 1) <= NEAR:
             return Finding(
-                False, f"it requires λ = d(π/2 − 1) = {best:.4g}, and that of {learner.name} is {lam:g}"
+                False, f"the line requires λ = d(π/2 − 1) = {best:.4g}, and that of {learner.name} is {lam:g}"
             )
         return finding
 

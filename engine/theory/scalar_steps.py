@@ -45,20 +45,21 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         other = only_square(experiment)
         return other or Finding(
-            True, "a step along a row changes only its prediction, because rows are orthogonal"
+            True, "a step along a row changes only the prediction for this row, because rows are orthogonal"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         name, architecture, update = learner.name, learner.architecture, learner.update
         if architecture is None or update is None or update.scalar_step(architecture) is None:
             requirement = "a linear neuron whose steps are multiples of single examples"
-            return Finding(False, f"it requires {requirement}, and {name} is not known to be one")
+            return Finding(False, f"the line requires {requirement}, and {name} is not known to be one")
         if verdict(learner, experiment).invariant != "on this data":
             return Finding(
-                False, f"it is about rules that depend on the axes on other data, not {update.kind}"
+                False,
+                f"the line is about rules invariant on these data only, and {name} uses {update.kind}",
             )
         return at_rate_lr(learner, experiment) or Finding(
-            True, f"the steps of {name} along single rows of ±1 are multiples of them"
+            True, f"the steps of {name} along single rows of ±1 are multiples of these rows"
         )
 
     def value(self, at: At) -> Floats:

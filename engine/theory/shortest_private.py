@@ -36,10 +36,15 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is not None and learner.solver.kind != "lls":
-            return Finding(False, f"requires weights that fit, and {learner.name} stops short of that")
+            return Finding(
+                False, f"the line requires weights that fit the seen rows, and those of {learner.name} do not"
+            )
         net = learner.architecture
         if learner.decay is not None or (net is not None and net.layout(experiment.d).l2_penalty):
-            return Finding(False, f"requires weights that fit, and those of {learner.name} are shrunk")
+            return Finding(
+                False,
+                f"the line requires weights that fit the seen rows, and those of {learner.name} are shrunk",
+            )
         return stays_in_span(learner, experiment, any_start=False)
 
     def value(self, at: At) -> Floats:

@@ -44,19 +44,23 @@ class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
         architecture, update = learner.architecture, learner.update
         if architecture is None or update is None:
             other = "a solver" if learner.solver is not None else "not trained"
-            return Finding(False, f"it requires nets with two layers, and {learner.name} is {other}")
+            return Finding(False, f"the line requires nets with two layers, and {learner.name} is {other}")
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
         declared = architecture.structure_at(experiment.d)
         if 2 not in (declared.linear_layers, declared.layers_on_features):
             other = f"{learner.name} is {described(architecture)}"
-            return Finding(False, f"it requires two fully connected linear layers, and {other}")
+            return Finding(False, f"the line requires two fully connected linear layers, and {other}")
         if architecture.layout(experiment.d).l2_penalty:
             return Finding(
-                False, f"it requires steps along gradients of the loss, and {learner.name} has a penalty"
+                False,
+                f"the line requires steps along gradients of the loss, and {learner.name} has a penalty",
             )
         if not learner.plain_steps:
-            return Finding(False, f"{learner.name} adds something to its steps along gradients")
+            return Finding(
+                False,
+                f"the line requires steps along gradients, and the steps of {learner.name} are modified",
+            )
         if not update.structure().along_gradients:
             steps = update.invariance(experiment.problem.matrix, experiment.protocol.schedule().single)
             if steps.invariant is False:

@@ -33,7 +33,9 @@ class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
         return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
-        return Finding(True, "the law of the signals at the start depends on the lengths of instances only")
+        return Finding(
+            True, "the distribution of signals at the start depends only on the lengths of instances"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         return has_homogeneous_weights(learner)

@@ -19,14 +19,15 @@ values, the error of the trapezoidal rule is below rounding.
 
 
 class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
-    """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): limit of the loss of `tanh-lls`.
+    """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): the loss of tanh(least squares).
 
-    This solver applies a scaled tanh to the predictions of least squares. The rows are random vectors of ±1,
-    the label is one of the features, and d → ∞ with ρ fixed. Then the least-squares prediction xᵀw for an
-    unseen row is a multiple of the label plus Gaussian noise. The best linear estimate of the label from xᵀw
-    is least squares itself, with the error 1 − ρ. The best estimate of any form has the error mmse. For every
-    ρ, this error is below the bound `ri-rademacher`, although the learner is rotation invariant. Derived
-    here; no earlier statement is known to us. Source: theory/hadamard#random-signs.
+    The solver `tanh-lls` applies a scaled tanh to the predictions of least squares. The line is the limit of
+    its loss. The rows are random vectors of ±1, the label is one of the features, and d → ∞ with ρ fixed.
+    Then the least-squares prediction xᵀw for an unseen row is a multiple of the label plus Gaussian noise.
+    The best linear estimate of the label from xᵀw is least squares itself, with the error 1 − ρ. The best
+    estimate of any form has the error mmse. For every ρ, this error is below the bound `ri-rademacher`,
+    although the learner is rotation invariant. Derived here; no earlier statement is known to us. Source:
+    theory/hadamard#random-signs.
     """
 
     title: ClassVar[str] = "limit"
@@ -49,12 +50,12 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
                 False, "requires features as labels, ±1 without noise, and here labels are different"
             )
         return only_square(experiment) or Finding(
-            True, "least squares sees the label ±1 of a new row through noise that becomes Gaussian"
+            True, "for a new row, least squares predicts a multiple of the label plus Gaussian noise"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "tanh-lls":
-            return Finding(False, f"it is the loss of tanh-lls, which {learner.name} is not")
+            return Finding(False, f"the line is the loss of tanh-lls, not of {learner.name}")
         return Finding(True, f"{learner.name} is tanh-lls, whose loss this is")
 
     def value(self, at: At) -> Floats:

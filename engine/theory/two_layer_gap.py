@@ -47,11 +47,13 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         architecture, update = learner.architecture, learner.update
         if architecture is None or architecture.kind != "two-layer-decoder":
-            return Finding(False, f"it is the loss of two-layer-decoder, which {learner.name} is not")
+            return Finding(False, f"the line is the loss of two-layer-decoder, not of {learner.name}")
         if update is None or not update.structure().plain or learner.rate_choice != RATE:
-            return Finding(False, f"it requires plain gradient descent at rate ½, not that of {learner.name}")
+            return Finding(
+                False, f"the line requires plain gradient descent at rate ½, not that of {learner.name}"
+            )
         return at_rate_lr(learner, experiment) or Finding(
-            True, f"{learner.name} has the start and the feature map that are made for this order"
+            True, f"{learner.name} has the start and the feature map that are constructed for this order"
         )
 
     def value(self, at: At) -> Floats:

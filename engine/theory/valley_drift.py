@@ -40,18 +40,18 @@ class ValleyDrift(Line, frozen=True, tag="valley-drift"):
         if not problem.matrix.structure().entries_are_signs:
             return Finding(False, f"requires entries ±1, and the matrix is {problem.matrix.kind}")
         if not problem.target_structure.is_zero or problem.labels != "soft" or problem.noise == 0:
-            return Finding(False, "requires labels that are Gaussian noise only, by the target zero")
+            return Finding(False, "requires labels that are Gaussian noise only, as with the target zero")
         if not protocol.schedule().online or protocol.departure_from_k_rows(self.measure) is not None:
             return Finding(False, "requires steps along single examples that are never seen again")
         return Finding(True, "every step follows the gradient of a new example with a noisy label")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.architecture is None or learner.architecture.structure().valley_start is None:
-            return Finding(False, f"it requires the loss of the architecture valley, not of {learner.name}")
+            return Finding(False, f"the line requires the architecture valley, not that of {learner.name}")
         if (lacking := descends(learner, experiment)) is not None:
             return lacking
         if learner.trained.update.structure().stable_up_to != 2:
-            return Finding(False, f"it requires gradient descent without momentum, not {learner.name}")
+            return Finding(False, f"the line requires gradient descent without momentum, not {learner.name}")
         return Finding(True, f"{learner.name} starts on the floor of the valley and takes plain steps")
 
     def value(self, at: At) -> Floats:

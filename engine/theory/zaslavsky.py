@@ -38,11 +38,13 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)
         if signals is None or len(signals.widths) != 1 or signals.activation not in BENT:
-            reason = f"it requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            reason = (
+                f"the line requires one hidden layer of ReLU units with a Gaussian start, not {learner.name}"
+            )
             return Finding(False, reason)
         if signals.cb[0] == 0:
             return Finding(
-                False, f"it requires biases, and without them all lines of {learner.name} meet at 0"
+                False, f"the line requires biases; without them, all lines of {learner.name} meet at 0"
             )
         return Finding(True, f"{learner.name} has one hidden layer, whose units switch along Gaussian lines")
 

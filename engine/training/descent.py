@@ -423,7 +423,10 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
 
 
 def curve_name(learner: Learner, rate: float) -> str:
-    """Return the name of a learner's curve for one rate; with several rates, it contains the rate."""
+    """Return the name of a learner's curve for one rate.
+
+    If the learner has several rates, the name contains the rate.
+    """
     return learner.name if len(rates_of(learner)) == 1 else f"{learner.name} η={rate:.4g}"
 
 

@@ -344,7 +344,8 @@ class AroundZero(ByWeights):
 
 
 SHARE = 2
-"""Least ratio of the number of entries of the instances to the number of predictions in a block."""
+"""Least ratio of entries of the instances to predictions in a block, which limits the size of blocks.
+"""
 
 
 def evaluator(
@@ -358,8 +359,8 @@ def evaluator(
     """Return the cheapest evaluator for a training run.
 
     The mean square loss of predictions xᵀw is a quadratic function, which needs no predictions. For labels
-    xᵀw*, it is a function of w − w*. For other labels, it is one of w, which is precise enough if w is less
-    precise than float64.
+    xᵀw*, it is a function of w − w*. For other labels, it is a function of w, which is precise enough if w is
+    less precise than float64.
     """
     if loss.is_square and weights is not None and not includes(measures, "train", "unseen"):
         if data.w_star is not None:

@@ -187,7 +187,7 @@ class Recorder:
         return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
-        """Return whether a record needs more than the loss and the weights that `keeps` announces."""
+        """Return whether a record needs anything besides the loss and the weights of the first replica."""
         return any(
             self._due(schedule, record) for schedule in self._schedules.values()
         ) or self._evaluator.looks(record)

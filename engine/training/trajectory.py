@@ -245,7 +245,7 @@ LOOSER, LOOSEST, LOOSELY = 1e3, 1e-2, 0.02
 """Settings of the first comparison: the factor of its tolerances, its largest rtol, the allowed difference.
 
 The difference of the weights is divided by the largest norm of the weights so far. The solution is confirmed
-while the result is at most LOOSELY. Most of the difference is the error of the comparison, because its
+while this ratio is at most LOOSELY. Most of the difference is the error of the comparison, because its
 tolerances are larger.
 """
 

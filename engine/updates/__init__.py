@@ -360,7 +360,7 @@ class Diagonal(Update, frozen=True):
     """
 
     shared: Annotated[
-        bool, Meta(title="shared rates", description="one rate for all inputs of a first-layer unit")
+        bool, Meta(title="shared rates", description="use one rate for all inputs of a first-layer unit")
     ] = False
 
     def structure(self) -> UpdateStructure:
@@ -437,7 +437,7 @@ def descended(params: Params, directions: Params, rates: Rates) -> Params:
 def rounding(sizes: Params) -> Params:
     """Return the size [B, 1, …] up to which entries [B, …] count as rounding errors.
 
-    It is a small multiple of the largest entry over all layers of a batch member.
+    This size is a small multiple of the largest entry over all layers of a batch member.
     """
     by_layer = [size.flatten(1).amax(1) for size in sizes.values()]
     least = ROUNDING * torch.finfo(by_layer[0].dtype).eps * torch.stack(by_layer).amax(0)
@@ -534,7 +534,7 @@ def only_mistakes(rule: Update, loss: Loss) -> str | None:
     if loss.kind == "mistake":
         return None
     return (
-        f"{rule.kind} moves after mistakes only, and the slope of {loss.kind} loss is not zero without one; "
+        f"{rule.kind} moves only after mistakes, but {loss.kind} loss has a slope without a mistake too; "
         f"take mistake loss"
     )
 

@@ -25,7 +25,7 @@ class Adafactor(Diagonal, frozen=True, tag="adafactor"):
 
     lr: Rate = 0.00390625
     memory: Annotated[
-        float, Meta(gt=0, le=1, title="memory c", description="the newest g² has the share t^(−c)")
+        float, Meta(gt=0, le=1, title="memory c", description="weight t^(−c) of the newest g² at step t")
     ] = 0.8
     eps: Annotated[float, Meta(gt=0, title="ε", description="added to squares")] = 1e-16
 

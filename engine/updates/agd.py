@@ -28,7 +28,7 @@ class Automatic(Update, frozen=True):
             gt=0,
             le=LARGEST,
             title="loss scale c",
-            description="G is that of c times the loss; 1/(2m) for half the mean square of m outputs",
+            description="G is computed for c times the loss; 1/(2m): half the mean square of m outputs",
             extra=SELDOM,
         ),
     ] = 1.0
@@ -38,8 +38,8 @@ class AGD(Automatic, frozen=True, tag="agd"):
     """Automatic gradient descent: W_l ← W_l − (η/L) s_l ∇_l/‖∇_l‖_F for L layers, without a rate to choose.
 
     Here s_l = √(d_l/d_{l−1}), G = (c/L) Σ_l s_l ‖∇_l‖_F and η = ln((1 + √(1 + 4G))/2). This η minimises the
-    bound −ηG + ½(e^η − 1)² on the change of half the mean square error. A layer has d_{l−1} inputs and d_l
-    outputs; a weight vector has one output. The training loss of a net with m outputs is the sum of their
+    bound −ηG + ½(e^η − 1)² on the change of half the mean square error. Layer l has d_{l−1} inputs and d_l
+    outputs, and a weight vector has one output. The training loss of a net with m outputs is the sum of their
     square errors. Half the mean square error is c times this sum, for c = 1/(2m). Weights start as the
     architecture sets them. In the paper, they start as semi-orthogonal matrices times s_l.
 

@@ -11,7 +11,7 @@ from engine.updates import ROUNDING, Rate, Rates, State, Update, UpdateStructure
 
 
 class Coordinate(Update, frozen=True, tag="coordinate"):
-    """Coordinate descent: w_j ← w_j − η g_j for the entry with the largest |g_j|; other entries stay.
+    """Coordinate descent: w_j ← w_j − η g_j for the entry with the largest |g_j| only.
 
     The rule is steepest descent in ‖·‖₁ over the entries of all layers. If several |g_j| are equally large up
     to rounding, the first entry is chosen. On exponential loss, the rule is AdaBoost with shrinkage: features

@@ -23,7 +23,7 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
     """
 
     lr: Rate = 0.25
-    total: Annotated[float, Meta(gt=0, title="total U", description="the sum of all halves")] = 1.0
+    total: Annotated[float, Meta(gt=0, title="total U", description="sum of all entries of w₊ and w₋")] = 1.0
 
     def structure(self) -> UpdateStructure:
         return (

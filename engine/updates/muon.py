@@ -51,7 +51,7 @@ class Muon(Update, frozen=True, tag="muon"):
         Literal["newton-schulz", "svd"], Meta(title="by", description="how singular values are made equal")
     ] = "newton-schulz"
     hidden: Annotated[
-        bool, Meta(title="hidden layers only", description="the first and the last take steps of Adam")
+        bool, Meta(title="hidden layers only", description="the first and the last layer take steps of Adam")
     ] = False
 
     def structure(self) -> UpdateStructure:
@@ -103,11 +103,11 @@ class Muon(Update, frozen=True, tag="muon"):
         """Return the verdict for layers that are single vectors, or None if it is that of `invariance`."""
         if self.by == "newton-schulz" or self.hidden:
             return None
-        return Verdict(True, "the direction of a gradient is its only singular vector, of full rank")
+        return Verdict(True, "a gradient vector has full rank, and its direction is its only singular vector")
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.hidden:
-            reason = "the first layer decides, and Adam gives each of its weights a separate rate"
+            reason = "Adam moves the first layer, and gives each of its weights a separate rate"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.by == "svd":
             reason = "a gradient without full rank is completed by arbitrary singular vectors"

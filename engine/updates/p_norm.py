@@ -70,7 +70,9 @@ class PNorm(Update, frozen=True, tag="p-norm"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.p == 2:
-            return Verdict(True, "with p = 2 it is gradient descent and stays in the span of the instances")
+            return Verdict(
+                True, "with p = 2, the rule is gradient descent and stays in the span of the instances"
+            )
         return Verdict(
             False, "powers of single weights distinguish features unless p = 2", SIGNED_PERMUTATIONS
         )

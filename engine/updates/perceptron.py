@@ -25,7 +25,7 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.structure().trains_weights:
             return None
-        return f"perceptron is a rule of the linear neuron, not of {architecture.kind}; gd is the same step"
+        return f"perceptron trains the linear neuron, not {architecture.kind}; gd takes the same steps"
 
     def refuses_loss(self, loss: Loss) -> str | None:
         return only_mistakes(self, loss)

@@ -23,7 +23,9 @@ class SGD(Plain, frozen=True, tag="sgd"):
     """
 
     lr: Rate = 0.00390625
-    batch: Annotated[Count, Meta(title="mini-batch", description="examples per step of erm and epochs")] = 1
+    batch: Annotated[
+        Count, Meta(title="mini-batch", description="examples per step, in the protocols erm and epochs")
+    ] = 1
 
     def structure(self) -> UpdateStructure:
         return super().structure()._replace(by_operators=True, mini_batch=self.batch, along_gradients=True)

@@ -110,10 +110,10 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
             reason = f"gradients are cut into blocks of {self.block} features, which rotations mix"
             return Verdict(False, reason, SIGN_FLIPS)
         if self.grafting == "adam":
-            reason = "the length of its steps is that of steps of Adam, which depends on the axes"
+            reason = "its steps have the length of Adam's steps, which depends on the axes"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.factors == "left":
-            return Verdict(True, "the inner products of the rows of gradients do not change")
+            return Verdict(True, "rotations do not change the inner products of the rows of a gradient")
         return Verdict(True, "R rotates with the instances, so L^(−1/4) G R^(−1/4) does too")
 
 

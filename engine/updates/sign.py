@@ -29,7 +29,10 @@ class Sign(Diagonal, frozen=True, tag="sign"):
 
     lr: Rate = 0.001953125
     steepest: Annotated[
-        bool, Meta(title="steepest", description="times mean |g|, so that steps shrink with the gradient")
+        bool,
+        Meta(
+            title="steepest", description="multiply steps by mean |g|, so that they shrink with the gradient"
+        ),
     ] = False
 
     def structure(self) -> UpdateStructure:

@@ -42,13 +42,13 @@ class Sophia(Update, frozen=True, tag="sophia"):
 
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.outputs > 1:
-            return f"{self.kind} uses curvatures of one output, and this {architecture.kind} has more"
+            return f"{self.kind} uses the curvature of one output, and this {architecture.kind} has several"
         return only_layers(self, architecture)
 
     def refuses_loss(self, loss: Loss) -> str | None:
         if not loss.joint:
             return None
-        return f"{self.kind} requires a loss of one output, and {loss.kind} is of all outputs together"
+        return f"{self.kind} requires a separate loss for each output, and {loss.kind} couples all outputs"
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"M": zeros(params), "h": zeros(params)}

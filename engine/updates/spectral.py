@@ -44,7 +44,7 @@ class Spectral(Update, frozen=True, tag="spectral"):
         if architecture.structure().trains_weights:
             return None
         return (
-            f"{self.kind} takes weights for one matrix, so it trains only the linear neuron, "
+            f"{self.kind} arranges the weights as one matrix, so it trains only the linear neuron, "
             f"not {architecture.kind}"
         )
 

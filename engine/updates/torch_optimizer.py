@@ -66,20 +66,22 @@ class Torch(Update, frozen=True, tag="torch"):
     Source: the documentation of torch.optim, and of pytorch-optimizer.
     """
 
-    name: Annotated[str, Meta(min_length=1, max_length=100, title="name", description="of its class")] = USUAL
+    name: Annotated[
+        str, Meta(min_length=1, max_length=100, title="name", description="name of the class")
+    ] = USUAL
     lr: Rate = 0.0078125
     options: Annotated[
         dict[str, Option],
         Meta(
             max_length=64,
             title="options",
-            description="arguments of the class, as in betas = [0.9, 0.99]",
+            description="keyword arguments of the class, such as betas = [0.9, 0.99]",
             extra=SELDOM,
         ),
     ] = msgspec.field(default_factory=dict)
     library: Annotated[
         Literal["torch", "pytorch-optimizer"],
-        Meta(title="library", description="package that has the class", extra=SELDOM),
+        Meta(title="library", description="package that contains the class", extra=SELDOM),
     ] = "torch"
 
     def __post_init__(self) -> None:
@@ -209,7 +211,7 @@ class Torch(Update, frozen=True, tag="torch"):
         if self._entry in BY_COORDINATE and not (single and matrix.structure().entries_are_signs):
             reason = "every weight has a separate rate, which distinguishes features"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
-        reason = f"nothing is declared of {self.name}, an optimizer of {self.library}"
+        reason = f"it is not known whether steps of {self.name} rotate with the instances"
         return Verdict(False, reason, undecided=True)
 
 

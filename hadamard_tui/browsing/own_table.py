@@ -93,9 +93,9 @@ def kind_of(rows: Table, choice: Kind | None) -> Kind:
     if labels is None:
         raise BadInput("label", "choose the column of labels")
     if choice == "numbers" and labels.are_words:
-        raise BadInput("label", "the labels are words, which can only be classes")
+        raise BadInput("label", "the labels are words, so they can only be classes")
     if choice == "classes" and labels.classes is None:
-        raise BadInput("label", "the labels are not whole numbers or words, so they are no classes")
+        raise BadInput("label", "the labels are not whole numbers or words, so they cannot be classes")
     if choice is not None:
         return choice
     few = labels.classes is not None and 1 < len(labels.classes.names) <= FEW_CLASSES
@@ -143,8 +143,8 @@ def document(choices: TableChoices, rows: Table) -> Raw:
         "title": f"{label} of {name}",
         "story": (
             "The learners train on a part of the rows. Loss and error are measured on the other rows, which "
-            "are held out. Each replica holds out other rows. A square loss of 1 is that of the mean label. "
-            "The panel “why?” says which bounds apply to the selected learner."
+            "are held out. Each replica holds out different rows. Predicting the mean label has square loss "
+            "1. The panel “why?” says which bounds apply to the selected learner."
         ),
         "problem": {
             "matrix": {key: setting for key, setting in matrix.items() if setting is not None},

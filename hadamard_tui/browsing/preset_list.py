@@ -84,11 +84,11 @@ OWN_TABLE = "your data"
 
 OWN_TABLE_TITLE = "Choose a table and its label, then run"
 OWN_TABLE_STORY = (
-    "Several learners train on your table, and are measured on held-out rows. A diagnosis says which bias "
-    "the table rewards."
+    "Several learners train on your table, and are measured on held-out rows. A diagnosis says which "
+    "inductive bias the table rewards."
 )
 
-NEW_STORY = "Every part can be exchanged afterwards, in the first row and in the set-up."
+NEW_STORY = "Every part can be exchanged afterwards, in the first row of the screen and in the set-up."
 
 Group = tuple[str, Sequence[PresetEntry]]
 """Heading of a group in the list of presets, and the entries below the heading."""

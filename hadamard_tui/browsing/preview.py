@@ -208,7 +208,7 @@ def _lines(cells: np.ndarray) -> tuple[str, ...]:
 
 
 NO_CHART = "No chart is stored: the preset is new, or has changed since the charts were drawn."
-NO_CHART_OF_YOURS = "Only the shipped presets have stored charts."
+NO_CHART_OF_YOURS = "Only built-in presets have stored charts."
 
 
 FILE = Path(__file__).with_name("thumbnails.json")
@@ -244,7 +244,7 @@ def preview(entry: PresetEntry, coloured: bool = True) -> Text:
 
 def _stops(path: Talk) -> Text:
     """Return the title of a guided path, and the preset and the question of each stop."""
-    about = f"{len(path.stops)} stops: predict, run, why, break it"
+    about = f"{len(path.stops)} stops; at each: predict, run, read why, break the theorem"
     text = Text.assemble((path.title, "bold"), "\n", (about, "dim"), "\n")
     for number, stop in enumerate(path.stops, 1):
         text.append(f"\n{number}. {stop.preset}\n", "bold").append(f"{stop.predict}\n")

@@ -43,5 +43,5 @@ def contents() -> Table:
         for section in page.sections:
             table.add_row(Text(section.address, "bold"), section.title)
         table.add_section()
-    table.caption = "hadamard-tui theory SECTION prints one."
+    table.caption = "hadamard-tui theory SECTION prints a section."
     return table

@@ -98,7 +98,7 @@ def value_scale(z: np.ndarray, log: bool) -> ValueScale:
         reasons.append(f"{infinite} infinite")
     if log and finite.size and not positive.size:
         log = False
-        reasons.append("linear: nothing is above 0")
+        reasons.append("linear, because no value is above 0")
     elif log and (lost := finite.size - positive.size):
         reasons.append(f"{lost} not above 0")
     return ValueScale(_limits(positive if log else finite, log), log, ", ".join(reasons))

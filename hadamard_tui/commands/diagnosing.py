@@ -23,7 +23,7 @@ def diagnose_table(
         str,
         typer.Argument(
             metavar="FILE|SET",
-            help="Table (.csv, .tsv, .parquet, .npy, .npz or .svm), or a set of scikit-learn: digits, "
+            help="Table (.csv, .tsv, .parquet, .npy, .npz or .svm), or a data set of scikit-learn: digits, "
             "breast-cancer, wine, diabetes or iris.",
         ),
     ],
@@ -34,25 +34,26 @@ def diagnose_table(
     kind: Annotated[
         Literal["classes", "numbers"] | None,
         typer.Option(
-            "--as", metavar="KIND", help="What the labels are: classes or numbers; by default, detect it."
+            "--as", metavar="KIND", help="Kind of the labels: classes or numbers; detected by default."
         ),
     ] = None,
     judged_only: Annotated[
-        bool, flag("--quick", help="Measure only the two pairs of learners that decide.")
+        bool, flag("--quick", help="Measure only the two pairs of learners that decide the answer.")
     ] = False,
     splits: Annotated[int, typer.Option(min=2, max=100, help="Number of random splits.")] = 12,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the splits.")] = 0,
     as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE.html", help="Also write a page that shows it anywhere."),
+        typer.Option("--html", metavar="FILE.html", help="Also write the result to an HTML page."),
     ] = None,
 ) -> None:
     """Diagnose which inductive bias a table rewards, by paired learning curves.
 
-    Pairs of learners learn from the same rows, before and after a random rotation of the standardised
-    columns. If rotation hurts the learner that sees columns, and this learner is ahead of its
-    rotation-invariant partner, the columns carry meaning.
+    In each pair, one learner uses the columns as they are, and its partner is rotation-invariant. Both train
+    on the same rows, before and after a random rotation of the standardised columns. If the rotation hurts
+    the first learner, and without rotation this learner is better than its partner, the columns carry
+    meaning.
     """
     from engine.core import files
     from engine.core.parts import BadInput
@@ -64,7 +65,7 @@ def diagnose_table(
 
     if html is not None:
         if html.suffix != ".html":
-            raise BadInput(f"--html {html}", "writes an HTML page, so its name must end in .html")
+            raise BadInput(f"--html {html}", "this writes an HTML page, so the name must end in .html")
         files.check(html, "--html")
     table = read_table(source, label, kind)
     diagnosis = diagnosed(table, plan_of(table, seed, splits, not judged_only), console.errors())

@@ -40,7 +40,7 @@ def verify_presets(
         typer.Option(
             "--report",
             metavar="FILE.md",
-            help="Also write a readable report to a file; - is standard output, with nothing else.",
+            help="Also write a report in Markdown to a file. With -, print the report and nothing else.",
         ),
     ] = None,
     parts: Parts = None,
@@ -54,7 +54,7 @@ def verify_presets(
 
     prints_report = report == STANDARD_OUTPUT
     if prints_report and as_json:
-        raise BadInput("--report -", "standard output already holds the JSON of --json; name a file")
+        raise BadInput("--report -", "--json already prints to standard output; name a file")
     if prints_report:
         report = None
     elif report is not None:
@@ -84,8 +84,8 @@ def judge(
         str,
         typer.Argument(
             metavar="NAME|FILE.py:CLASS|PRESET",
-            help="Update rule (egu), optimizer of torch.optim or pytorch-optimizer (AdamW), class in a file "
-            "that this runs (my_rule.py:MyOptimizer), or preset.",
+            help="An update rule (egu), an optimizer of torch.optim or pytorch-optimizer (AdamW), a class in "
+            "a Python file, which is executed (my_rule.py:MyOptimizer), or a preset.",
         ),
     ],
     settings: Settings = None,
@@ -96,14 +96,14 @@ def judge(
     parts: Parts = None,
     no_parts: NoParts = False,
 ) -> int:
-    """Judge an optimizer, or the learners of a preset: its symmetries, and what follows for the loss.
+    """Judge the symmetries of an optimizer, or of the learners of a preset, and what follows for the loss.
 
-    For an optimizer: do rotations, permutations, sign flips or scalings of the inputs change what it learns,
-    and is its loss below or above the bound on rotation-invariant learners? For a preset: the verdicts on
-    each learner by structure, by measurement, and by its bounds. For an optimizer, --set gives arguments of
-    its constructor: --set 'betas=[0.9, 0.99]'.
+    An optimizer is tested in two ways. Do rotations, permutations, sign flips or scalings of the inputs
+    change what it learns? Is its loss below the bound on rotation-invariant learners? Use --set for arguments
+    of its constructor: --set 'betas=[0.9, 0.99]'. For a preset, the output is a verdict on each learner: by
+    its structure, by measurement, and by its bounds.
 
-    The exit code is 1 if structure and measurement disagree, or if a bound is broken.
+    The exit code is 1 if structure and measurement disagree, or if a bound is violated.
     """
     from engine.core import files
     from engine.core.parts import BadInput
@@ -114,7 +114,7 @@ def judge(
         out, as_json = None, True
     prints_markdown = markdown == STANDARD_OUTPUT
     if prints_markdown and as_json:
-        raise BadInput("--markdown -", "standard output already holds the JSON of --json; name a file")
+        raise BadInput("--markdown -", "--json already prints to standard output; name a file")
     if out is not None:
         files.check(out)
     if markdown is not None and not prints_markdown:
@@ -151,10 +151,10 @@ def judge_by_former_name(
     device: Device = None,
     as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
 ) -> int:
-    """Judge a preset, by the former name of `judge`."""
+    """Judge a preset. This is the former name of the command judge."""
     from engine.core.texts import message
 
-    print_error(f"verdict is called judge now: {NAME} judge {message(preset)}")
+    print_error(f"the command verdict is now called judge: {NAME} judge {message(preset)}")
     return judge(preset, settings, device, as_json=as_json)
 
 

@@ -58,7 +58,7 @@ def load(
         are_own = any(setting.lstrip().startswith("claims") for setting in settings or ())
         if not settings or are_own or "claims[" not in error.where:
             raise
-        remedy = "the claims are about the preset's own settings; --set 'claims=[]' drops them"
+        remedy = "the claims apply only to the preset's own settings; --set 'claims=[]' drops them"
         raise BadInput(error.where, f"{error.fault}; {remedy}") from error
 
 
@@ -93,12 +93,12 @@ def need_terminal(preset: str) -> None:
     if "TEXTUAL_DRIVER" in os.environ:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        lack = "this is no terminal"
+        lack = "input or output is redirected"
     elif os.environ.get("TERM", "dumb") in ("", "dumb"):
         lack = f"TERM is {os.environ.get('TERM') or 'not set'}"
     else:
         return
-    raise BadInput("", f"the app needs a terminal and {lack}; use {NAME} run {preset}")
+    raise BadInput("", f"the app needs a terminal, but {lack}; use {NAME} run {preset}")
 
 
 def refuse_preset(word: str) -> None:

@@ -22,17 +22,17 @@ def open_demo(
         list[str] | None,
         typer.Argument(
             metavar="PATH|TALK|PRESET|FILE.toml",
-            help="Path, talk or tour to open; without one, list them all.",
+            help="Guided path, talk or preset to open; without one, list all paths and talks.",
         ),
     ] = None,
-    script: Annotated[bool, flag("--script", help="Play the tour in a loop, without keys.")] = False,
+    script: Annotated[bool, flag("--script", help="Play the tour in a loop, without key presses.")] = False,
     sheet: Annotated[
         Path | None,
         typer.Option(
             "--sheet",
             metavar="FILE.html",
-            help="Write a sheet for a class in place of opening the app: questions, and the answers of real "
-            "runs on a page of their own.",
+            help="Do not open the app, but write a sheet for a class: questions, and on a separate page the "
+            "answers from real runs.",
         ),
     ] = None,
     theme: Theme = None,
@@ -40,11 +40,11 @@ def open_demo(
     parts: Parts = None,
     no_parts: NoParts = False,
 ) -> int:
-    """Walk a guided path, or give a talk. Without a name, list the paths and talks.
+    """Follow a guided path, or give a talk. Without a name, list the paths and talks.
 
-    A path asks for a prediction at each stop, runs it, explains the result, and breaks it (B). Page down or >
-    moves on, page up or < goes back, and a full stop blanks the screen. Backspace returns to the tour after
-    changes of your own.
+    At each stop, a path asks for a prediction, runs a preset, and explains the result. B changes the set-up
+    so that the theorem of the stop no longer applies. Page down or > goes to the next stop, page up or < to
+    the previous one. The full stop key blanks the screen. Backspace undoes your own changes of the stop.
     """
     if not stops and not script and sheet is None:
         from hadamard_tui.headless import console, listing
@@ -68,9 +68,7 @@ def open_demo(
 def watch_run(
     run: Annotated[
         str,
-        typer.Argument(
-            metavar="RUN", help="@last, @NAME, or a run's file, such as another person's or a copy."
-        ),
+        typer.Argument(metavar="RUN", help="@last, @NAME, or the file of a run, which may be a copy."),
     ] = "@last",
     theme: Theme = None,
     ascii_only: Ascii = False,
@@ -79,7 +77,8 @@ def watch_run(
 ) -> int:
     """Open the app on a run that another process computes, or that has ended.
 
-    It is at most a second behind, and computes nothing. runs open does the same.
+    The app is at most a second behind the run, and computes nothing itself. The command runs open does the
+    same.
     """
     need_terminal(DEFAULT_PRESET)
     from dataclasses import replace
@@ -99,24 +98,26 @@ def serve_app(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8000,
     preset: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="The preset to open; without one, the welcome opens."),
+        typer.Option(metavar="NAME|FILE", help="The preset to open; without one, the welcome page."),
     ] = None,
     viewers: Annotated[
         int,
-        typer.Option(min=1, max=100, help="Maximum number of viewers at a time; each takes about 300 MB."),
+        typer.Option(min=1, max=100, help="Maximum number of simultaneous viewers; each takes about 300 MB."),
     ] = 8,
     parts: Parts = None,
 ) -> None:
     """Open the app in a browser on this machine; every viewer has a separate engine.
 
     The printed address is secret: everybody who knows it can use the app. Append ?preset=NAME to open that
-    preset. No parts from outside are loaded: neither those of the configuration nor of installed packages.
+    preset. Parts from the configuration file and from installed packages are not loaded.
     """
     from engine.core.outside import outside
     from engine.core.parts import BadInput
 
     if outside.requested:
-        raise BadInput("--parts", "serve runs only the program's own parts, because others can use the app")
+        raise BadInput(
+            "--parts", "serve runs only the program's own parts, because other people can use the app"
+        )
     outside.only_requested()
     if preset is not None:
         load(preset, None, None)

@@ -31,11 +31,11 @@ Device = Annotated[
 ]
 
 RUNS = (
-    "Preset name, preset file (.toml), result (.json) or stored run (@last, @NAME or .run), which hold their "
-    "experiment."
+    "Name of a preset, preset file (.toml), result (.json) or stored run (@last, @NAME or .run). Results and "
+    "stored runs contain their experiment."
 )
 Fresh = Annotated[
-    bool, flag("--fresh", help="Compute every point anew: use no point stored by an earlier run.")
+    bool, flag("--fresh", help="Compute every sweep point anew, without stored results of earlier runs.")
 ]
 
 
@@ -65,7 +65,7 @@ Parts = Annotated[
     typer.Option(
         "--parts",
         metavar="FILE.py",
-        help="Load parts of your own from a Python file, which this runs. Repeat --parts for more files.",
+        help="Load your own parts from a Python file, which is executed. Repeat --parts for more files.",
         callback=_request_parts,
         expose_value=False,
     ),
@@ -74,7 +74,7 @@ NoParts = Annotated[
     bool,
     flag(
         "--no-parts",
-        help="Load no parts that the configuration or installed packages name.",
+        help="Do not load parts from the configuration file or from installed packages.",
         callback=_only_requested_parts,
         expose_value=False,
         is_eager=True,
@@ -99,7 +99,7 @@ Out = Annotated[
     typer.Option(
         "--out",
         metavar="FILE",
-        help="Also write the result as JSON to a file; - is standard output, with nothing else.",
+        help="Also write the result as JSON to a file. With -, print the JSON and nothing else.",
     ),
 ]
 Markdown = Annotated[
@@ -107,6 +107,6 @@ Markdown = Annotated[
     typer.Option(
         "--markdown",
         metavar="FILE.md",
-        help="Also write the result as Markdown, for an appendix; - is standard output, with nothing else.",
+        help="Also write the result as Markdown to a file. With -, print the Markdown and nothing else.",
     ),
 ]

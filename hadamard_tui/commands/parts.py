@@ -45,7 +45,7 @@ Family = Annotated[
 def list_parts(family: Family = None, parts: Parts = None, no_parts: NoParts = False) -> None:
     """List the parts of a family with their fields; without FAMILY, list the families.
 
-    Every number may be an expression of d, n and m, as in 1/(2d).
+    In presets, every number may be an expression of d, n and m, such as 1/(2d).
     """
     from engine.spec.upgrade import sentence
     from hadamard_tui.headless import console, listing
@@ -57,10 +57,12 @@ def list_parts(family: Family = None, parts: Parts = None, no_parts: NoParts = F
 
 @command("list", hidden=True)
 def list_parts_by_former_name(family: Family = None, parts: Parts = None, no_parts: NoParts = False) -> None:
-    """List parts, by the former name of `parts list`."""
+    """List parts. This is the former name of the command parts list."""
     from engine.core.texts import message
 
-    print_error(f"list is called parts list now: {NAME} parts list {message(family or '')}".rstrip())
+    print_error(
+        f"the command list is now called parts list: {NAME} parts list {message(family or '')}".rstrip()
+    )
     list_parts(family)
 
 
@@ -70,12 +72,12 @@ def new_part(
         str,
         typer.Argument(
             metavar="FAMILY",
-            help="update, architecture, solver, loss, matrix, target, measure or line.",
+            help="update, architecture, solver, loss, matrix, target, measure, or line for a theory line.",
         ),
     ],
-    file: Annotated[Path, typer.Argument(metavar="FILE.py", help="File to write, as in my_rule.py.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.py", help="File to write, such as my_rule.py.")],
 ) -> None:
-    """Write a part of your own to a new file: a complete example, to change.
+    """Write a complete example of a part to a new file. Change it to make a part of your own.
 
     The name of the file gives the part its name in presets: my_rule.py defines the kind my-rule.
     """
@@ -92,13 +94,16 @@ def new_part(
 
 @part_command("check")
 def check_parts(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE.py", help="Files of parts, which this runs.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE.py", help="Python files of parts, which are executed.")
+    ],
 ) -> int:
-    """Check the parts of files on small experiments, as the program's own parts are tested.
+    """Check the parts in files on small experiments, as the program's own parts are tested.
 
-    Each part must document itself, run, agree with its naive twin if the file has one, give the same numbers
-    side by side and alone, with the same seed and in float32, have the symmetry that it declares, and run or
-    refuse random settings. The exit code is 1 if a check fails.
+    Each part must have a docstring and run. Its numbers must not change if replicas run one by one, if the
+    run is repeated with the same seed, or in float32. It must agree with its naive twin, a simple function
+    for comparison, if the file has one. It must have the symmetries that it declares. With random settings,
+    it must run or refuse them. The exit code is 1 if a check fails.
     """
     from engine.core.outside import outside
     from engine.core.parts import BadInput
@@ -108,6 +113,6 @@ def check_parts(
     outside.request(files)
     checked = list(part_checks.check_modules(outside.modules()))
     if not checked:
-        raise BadInput(str(files[0]), "it defines nothing that can be checked; panels are not")
+        raise BadInput(str(files[0]), "this file defines no part that can be checked; panels are not checked")
     console.output().print(part_files.report(checked))
     return int(any(check.holds is False for part in checked for check in part.checks))

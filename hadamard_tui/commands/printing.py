@@ -28,8 +28,10 @@ def print_config(
     from hadamard_tui.state import config
 
     if path == default:
-        raise BadInput("config", "give --path or --default; hadamard-tui config --default > FILE begins one")
-    with files.faults("config --path", "there is none"):
+        raise BadInput(
+            "config", "give --path or --default; hadamard-tui config --default > FILE writes a template"
+        )
+    with files.faults("config --path", "this path is unknown"):
         text = str(config.path()) if path else config.default_text()
     echo(text, nl=path)
 

@@ -19,15 +19,15 @@ def print_theory(
         str | None,
         typer.Argument(
             metavar="SECTION",
-            help="Section such as hadamard#bounds, its last part alone, a whole page such as hadamard, or a "
-            "citation such as theory/hadamard#bounds.",
+            help="Section such as hadamard#bounds or just bounds, whole page such as hadamard, or citation "
+            "such as theory/hadamard#bounds.",
         ),
     ] = None,
 ) -> None:
     """Print a section of the theory pages; without SECTION, list all sections.
 
-    A section has a statement with its conditions, says who is bound and why, gives the idea of the proof, and
-    shows the stored charts of its presets with the claims that a run measured.
+    A section states a theorem with its conditions, says which learners it applies to and why, and gives the
+    idea of the proof. It shows stored charts of presets, and claims that were checked in their runs.
     """
     from engine.spec import theory_pages
     from hadamard_tui.browsing import theory_text

@@ -46,7 +46,8 @@ def run_headless(
         typer.Option(
             "--on",
             metavar="PLACE",
-            help="local:cuda spreads points, or groups of replicas, over all CUDA devices of this machine.",
+            help="Where to run. local:cuda spreads sweep points, or groups of replicas, over all CUDA "
+            "devices of this machine.",
         ),
     ] = None,
     as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
@@ -57,16 +58,20 @@ def run_headless(
             "--export",
             metavar="FILE",
             help="Also write a file: curves as .csv, .json or .parquet, the chart as .svg, .pdf or .png, an "
-            "animation as .gif or .cast, a page to send as .html, the set-up as .toml. Repeat --export for "
+            "animation as .gif or .cast, a web page as .html, the set-up as .toml. Repeat --export for "
             "more files.",
         ),
     ] = None,
     bounds: Annotated[
         bool,
-        flag("--bounds", help="List the theory lines: which learners each binds, or why it does not apply."),
+        flag(
+            "--bounds",
+            help="For each theory line, list the learners that it binds, or why it does not apply.",
+        ),
     ] = False,
     notes: Annotated[
-        bool, flag("--notes", help="Show how it was computed: backends, and learning rates tried.")
+        bool,
+        flag("--notes", help="Show how the result was computed: backends, and the tried learning rates."),
     ] = False,
     by_replica: Annotated[
         bool,
@@ -75,7 +80,9 @@ def run_headless(
     fresh: Fresh = False,
     detach: Annotated[
         bool,
-        flag("--detach", help="Run in a process of its own, which outlives this terminal; watch shows it."),
+        flag(
+            "--detach", help="Run in a separate process, which outlives this terminal; watch shows the run."
+        ),
     ] = False,
     ascii_only: Ascii = False,
     parts: Parts = None,
@@ -97,14 +104,16 @@ def run_headless(
     if out == STANDARD_OUTPUT:
         out, as_json = None, True
     if by_replica and not as_json and out is None:
-        raise BadInput("--by-replica", "needs JSON: add --json or --out FILE")
+        raise BadInput("--by-replica", "this needs JSON output: add --json or --out FILE")
     if out is not None:
         files.check(out)
     if exports or out is not None:
         from hadamard_tui.sharing import exporting
 
         if out is not None and out.suffix.lower() in exporting.KINDS.keys() - {".json"}:
-            raise BadInput(f"--out {out}", f"writes JSON; --export {out} writes a {out.suffix}")
+            raise BadInput(
+                f"--out {out}", f"this option writes JSON; use --export {out} for a {out.suffix} file"
+            )
         for file in exports or ():
             exporting.check(file, "--export")
     from hadamard_tui.headless import console
@@ -154,9 +163,11 @@ def _devices(place: str, device: str | None) -> Sequence[Begin]:
     from engine.runtime.spreading import PLACE, cuda_devices
 
     if place != PLACE:
-        raise BadInput("--on", f"{place!r} is no place to run; {PLACE} is all CUDA devices of this machine")
+        raise BadInput(
+            "--on", f"{place!r} is not a place to run; use {PLACE} for all CUDA devices of this machine"
+        )
     if device is not None:
-        raise BadInput("--device", f"--on {PLACE} takes all CUDA devices; leave --device out")
+        raise BadInput("--device", f"--on {PLACE} uses all CUDA devices; leave --device out")
     return cuda_devices()
 
 
@@ -175,10 +186,10 @@ def share_page(
     parts: Parts = None,
     no_parts: NoParts = False,
 ) -> int:
-    """Run a preset and write one page of HTML that shows it anywhere: pictures, story, theorems and claims.
+    """Run a preset and write an HTML page that shows the result: pictures, story, theorems and claims.
 
-    The page of a guided path shows every stop: its question, run, reason and break. The page needs no other
-    file and no network. Exit codes are those of run.
+    For a guided path, the page shows each stop with its question, run, explanation and theorem-breaking
+    change. The page needs no other file and no network. The exit codes are those of the command run.
     """
     from engine.core import files
     from engine.core.journal import SUFFIX
@@ -189,7 +200,7 @@ def share_page(
     preset = file_of(preset)
     page = Path(f"{presets.name_of(preset)}.html") if out is None else out
     if page.suffix != ".html":
-        raise BadInput(f"--out {page}", "writes an HTML page, so its name must end in .html")
+        raise BadInput(f"--out {page}", "this writes an HTML page, so the name must end in .html")
     files.check(page)
     from hadamard_tui.headless import console
     from hadamard_tui.headless.compute import computed
@@ -199,7 +210,7 @@ def share_page(
 
     if (stops := stops_of(preset)) is not None:
         if settings:
-            raise BadInput("--set", "a path has its own set-ups; share one of its presets to change it")
+            raise BadInput("--set", "the set-ups of a path are fixed; to change a set-up, share its preset")
         from hadamard_tui.headless.pages import shared_path
 
         content, exit_code = shared_path(title_of([preset]), stops, console.errors(), device, fresh)
@@ -228,10 +239,10 @@ def write_report(
     parts: Parts = None,
     no_parts: NoParts = False,
 ) -> int:
-    """Write a page per preset, as share does, and an index. The exit code is 1 if a claim fails.
+    """Write a page for each preset, as share does, and an index. The exit code is 1 if a claim fails.
 
-    A stopped report can continue: pages of shipped presets are reused until the program or the preset
-    changes.
+    If a report was stopped, the same command continues it. Pages of built-in presets are reused until the
+    program or the preset changes.
     """
     from engine.spec import presets
     from hadamard_tui.headless import console

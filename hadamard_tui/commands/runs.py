@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 commands = new_group()
 runs_app = new_group()
-commands.add_typer(runs_app, name="runs", help="List the stored runs, show, compare, export and delete them.")
+commands.add_typer(runs_app, name="runs", help="List, show, compare, export and delete stored runs.")
 command = partial(runs_app.command, cls=Command)
 
 NEWEST = 50
@@ -28,12 +28,12 @@ Words = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="RUN",
-        help="@last, @last-1, a part of its name, a preset, a date such as 2026-11-28, or a tag; several "
-        "words select the runs that fit all of them.",
+        help="@last, @last-1, the beginning of an id, a name, a preset, a date such as 2026-11-28, or a tag. "
+        "Several words select the runs that fit all of them.",
     ),
 ]
 Word = Annotated[
-    str, typer.Argument(metavar="RUN", help="@last, @last-1, the beginning of a name, a preset, or a file.")
+    str, typer.Argument(metavar="RUN", help="@last, @last-1, the beginning of an id, a name or a file.")
 ]
 AsJson = Annotated[bool, flag("--json", help="Print JSON only.")]
 
@@ -46,7 +46,7 @@ def list_runs(
         typer.Option(
             min=0,
             metavar="N",
-            help=f"Number of newest runs to list, 0 for all; {NEWEST} by default, and all with --json.",
+            help=f"Number of newest runs to list; 0 lists all. Default: {NEWEST}, or all with --json.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -70,12 +70,12 @@ def list_runs(
         if len(listed) < total:
             out.print(run_listing.left_out(len(listed), total), soft_wrap=True)
     else:
-        console.output().print("No run is stored yet; run and the app store every run.")
+        console.output().print("No run is stored yet. The command run and the app store every run.")
 
 
 @command("show")
 def show_run(run: Word, as_json: AsJson = False) -> None:
-    """Print a stored run as run prints it; --json has the same fields as run --json."""
+    """Print a stored run as the command run does. With --json, the fields are those of run --json."""
     from hadamard_tui.headless import console, stored_results, summary
     from hadamard_tui.running.run_words import state
 
@@ -128,7 +128,8 @@ def pin_runs(
     runs: Words = None,
     off: Annotated[bool, flag("--off", help="Unpin the runs.")] = False,
     tag: Annotated[
-        str | None, typer.Option("--tag", metavar="TAG", help="Also tag the runs; a tag selects them later.")
+        str | None,
+        typer.Option("--tag", metavar="TAG", help="Also give the runs a tag, which can select them later."),
     ] = None,
 ) -> None:
     """Pin runs, so that the store never removes them to make room."""
@@ -144,7 +145,9 @@ def pin_runs(
 
 @command("delete")
 def delete_runs(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="As in runs list.")],
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN", help="Words that select runs, as in runs list.")
+    ],
 ) -> None:
     """Delete the runs that fit all the words, unless they are pinned or running."""
     from engine.core.parts import BadInput
@@ -154,16 +157,16 @@ def delete_runs(
     store = run_store.needed_store()
     for run in _chosen(runs):
         if run.pinned:
-            raise BadInput(run.id, "it is pinned; runs pin --off unpins it")
+            raise BadInput(run.id, "this run is pinned; runs pin --off unpins it")
         store.remove(run)
         console.output().print(f"{run.id}: deleted")
 
 
 @command("prune")
 def prune_runs(
-    keep: Annotated[int, typer.Option(min=0, metavar="N", help="Number of newest runs that stay.")] = 100,
+    keep: Annotated[int, typer.Option(min=0, metavar="N", help="Number of newest runs to keep.")] = 100,
 ) -> None:
-    """Delete all but the newest runs; pinned and running ones stay."""
+    """Delete all runs except the newest, the pinned and the running ones."""
     from hadamard_tui.headless import console
     from hadamard_tui.state import run_store
 
@@ -174,7 +177,7 @@ def prune_runs(
     remains = store.remove_remains()
     console.output().print(f"{len(old)} runs deleted")
     if remains:
-        console.output().print(f"{remains} files of killed programs deleted")
+        console.output().print(f"{remains} leftover files of killed programs deleted")
 
 
 def _chosen(words: list[str] | None) -> list[StoredRun]:

@@ -115,7 +115,7 @@ def add_claim(raw: Raw, experiment: Experiment) -> None:
     raw["claims"].append(
         {
             "kind": "value",
-            "text": "The loss is small in the end",
+            "text": "The loss is small at the end",
             "curve": experiment.learners[0].name,
             "at": experiment.protocol.extent(rows).last,
             "below": 0.1,

@@ -57,10 +57,7 @@ The product of large matrices can take longer. The run is then marked as stopped
 
 
 def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
-    """Run an experiment without sweep axes, and return its results.
-
-    It is run by `compute_all`.
-    """
+    """Run an experiment without sweep axes by `compute_all`, and return its results."""
     return compute_all(only(experiment), errors, threads).traces[0]
 
 
@@ -113,7 +110,7 @@ def state(results: Results) -> tuple[str, float]:
         return f"running, {memory}", results.share
     done = len(results.finished) + len(results.left_out)
     left_out = f", {words}" if (words := skipped(results)) else ""
-    where = f"{done} of {len(points)} points done, {points[number].label}"
+    where = f"{done} of {len(points)} sweep points done, {points[number].label}"
     return f"{where}, {memory}{left_out}", results.share
 
 

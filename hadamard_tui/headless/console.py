@@ -33,7 +33,7 @@ PERIOD = 10.0
 
 
 class Output(Console):
-    """Console on standard output. `printing` handles its errors."""
+    """Console on standard output. It raises BadInput or ReaderGone if a text cannot be written."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with printing():

@@ -37,10 +37,10 @@ def detach(arguments: Sequence[str], former: str = "") -> str:
             start_new_session=True,
         )
     except OSError as error:
-        raise BadInput("--detach", f"no process can begin: {files.reason(error)}") from error
+        raise BadInput("--detach", f"no process can start: {files.reason(error)}") from error
     return run
 
 
 def sentence(run: str) -> str:
     """Return a sentence that says how to watch a run without a terminal."""
-    return f"Run {run} goes on without this terminal: {NAME} watch @{run} shows it, and runs list its end."
+    return f"Run {run} goes on without this terminal. To see it, use {NAME} watch @{run} or {NAME} runs list."

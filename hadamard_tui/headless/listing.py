@@ -77,7 +77,7 @@ def presets_table() -> Table:
         rows[essentials.title if preset_name in first else preset.subject].append(
             (Text(preset_name, "bold"), description)
         )
-    table = _table("preset", "what it shows, and where it comes from")
+    table = _table("preset", "what the preset shows, and its source")
     for subject, subject_rows in rows.items():
         if subject_rows:
             table.add_row("", Text(subject, "bold underline"), end_section=True)
@@ -90,8 +90,8 @@ def talks_table() -> Table:
     """Return a table of all guided paths and talks, with their titles and presets."""
     from hadamard_tui.tours import paths, talks
 
-    table = _table("name", "what it is about, and its presets")
-    headings = {True: "Guided paths: predict, run, why, break it", False: "Talks and tours"}
+    table = _table("name", "subject, and presets")
+    headings = {True: "Guided paths: predict, run, understand, break", False: "Talks and tours"}
     for wanted, heading in headings.items():
         table.add_row("", Text(heading, "bold underline"), end_section=True)
         for talk_name, talk in talks().items():
@@ -100,13 +100,13 @@ def talks_table() -> Table:
                 table.add_row(
                     Text(talk_name, "bold"), Group(Text(talk.title, "bold"), presets), end_section=True
                 )
-    table.caption = "hadamard-tui demo NAME opens one."
+    table.caption = "hadamard-tui demo NAME opens one of them."
     return table
 
 
 def families_table() -> Table:
     """Return a table of all families of parts, with their descriptions and the kinds of their members."""
-    table = _table("family", "what it is", "kinds")
+    table = _table("family", "description", "kinds")
     for family, folder in catalogue.FOLDERS.items():
         meaning = first_sentence(docstring(importlib.import_module(folder))).partition(": ")[2]
         table.add_row(Text(family, "bold"), meaning.rstrip("."), ", ".join(catalogue.members(family)))
@@ -187,6 +187,6 @@ def _facts(member: type[Part]) -> list[str | Text]:
     if example := getattr(member, "example", ""):
         return [example]
     if issubclass(member, Measure) and (cost := member().schedule().expensive):
-        return [f"expensive: measured at only some of many evaluation points ({cost})"]
+        return [f"expensive: if there are many evaluation points, measured only at some ({cost})"]
     line: Any = member
     return [head(statement(line()))] if hasattr(member, "formula") else []

@@ -138,7 +138,11 @@ def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None 
         return
     written = msgspec.to_builtins(part)
     is_equal = catalogue.make(family, **written) == part
-    yield Check("defaults", is_equal, "a part equals what it writes" if is_equal else f"it writes {written}")
+    yield Check(
+        "defaults",
+        is_equal,
+        "written and read again, the part is the same" if is_equal else f"it writes {written}",
+    )
     yield from _guarded("twin", lambda: _like_its_twin(family, part, twin))
     yield from _checks_of_runs(family, part)
     yield from _guarded("fuzz", lambda: _fuzz(family, member))
@@ -287,7 +291,7 @@ def _like_a_loop(raw: Raw) -> Check:
     return Check(
         "batch",
         deviation < NEAR,
-        f"{REPLICAS} replicas side by side and one by one deviate by {deviation:.1g}",
+        f"losses of {REPLICAS} replicas, trained together and one by one, deviate by {deviation:.1g}",
     )
 
 
@@ -303,12 +307,18 @@ def _rates_like_a_loop(raw: Raw) -> Check:
         _deviation(_measured(together, number)["loss"], _measured(with_rate(rate))["loss"])
         for number, rate in enumerate(RATES)
     )
-    return Check("rates", deviation < NEAR, f"two rates side by side and alone deviate by {deviation:.1g}")
+    return Check(
+        "rates",
+        deviation < NEAR,
+        f"losses with two rates in one run and in two runs deviate by {deviation:.1g}",
+    )
 
 
 def _near_in_single(raw: Raw, family: str, part: Any) -> Check:
     if family in ("updates", "solvers") and not part.structure().continuous:
-        return Check("float32", None, "it jumps (continuous = False), so that rounding can change a run")
+        return Check(
+            "float32", None, "its results can jump (continuous = False), so rounding errors can change a run"
+        )
     double, single = (_measured(_curves(raw, dtype=dtype)[1])["loss"] for dtype in ("float64", "float32"))
     deviation = _deviation(double, single)
     return Check(
@@ -362,7 +372,7 @@ def _measured_line(raw: Raw, line: Line) -> Check:
         for direction in sides
     }
     if not outcomes:
-        return Check("measurement", None, f"it binds no learner on {_problem(experiment)}")
+        return Check("measurement", None, f"it applies to no learner on {_problem(experiment)}")
     broken = {name: outcome for name, outcome in outcomes.items() if outcome.holds is False}
     judged = [*broken.items(), *outcomes.items()][0]
     words = f"{judged[0]} bound {judged[1].word[2:]}: {judged[1].detail}"

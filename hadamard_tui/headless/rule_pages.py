@@ -40,9 +40,10 @@ _ENDS = {min(RATES): " (lowest tried)", max(RATES): " (highest tried)"}
 """Remarks about a best rate that is the lowest or the highest rate tried. A better rate may lie beyond it."""
 
 FOOTNOTE = (
-    f"A linear neuron from 0, d = {D}, {STEPS} steps on the first k examples; the best of {len(RATES)} "
-    f"rates from {RATES[0]:g} to {RATES[-1]:g} that fit them. No rotation-invariant learner has a mean "
-    "loss below 1 − k/d; on: within three standard errors."
+    f"Learner: a linear neuron that starts at 0, d = {D}, {STEPS} steps on the first k examples. "
+    f"Rate: the best of {len(RATES)} rates from {RATES[0]:g} to {RATES[-1]:g} that fit these examples. "
+    "Bound: no rotation-invariant learner has a mean loss below 1 − k/d. “On” it: within three standard "
+    "errors."
 )
 
 
@@ -81,7 +82,9 @@ def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
     parts += [Text(sentence) for sentence in judged.by_structure]
     parts.append(_symmetries(judged))
     if precisions := judged.symmetries[0].precisions:
-        parts.append(Text(f"It computes in {listed(precisions)} where float64 is given.", "yellow"))
+        parts.append(
+            Text(f"The rule computes in {listed(precisions)}, although its input is float64.", "yellow")
+        )
     parts += [Text(f"  ✗ disagree: {words}", "bold red") for words in judged.contradictions]
     if judged.losses:
         parts += [_losses(judged), _chart(judged, console), Text(FOOTNOTE, "dim")]

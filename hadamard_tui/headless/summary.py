@@ -99,7 +99,7 @@ def loss_signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
     """Yield the explanations of the signs in the table of losses."""
     compared = [(curve, strongest_bound(losses, curve, x)) for curve in losses.curves for x in where]
     if any(bound is not None and not bound.binds(curve) for curve, bound in compared):
-        yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
+        yield Text("(…) a bound that does not apply to this learner, whose loss may be lower", "dim")
     turned = {bound for curve, bound in compared if bound is not None and bound.group == TRIVIAL}
     axes = [
         curve
@@ -108,7 +108,7 @@ def loss_signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
     ]
     names = [curve.name for curve in axes if any(bound.binds(curve) for bound in turned)]
     if names:
-        reason = "not rotation invariant, yet bound, because the data are rotated at random"
+        reason = "not rotation invariant, but the bound applies, because the data are rotated at random"
         yield Text(f"{listed(names)}: {reason}", "dim")
     if any(bound is not None and bound.direction == "conjecture" for _, bound in compared):
         yield Text("…? a conjecture, not proved", "dim")
@@ -119,14 +119,14 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
     for backend in backends().values():
         names = ", ".join(curve.name for curve in trace.curves if curve.backends[-1] == backend.name)
         if backend.words and names:
-            words = f"computed {backend.words} ({backend.name}): {names}; --path dense takes the matrix"
+            words = f"computed {backend.words} ({backend.name}): {names}; --path dense uses the matrix itself"
             yield Text(words, "dim")
     if names := ", ".join(learner.name for learner in experiment.learners if learner.is_net_by_net):
-        yield Text(f"trained by one optimizer per net: {names}", "dim")
+        yield Text(f"trained by a separate optimizer for each net: {names}", "dim")
     for curve in trace.curves:
         if curve.grid:
             tried = ", ".join(f"{rate:.3g}: {_mean(mean)}" for rate, mean in curve.grid.items())
-            yield Text(f"{curve.name} tried η = (mean of the curve) {tried}", "dim")
+            yield Text(f"{curve.name}: rates tried, each with the mean of its curve: {tried}", "dim")
 
 
 def _rate(losses: View, curve: CurveView) -> str:
@@ -277,15 +277,15 @@ def _diverged(curve: Curve, clock: str) -> str:
     extent = (
         f"in {curve.diverged} of {curve.replicas} replicas, in the first at {clock} = {curve.diverged_at:g}"
     )
-    means = "" if curve.diverged == curve.replicas else "; from then on means exclude them"
+    means = "" if curve.diverged == curve.replicas else "; later means exclude these replicas"
     return f"{curve.name} {curve.fate} {extent}{means}{why}"
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
     """Yield hints about options that print more."""
     options = {
-        "--bounds lists the theory lines that apply here, the learners that they bind, and why": not bounds,
-        "--notes shows how it was computed": not notes,
+        "--bounds lists the theory lines that apply here, to which learners, and why": not bounds,
+        "--notes shows how the run was computed": not notes,
     }
     if any(options.values()):
         yield Text(f"\n{'; '.join(words for words, wanted in options.items() if wanted)}", "dim")
@@ -305,12 +305,14 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
         yield _indented(f"holds here: {line.on_problem.reason}")
         same = next((other for other in explained if other.on_learners == line.on_learners), None)
         if same is not None:
-            yield _indented(f"binds the learners of the {whole_name(same.statement)}, for the same reasons")
+            yield _indented(
+                f"applies to the same learners as the {whole_name(same.statement)}, for the same reasons"
+            )
             continue
         explained.append(line)
         reasons = Table.grid(padding=(0, 2, 0, 0))
         for finding in line.on_learners.values():
-            reasons.add_row("binds" if finding.holds else "does not bind", finding.reason)
+            reasons.add_row("applies" if finding.holds else "does not apply", finding.reason)
         yield Padding(reasons, (0, 0, 0, 2))
     for line in lines:
         if not line.on_problem.holds:
@@ -318,7 +320,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
 
 
 def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:
-    """Yield a note if settings were changed, because this may be the reason why claims failed."""
+    """If settings were changed, yield a note that this may be the reason why claims failed."""
     if changed and any(outcome.holds is False for outcome in outcomes):
         yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
 

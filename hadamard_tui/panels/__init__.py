@@ -36,7 +36,7 @@ def _all_panels() -> tuple[Panel, ...]:
         for panel in _panels_of([module]):
             if panel.name in {TABLE, *(other.name for other in panels)}:
                 raise BadInput(
-                    str(module.__file__), f"there is a panel {panel.name!r} already; name yours differently"
+                    str(module.__file__), f"a panel {panel.name!r} already exists; give yours another name"
                 )
             panels.append(panel)
     return tuple(panels)

@@ -21,7 +21,10 @@ STYLES = {True: "bold green", False: "bold red", None: "dim"}
 
 
 def show(context: PanelContext) -> Text:
-    """Return the claims about a run, followed by the claims that do not fit this run, which are left out."""
+    """Return a text with the claims about a run.
+
+    Claims that were left out because they do not fit the run come last, with the reasons.
+    """
     predictions = context.predictions
     return Text("\n").join(
         [*claims(context.experiment, predictions.outcomes), *left_out(predictions.left_out)]

@@ -36,7 +36,7 @@ def show(context: PanelContext) -> HeatMap | Text:
     z = np.array([_weights_at(curve, context.place, features) for curve in curves])
     lacking = [curve for curve in curves if curve.uncached_weight_bytes]
     if not len(z) or np.isnan(z).all():
-        return nothing(uncached(lacking[0]) if lacking else "No learner here has a weight per feature yet.")
+        return nothing(uncached(lacking[0]) if lacking else "No learner has weights of features yet.")
     view = context.loss.view
     names = tuple(f"{letter_of(view.curve(curve.name))} {curve.name}".strip() for curve in curves)
     at = context.trace.clocks_at(context.place)[context.experiment.protocol.clock]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reasons why no lower bound on the loss holds for a problem, or None if one does."""
+    """Return the reasons why no lower bound on the loss holds for a problem, or None if one holds."""
     from engine.theory import on_problem
 
     bounds = [

@@ -26,7 +26,7 @@ def show(context: PanelContext) -> Nets | Text:
     """
     snapshots = context.retraining.snapshots
     if snapshots is None:
-        return nothing("Nets are drawn after the run: the learners train once more for that.")
+        return nothing("Nets are drawn after the run, because the learners must be trained again for this.")
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
     nets = []
     for curve in curves:
@@ -38,7 +38,7 @@ def show(context: PanelContext) -> Nets | Text:
     if nets:
         return Nets(f"Nets, {at}", nets)
     reasons = "\n".join(f"{learner_name}: {reason}." for learner_name, reason in snapshots.reasons.items())
-    return nothing(reasons or "The learners train once more, so that their nets can be drawn …")
+    return nothing(reasons or "The learners are being trained again, so that their nets can be drawn …")
 
 
 def _clock(context: PanelContext) -> str:

@@ -34,8 +34,8 @@ SHADES = "·░▒▓█"
 def new_row(context: PanelContext) -> Text | None:
     """Return a drawing of the next row to be seen after the playhead, and of the rows seen before it.
 
-    At the end of a run, it is the last row. Before the first example, the result is None. It is also None if
-    the clock of the run does not count examples, or if the matrix is too large.
+    At the end of a run, the last row takes the place of the next row. Before the first example, the result is
+    None. It is also None if the clock of the run does not count examples, or if the matrix is too large.
     """
     experiment = context.experiment
     matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d
@@ -74,7 +74,7 @@ def _drawn(
     shown = f"features {first} to {last - 1}" if entries.shape[1] < d else "all features"
     text = Text.assemble(
         "\n",
-        (f"{words[0].upper()}{words[1:]}, below the rows before it", "bold"),
+        (f"Row {numbers[-1]} is new; the previous rows are above it", "bold"),
         (f" ({shown}; {SHADES[-1]} is {_number(high)}, {SHADES[0]} is {_number(low)})\n", "dim"),
     )
     heading = (

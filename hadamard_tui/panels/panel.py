@@ -124,7 +124,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 class Remedy(NamedTuple):
-    """Change of the set-up that gives a panel content.
+    """Change of the set-up after which an empty panel has content.
 
     Args:
         place: the name of the field to change.
@@ -176,8 +176,8 @@ class Panel(NamedTuple):
             has. If there is a reason, the panel's tab is dimmed, and `show` is not called.
         looks_inside: whether the panel shows the weights inside learners, which must be trained again for
             that.
-        experimental: whether the panel is unfinished. Such a panel comes after all other panels. The
-            documentation and its pictures of the app leave it out.
+        experimental: whether the panel is unfinished. Such a panel comes after all other panels, and the
+            documentation leaves it out.
     """
 
     name: str

@@ -42,7 +42,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
     if experiment.m < 2:
         return Lack(
             "There is one target, so the weights are one vector and not a matrix. "
-            "Targets such as all or doubled have a spectrum."
+            "With the target all or doubled, there is a spectrum."
         )
     if is_recorded(measure, experiment):
         return None
@@ -114,7 +114,7 @@ def _lines(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None,
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
     line_name = f"largest of {r} singular values"
     if now is not None:
-        line_name += f": {values[now, 0]:.4g}, {rank[now]} above 0"
+        line_name += f": {values[now, 0]:.4g}; {rank[now]} are above 0"
     rest = [Series("", x, values[:, i], others(), faint=True) for i in shown[:0:-1]]
     return [*rest, Series(line_name, x, values[:, 0], tint, mark="1")]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return the story of a run, and suggestions what to do next.
+    """Return the story of a run, and suggestions for the next steps.
 
     If all pictures show the loss, the theorem with the strongest bound follows the story.
     """
@@ -74,10 +74,10 @@ def theorem(context: PanelContext) -> Text:
         standing(bound, learner_name),
         bound.on_learners[learner_name].reason.removeprefix(f"{learner_name} is "),
     )
-    binds = "binds" if bound.on_learners[learner_name].holds else "does not bind"
+    applies = "applies" if bound.on_learners[learner_name].holds else "does not apply"
     beat = "" if bound.on_learners[learner_name].holds else f", so it is {stands.words}"
     says = f"\n{meaning(bound.kind)}\n"
-    condition = f"It holds here: {bound.on_problem.reason}. It {binds} {learner_name}{beat}: {why}.\n"
+    condition = f"It holds here: {bound.on_problem.reason}. It {applies} to {learner_name}{beat}: {why}.\n"
     return head(bound.statement).append(f"{says}{condition}")
 
 

@@ -34,12 +34,14 @@ def show(context: PanelContext) -> HeatMap | Text:
     snapshots, curve = context.retraining.snapshots, context.curve
     if snapshots is None:
         return nothing(
-            "Weights across targets are drawn after the run: the learner trains once more for that."
+            "Weights across targets are drawn after the run, because the learner must be trained again."
         )
     curve_snapshots = snapshots.by_learner.get(curve.learner)
     if curve_snapshots is None:
         reason = snapshots.reasons.get(curve.learner)
-        return nothing(f"{curve.name} trains once more …" if reason is None else f"{curve.name}: {reason}.")
+        return nothing(
+            f"{curve.name} is being trained again …" if reason is None else f"{curve.name}: {reason}."
+        )
     record = curve_snapshots.at(context.place)
     if record is None or record >= len(curve_snapshots.weights):
         return nothing(f"{curve.name} is not linear in the instance, so it has no matrix of weights.")

@@ -32,7 +32,7 @@ def show(context: PanelContext) -> Text:
     )
     if words := backends()[curve.backends[-1]].words:
         how = f"It is computed {words} ({curve.backend})"
-        text.append(f"{how}; the backend “dense”, in the set-up, takes the matrix.\n", "dim")
+        text.append(f"{how}; the backend “dense” uses the matrix itself.\n", "dim")
     applicable = [line for line in context.trace.theorems if line.on_problem.holds]
     picture = new_row(context)
     for line in sorted(applicable, key=lambda line: _rank(line, curve.learner)):
@@ -83,7 +83,9 @@ def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
 
 def _grid_text(curve: Curve) -> Text:
     """Return a text with the learning rates that were tried, and with the mean loss for each rate."""
-    text = Text.assemble(("Rates tried", "bold"), ", by the mean of the whole curve (oracle-tuned)\n")
+    text = Text.assemble(
+        ("Rates tried", "bold"), ", compared by the mean of the whole curve (oracle-tuned)\n"
+    )
     for rate, loss in sorted(curve.grid.items()):
         best = rate == curve.rate
         text.append(

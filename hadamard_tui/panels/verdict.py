@@ -39,7 +39,7 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
         text.append(f"  {bound.called}  ", "dim").append_text(_here(context, drawn, bound))
         if (respect := respects.get(bound.kind)) is not None:
             text.append(f"\n    {respect.word}", RESPECT_STYLES[respect.holds])
-            text.append(f" by the whole curve; {respect.detail}")
+            text.append(f" by the whole curve: {respect.detail}")
         text.append("\n")
     if curve.verdict.invariant is False:
         kinds = {bound.kind for bound in bounds}
@@ -47,22 +47,24 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
         for reason in dict.fromkeys(line.on_learners[curve.learner].reason for line in about):
             text.append("  bound, for ", "dim").append(f"{reason}\n")
     if not bounds:
-        text.append("  bounds     ", "dim").append("none binds this learner here\n")
+        text.append("  bounds     ", "dim").append("none applies to this learner here\n")
     return text
 
 
 def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text:
     """Return a text with the measured invariance of a learner, or with the state of the measurement."""
     if certificates is None:
-        return Text("once the run has finished", "italic")
+        return Text("will be measured once the run has finished", "italic")
     if learner_name in certificates.failed:
         return Text(f"failed: {certificates.failed[learner_name]}", "bold red")
     judged = certificates.judged.get(learner_name)
     if judged is None and certificates.stopped:
-        return Text("not measured: it was stopped; choose the panel again to measure", "italic")
+        return Text("not measured: the measurement was stopped; choose the panel again to measure", "italic")
     if judged is None:
         at_work = certificates.at == learner_name
-        return Text(f"measuring … {certificates.percent} %" if at_work else "waiting its turn", "italic")
+        return Text(
+            f"measuring … {certificates.percent} %" if at_work else "waiting for other measurements", "italic"
+        )
     text = Text(f"{judged.measurement}\n  invariant  {judged.answer}")
     if judged.conflict:
         text.append(f"\n  ✗ DISAGREE: {judged.conflict}", "bold red")

@@ -63,10 +63,10 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def uncached(curve: Curve) -> str:
-    """Return a message that the cache has no weights of a curve, with the reason and the remedy."""
+    """Return a message which says that the cache has no weights of a curve, and why, and what to do."""
     size = curve.uncached_weight_bytes / (1 << 20)
     reason = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
-    return f"{reason} A run with other seeds computes them."
+    return f"{reason} To see weights, run with other seeds."
 
 
 def _learner(context: PanelContext) -> Learner:
@@ -213,7 +213,7 @@ def _values(weights: np.ndarray) -> str:
 
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
-    """Return the features, of d in all, that are drawn although they are not marked.
+    """Return the unmarked features to draw, among d features.
 
     They are all unmarked features, or a selection of MOST_LINES.
     """

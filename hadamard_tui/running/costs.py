@@ -40,6 +40,6 @@ def _refitted(experiment: Experiment) -> list[str]:
         sizes = sizes_of(learner, experiment)
         count = learner.solver.operations(sizes)
         if count >= SECONDS:
-            often = f"fitted anew with each of {sizes.examples} examples"
+            often = f"fitted again after each of {sizes.examples} examples"
             warnings.append(f"Expensive: {learner.name} ({often}: about {count:.1e} multiplications).")
     return warnings

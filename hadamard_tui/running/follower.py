@@ -106,13 +106,13 @@ class Follower:
         if news:
             self._heard, self._was_silent = time.monotonic(), False
         elif reader.run.is_here and not is_written:
-            self._notify(Silent("The process that computed this run has ended before the run did."))
+            self._notify(Silent("The process that computed this run ended before the run was finished."))
             self._notify(Changed("stopped"))
             return True
         elif not reader.run.is_here and not self._was_silent and time.monotonic() - self._heard > MOST_SILENT:
             self._was_silent = True
             where = reader.run.host
-            self._notify(Silent(f"No news for {MOST_SILENT:.0f} s: the run on {where} may be over."))
+            self._notify(Silent(f"No new data for {MOST_SILENT:.0f} s: the run on {where} may be over."))
         return False
 
     def _end(self) -> None:
@@ -131,5 +131,5 @@ class Follower:
             self._said_missing |= missing
             kinds = ", ".join(sorted(missing))
             self._notify(
-                Silent(f"Version {run.version} wrote this run; parts of it are not shown ({kinds.strip()}).")
+                Silent(f"Version {run.version} wrote this run; unknown data are not shown ({kinds.strip()}).")
             )

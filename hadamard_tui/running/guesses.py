@@ -108,7 +108,7 @@ def scored(guesses: Mapping[str, float | None], view: View) -> str:
         if curve.learner in guesses and curve.chosen:
             guess, came_out = guesses[curve.learner], outcome(curve)
             learner_name = f"{letter_of(curve)} ({short_name(view, curve)})"
-            parts.append(f"{learner_name} guessed {in_words(guess)}, it was {in_words(came_out)}")
+            parts.append(f"{learner_name}: guess {in_words(guess)}, result {in_words(came_out)}")
     if not parts:
         return ""
     points = scores(guesses, view)

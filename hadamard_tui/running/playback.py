@@ -36,7 +36,7 @@ class Pace:
 
     def describe(self) -> str:
         """Return the pace as text, without a rate in records per second, because that depends on the run."""
-        return "as fast as it can" if self.unlimited else f"at {self.factor:g} × the usual rate"
+        return "as fast as possible" if self.unlimited else f"at {self.factor:g} × the usual rate"
 
 
 class Playback:

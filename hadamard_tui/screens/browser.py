@@ -119,7 +119,7 @@ class Browser(Framed[str | None]):
             options.highlighted = options.get_option_index(meant.name)
         elif not matches and self._groups:
             self._show(
-                Text(f"No preset has “{typed}”. {key('command_palette')} searches parts, too.", "italic")
+                Text(f"No preset matches “{typed}”. {key('command_palette')} also searches parts.", "italic")
             )
 
     @on(Input.Changed)
@@ -195,7 +195,8 @@ class NewExperiment(Framed[dict[str, Any] | None]):
             yield Static(Text("2. Learner", "bold"))
             yield Lines(id="learner-lines", compact=True)
             yield Static(
-                Text(f"{key('recipe')} and {key('setup')} change every part afterwards.", "dim"), markup=False
+                Text(f"Afterwards, {key('recipe')} and {key('setup')} change every part.", "dim"),
+                markup=False,
             )
 
     def on_mount(self) -> None:

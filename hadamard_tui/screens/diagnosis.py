@@ -81,7 +81,7 @@ class DiagnosisPage(Framed[None]):
     def compose(self) -> ComposeResult:
         kind = next(words for words, kind in KINDS.items() if kind == self._kind)
         with Vertical() as page:
-            page.border_title = Text(f"Which bias does {self._path.rpartition('/')[2]} reward?")
+            page.border_title = Text(f"Which inductive bias does {self._path.rpartition('/')[2]} reward?")
             page.border_subtitle = f"{key('move-page-down')} reads on · {key('close')} stops and closes"
             with Horizontal():
                 yield Static("labels are")
@@ -92,8 +92,8 @@ class DiagnosisPage(Framed[None]):
                 yield compact(Entry("0", id="seed"))
             with Horizontal():
                 yield Small("start", tooltip="Fit all learners on all splits", id="start")
-                yield Small("stop", tooltip="Stop the diagnosis, and keep nothing of it", id="stop")
-                yield compact(Checkbox("only the two pairs that decide", id="quick"))
+                yield Small("stop", tooltip="Stop the diagnosis, and discard its results", id="stop")
+                yield compact(Checkbox("only the two pairs that decide the answer", id="quick"))
             yield Static("", id="status", markup=False)
             yield Words(id="answer")
 
@@ -142,7 +142,7 @@ class DiagnosisPage(Framed[None]):
     def _number(self, field: str, least: int, largest: int) -> int:
         typed = self.query_one(f"#{field}", Entry).value.strip()
         if not typed.isdecimal() or not least <= int(typed) <= largest:
-            raise BadInput(field, f"{typed!r} is no whole number from {least} to {largest}")
+            raise BadInput(field, f"{typed!r} is not a whole number from {least} to {largest}")
         return int(typed)
 
     @on(Button.Pressed, "#start")
@@ -185,7 +185,7 @@ class DiagnosisPage(Framed[None]):
             try:
                 diagnosis = job.finish()
             except Stopped:
-                self._say("Stopped. Start it again, or change its set-up first.")
+                self._say("The diagnosis was stopped. Change its settings, or start it again.")
             except Exception as error:  # a failed fit must not end the app, because the run would be lost
                 self._say(f"▲ The diagnosis failed: {type(error).__name__}: {error}", is_wrong=True)
             else:

@@ -73,10 +73,10 @@ class Export(Framed[None]):
             yield compact(Entry(self._proposed, placeholder="name of the file"))
             yield Static("", id="doing", markup=False)
             yield Static("", id="wrong", markup=False)
-            place = f"in {here()}, unless the name has a folder"
+            place = f"in {here()}, unless the name contains a folder"
             if self.app.is_web:
-                place = "for your browser to save"
-            yield Static(f"\n{place}; the suffix chooses the content:\n", markup=False)
+                place = "your browser saves the file"
+            yield Static(f"\n{place}; the suffix determines the content:\n", markup=False)
             yield from _kinds()
 
     @on(Input.Submitted)
@@ -141,7 +141,7 @@ class Export(Framed[None]):
         if self._writing and self.is_attached:
             self._say(
                 "doing",
-                f"writing {escaped(file_name)} {progress}\nit goes on if {key('close')} closes this page",
+                f"writing {escaped(file_name)} {progress}\nthis continues if {key('close')} closes the page",
             )
 
     def _written(self, then: Callable[[], None] | None, result: Future[str]) -> None:
@@ -195,7 +195,7 @@ def _kinds() -> Iterator[Static]:
             missing[kind.library] = remedy
     yield Static(table)
     for library, remedy in missing.items():
-        yield Static(f"\nwhat is dimmed needs {library}: {remedy}", markup=False, classes="missing")
+        yield Static(f"\ndimmed kinds need {library}: {remedy}", markup=False, classes="missing")
 
 
 def here() -> str:
@@ -203,4 +203,4 @@ def here() -> str:
     try:
         return escaped(str(Path.cwd()))
     except OSError:
-        return "a folder that is gone"
+        return "a folder that no longer exists"

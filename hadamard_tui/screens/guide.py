@@ -61,12 +61,12 @@ class Guide:
         if self.tour.move(by):
             await self.present()
             return True
-        self._laboratory.notify(self._end() if by > 0 else "The tour begins here.")
+        self._laboratory.notify(self._end() if by > 0 else "This is the first stop of the tour.")
         return False
 
     def _end(self) -> str:
         right, total = self.tour.score
-        return "The tour ends here." + (
+        return "This was the last stop of the tour." + (
             f" {right} of {total} guesses were within a factor of two." if total else ""
         )
 
@@ -87,7 +87,7 @@ class Guide:
     async def break_stop(self) -> None:
         """Run the stop with the change that makes its theorem inapplicable."""
         if (change := self.tour.stop.breaks) is None:
-            self._laboratory.notify("This stop has nothing to break.")
+            self._laboratory.notify("No change that breaks the theorem of this stop is listed.")
             return
         self._is_broken = True
         document = broken(self.tour.stop, change)

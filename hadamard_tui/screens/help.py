@@ -61,10 +61,10 @@ def questions() -> tuple[tuple[str, str], ...]:
         ),
         (
             "What are the dashed lines?",
-            "They are theory lines. A lower bound binds some learners: none of these can stay below it on "
-            "average. The curves of bound learners have long dashes, and the shaded region is excluded for "
+            "They are theory lines. A lower bound binds some learners: on average, their loss cannot stay "
+            "below it. The curves of bound learners have long dashes, and the shaded region is excluded for "
             "all learners. Dotted lines are conjectures. In the table, a bound in parentheses does not bind "
-            "that learner: it is the line to beat. The ratio is loss / bound.",
+            "the learner, which may thus fall below it. The ratio is loss / bound.",
         ),
         (
             "What do the colours say?",
@@ -75,7 +75,7 @@ def questions() -> tuple[tuple[str, str], ...]:
             "many, the letters do.",
         ),
         (
-            "Why does one learner follow the line while another falls below it?",
+            "Why does one learner follow the bound while another falls below it?",
             f"`{key('next_learner')}` selects a learner. `{panel_key('why')}` shows which theorem binds it, "
             f"or why none does. `{panel_key('invariance')}` measures whether its predictions change when the "
             f"features are rotated. `{panel_key('story')}` shows what the preset is about.",
@@ -89,12 +89,12 @@ def questions() -> tuple[tuple[str, str], ...]:
         ),
         (
             "What do the other charts show?",
-            "The x-axis of a run shows examples, steps or time. With an axis, such as d, a set-up runs once "
-            "per value, and a chart along the axis has one point per run. "
-            f"`{key('vary')}` makes an axis from the number at the cursor; the headline names the law by "
-            "which the curves grow. With two axes, the chart is a heat map of one learner, and the bar "
-            "beside it shows the value of each shade. A spectrum has the number of a singular value on its "
-            f"x-axis, largest value first. `{key('next_picture')}` shows the next chart, if there is one.",
+            "The x-axis of a run shows examples, steps or time. A sweep axis, such as d, runs the set-up "
+            "once for each of its values. A chart along the axis then has one point per run. "
+            f"`{key('vary')}` makes a sweep axis from the number at the cursor; the headline states the law "
+            "by which the curves grow. With two sweep axes, the chart is a heat map of one learner, and the "
+            "bar beside it shows the value of each shade. A spectrum shows singular values, the largest "
+            f"first. `{key('next_picture')}` shows the next chart, if there is one.",
         ),
         (
             "What do the words and signs mean?",
@@ -141,12 +141,12 @@ def _keys() -> Table:
 
 FIRST = ("hadamard-128", "hadamard-d", "rotated-128")
 WHAT = (
-    "Watch learners live against the lower bounds that theory proves for them, "
-    "see who falls below them, and read why."
+    "Watch learners train against the lower bounds that theory proves, "
+    "see which learners fall below a bound, and read why."
 )
 
 
-WALK = "Or walk a path: predict, run, read why, break it"
+WALK = "Or follow a guided path: predict, run, read why, and break the theorem"
 
 
 class Welcome(Framed[str | None]):
@@ -160,8 +160,8 @@ class Welcome(Framed[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as page:
             page.border_title = "hadamard-tui"
-            hints = f"{key('presets')} lists all · {key('help')} explains"
-            page.border_subtitle = f"{key('choose')} runs it · {hints} · {key('close')} looks around"
+            hints = f"{key('presets')} lists presets · {key('help')} shows help"
+            page.border_subtitle = f"{key('choose')} runs it · {hints} · {key('close')} closes"
             yield Static(WHAT, markup=False)
             first = (preset_option(preset_name, presets.load(preset_name).title) for preset_name in FIRST)
             new = Option(f"Or start from nothing: {_in_a_sentence(NEW_TITLE)}", id=NEW)
@@ -228,10 +228,10 @@ class PartPage(Framed[str | None]):
                 yield Static(Text("\nTheory", "bold"))
                 yield Lines(*map(section_option, sections), compact=True)
             if shown:
-                yield Static(Text("\nPresets that name it", "bold"))
+                yield Static(Text("\nPresets that use this part", "bold"))
                 yield Lines(*shown, compact=True)
             else:
-                yield Static(Text("\nNo preset names it.", "italic"))
+                yield Static(Text("\nNo preset uses this part.", "italic"))
 
     def _sections(self) -> list[Section]:
         """Return the sections of the theory pages that the part cites."""

@@ -96,7 +96,7 @@ class Jump(Modal[Place | None]):
         self.spots = spots(laboratory)
 
     def compose(self) -> ComposeResult:
-        yield Static("Jump: press the key of a place to go there, esc to stay", id="hint", markup=False)
+        yield Static("Jump: press the key of a target to go there, esc to stay", id="hint", markup=False)
 
     def on_mount(self) -> None:
         self._laboratory.screen_layout_refresh_signal.subscribe(self, self._look_again)

@@ -51,13 +51,13 @@ if TYPE_CHECKING:
 
 
 WORDS = {
-    "waiting": "Waiting for the last run, which ends as soon as\nits data are drawn or its step is made.",
-    "loading engine": "Loading the engine. The first time takes a second or two;\nevery key works meanwhile.",
+    "waiting": "Waiting for the previous run, which ends after\ndrawing its data or after its current step.",
+    "loading engine": "Loading the engine, which takes a second or two.\nMeanwhile, every key works.",
     "preparing": "Drawing the data and computing the bounds.",
     "running": "The first evaluation point is being computed.",
-    "paused": "Paused before the first evaluation point. {pause} goes on, {step} takes one step.",
+    "paused": "Paused before the first evaluation point. {pause} resumes, {step} takes one step.",
     "stopped": "Stopped before the first evaluation point. {run} runs the set-up from the start.",
-    "failed": "The engine could not run this.\nChange the set-up, or press {run} to try again.",
+    "failed": "The engine could not run this set-up.\nChange the set-up, or press {run} to try again.",
 }
 
 
@@ -185,7 +185,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def on_resize(self, event: events.Resize) -> None:
         width, height = event.size
         self.query_one("#too-small", Static).update(
-            f"{width}×{height} is too small: {LEAST_WIDTH}×{LEAST_HEIGHT} needed. A run goes on."
+            f"{width}×{height} is too small: {LEAST_WIDTH}×{LEAST_HEIGHT} needed. Runs continue."
         )
 
     # Actions
@@ -463,10 +463,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             return ""
         if editable.experiment == session.sweep.experiment:  # the set-up was saved under this name
             return ""
-        before = name_of(session.preset) if session.preset else "the set-up before"
+        before = name_of(session.preset) if session.preset else "the previous set-up"
         run = keys_to_run(self.query_one(SetupPane).has_focus_within)
         title = editable.experiment.title or "no title"
-        return f"The chart is still of {before}; {run} runs {name_of(editable.preset)}: {title}."
+        return f"The chart still shows {before}; {run} runs {name_of(editable.preset)}: {title}."
 
     @property
     def context(self) -> PanelContext | None:
@@ -571,4 +571,4 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 def _sweep_words(experiment: Experiment) -> Iterator[str]:
     """Yield a hint that the size of the matrix can be swept, unless the experiment has pictures."""
     if not experiment.pictures and hasattr(experiment.problem.matrix, "d"):
-        yield f"Next: {key('vary')} sweeps d over five values, and shows the law in d."
+        yield f"Next: {key('vary')} sweeps d over five values, and shows the scaling law in d."

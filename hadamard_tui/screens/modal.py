@@ -101,7 +101,7 @@ class Failure(Modal[None]):
         last = self._traceback.strip().rsplit("\n", 1)[-1]
         with Vertical() as page:
             page.border_subtitle = f"{key('copy-failure')} copies · {key('close')} closes"
-            yield Static(f"The engine failed: {last}\nThe app goes on; change the set-up or run again.",
+            yield Static(f"The engine failed: {last}\nThe app continues; change the set-up or run again.",
                          markup=False)  # fmt: skip
             text = TextArea(self._traceback, read_only=True, show_line_numbers=False)
             text.cursor_blink = False
@@ -113,4 +113,4 @@ class Failure(Modal[None]):
         if self.app.is_web or clipboard.copies():
             self.notify("The traceback was copied.")
         else:
-            self.notify("This terminal does not copy; select the text with the mouse, shift held down.")
+            self.notify("This terminal cannot copy; hold shift and select the text with the mouse.")

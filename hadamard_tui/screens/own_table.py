@@ -52,7 +52,7 @@ None means that the setting is detected from the file.
 KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers": "numbers"}
 """Kinds of labels, by the text of the choice. None means that the kind is detected."""
 
-NO_FILE = "Choose a file first, and answer the question about it, if any."
+NO_FILE = "Choose a file first, and answer the question that the page may ask about it."
 
 MOST_SHOWN = 60
 """Maximum number of columns that the page shows."""
@@ -274,7 +274,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         label = probable_label(first)
         names = [(first.names[column], str(column)) for column in first.columns if column not in first.aside]
         if first.has_labels:
-            names = [("first in every line", "")]
+            names = [("the first value in every line", "")]
         choice = self.query_one("#label", Choice)
         with self.prevent(Choice.Changed):
             choice.offer(names, "" if label is None else str(label))
@@ -321,7 +321,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
     def _share(self) -> float:
         typed = self.query_one("#share", Entry).value.strip()
         if not typed.isdecimal() or int(typed) > 90:
-            raise BadInput("test share", f"{typed!r} is no whole number from 0 to 90")
+            raise BadInput("test share", f"{typed!r} is not a whole number from 0 to 90")
         return int(typed) / 100
 
     async def _read_table(self) -> None:
@@ -335,10 +335,10 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._table = None
             self._ask(error.where.rpartition(".")[2], error.fault)
         else:
-            remark = ""
+            sentence = self._table.report.sentence
             if self._first is not None and self._first.words - {self._label}:
-                remark = ". Runs leave columns of words out; diagnose can use them"
-            self._say(f"{self._table.report.sentence}{remark}")
+                sentence = f"{sentence}. Runs omit columns of words; a diagnosis can use them"
+            self._say(sentence)
 
     @work(exclusive=True, group="table")
     async def _read_again(self) -> None:
@@ -441,7 +441,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
 def _choice_controls() -> Iterator[Widget]:
     """Yield the controls below the first rows of a file."""
     kind = Choice([(words, words) for words in KINDS], value="detect", id="kind")
-    yield Horizontal(Static("label"), Choice((), value="", id="label"), Static("learn it as"), kind)
+    yield Horizontal(Static("label"), Choice((), value="", id="label"), Static("labels are"), kind)
     omitted = compact(Entry("", id="omitted", placeholder="columns, separated by commas"))
     yield Horizontal(Static("leave out"), omitted)
     rotate = compact(Checkbox("rotate the features at random", id="rotate"))
@@ -459,5 +459,5 @@ def _setting_controls() -> Iterator[Widget]:
     for setting, choices in SETTINGS.items():
         choice = Choice([(words, words) for words in choices], value=AUTO, id=setting)
         yield Horizontal(Static(setting), choice, id=f"setting-{setting}", classes="setting")
-    array = compact(Entry("", id="array", placeholder="its name"))
+    array = compact(Entry("", id="array", placeholder="name of the array"))
     yield Horizontal(Static("array"), array, id="setting-array", classes="setting")

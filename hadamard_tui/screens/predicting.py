@@ -119,7 +119,7 @@ class Predicting(ViewControl):
         when = f"never gets below {LEVEL:g}"
         if place is not None:
             when = f"stays below {LEVEL:g} after {clock} = {place:g}"
-        keys = f"{key('back')} {key('forward')} move, {key('remedy')} takes it, {key('leave')} leaves"
+        keys = f"{key('back')} {key('forward')} move, {key('remedy')} confirms, {key('leave')} cancels"
         return f"{letter} ({learner_name}) {when}? {keys}."
 
     def _move(self, places: int) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
 """States in which a run can be pinned."""
 
-UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
+UNPINNED = "In the list of runs ({runs}), {pin} pins or unpins a run."
 
 
 FIRST = 200
@@ -60,8 +60,10 @@ class RunComparison(RunControl):
             for run in self.runs.make_room(session.trace):
                 if run.session.stored_as is not None:  # the run is stored, so it is still in the list
                     continue
-                reason = f"{run.name} was dropped: unpinned runs are kept up to {MOST_RUNS} runs and"
-                self.notify(f"{reason} {MOST_BYTES >> 20} MB. {key('pin')} pins runs to keep.")
+                self.notify(
+                    f"{run.name} was dropped, because unpinned runs are limited to {MOST_RUNS} runs and "
+                    f"{MOST_BYTES >> 20} MB. {key('pin')} pins a run to keep it."
+                )
         self._list_runs()
 
     def action_pin(self) -> None:
@@ -69,14 +71,16 @@ class RunComparison(RunControl):
         if runs.has_focus_within and (chosen := runs.selected) is not None:
             self._pin(chosen)
         elif session is None or session.trace is None or session.state not in SHOWN_TO_THE_END:
-            self.notify(f"A run is pinned once it has finished or was halted; {key('run')} runs the set-up.")
+            self.notify(
+                f"Only a run that has finished or was halted can be pinned; {key('run')} runs the set-up."
+            )
         elif (run := self.runs.keep(session)).pinned:
             self.notify(f"This run is pinned already. {UNPINNED.format(runs=key('runs'), pin=key('pin'))}")
         else:
             run.pinned = True
             message = f"{run.name} is pinned: the next runs are drawn over it."
             if (before := self.runs.last_but(session.trace)) is not None and not before.pinned:
-                message += f" To compare it with {before.name} at once: {key('difference')}."
+                message += f" {key('difference')} compares it with {before.name} at once."
             self.notify(f"{message} {UNPINNED.format(runs=key('runs'), pin=key('pin'))}", timeout=10)
             self._list_runs()
 
@@ -131,11 +135,11 @@ class RunComparison(RunControl):
         if not self.chart_options.difference and not self.runs.others(shown):
             before = self.runs.last_but(shown)
             if shown is None or before is None:
-                self.notify("There is no other run to compare with: change one thing and run again.")
+                self.notify("There is no other run to compare with. Change one thing and run again.")
                 return
             before.pinned = True
             self.notify(
-                f"The curves of {before.name}, now pinned, are subtracted; {key('runs')} lists the runs."
+                f"{before.name} is now pinned, and its curves are subtracted; {key('runs')} lists the runs."
             )
             self._list_runs()
         self.chart_options = replace(self.chart_options, difference=not self.chart_options.difference)
@@ -311,7 +315,7 @@ class RunComparison(RunControl):
         run = self.query_one(RunList).selected
         if run is None:
             self.notify(
-                f"No run has ended yet; {key('run')} runs the set-up, and {key('runs')} lists stored ones."
+                f"No run has ended yet; {key('run')} runs the set-up, and {key('runs')} lists stored runs."
             )
         return run
 

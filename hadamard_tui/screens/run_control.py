@@ -366,13 +366,11 @@ def divergence_message(diverged: Diverged, session: Session) -> str:
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
     if session.point.label:
         where += f", {session.point.label}"
-    continuation = "; the others go on" if len(experiment.learners) > 1 else ""
+    continuation = "; the other learners go on" if len(experiment.learners) > 1 else ""
     why = "" if diverged.fate == DIVERGED else f". Accuracy: {WHY_INACCURATE}"
     if diverged.total == 1:
         return f"{who} {diverged.fate} {where}{continuation}{why}."
     if diverged.replicas == diverged.total:
-        return (
-            f"{who} {diverged.fate} in all {diverged.total} replicas, in the last {where}{continuation}{why}."
-        )
+        return f"{who} {diverged.fate} in all {diverged.total} replicas, the last {where}{continuation}{why}."
     replicas = f"{diverged.replicas} of {diverged.total} replicas"
-    return f"{who} {diverged.fate} in {replicas} {where}; the others go on{why}."
+    return f"{who} {diverged.fate} in {replicas} {where}; the other replicas go on{why}."

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.stored import Stored
 
 
-RUN_BEFORE = "the run before"
+RUN_BEFORE = "the previous run"
 """Name of the previous run in legends."""
 
 LEAPS, ZOOM = 10, 1 / 2
@@ -88,7 +88,7 @@ class ViewControl(RunControl):
         for run in self.runs.pinned:
             if run.missing and run not in self._incomplete:
                 self._incomplete.append(run)
-                self.notify(f"{run.name} is pinned and not drawn: {run.missing}", severity="warning")
+                self.notify(f"{run.name} is pinned, but not drawn: {run.missing}", severity="warning")
 
     def _run_before(self, session: Session, number: int) -> Pinned | None:
         """Return picture `number` of the previous run.
@@ -266,7 +266,7 @@ class ViewControl(RunControl):
     def _zoom(self, by: float, around: float | None = None) -> None:
         look = self.look
         if look is None or look.x is None:
-            self.notify("There is nothing to zoom into before a run.")
+            self.notify("There is no chart to zoom into before a run.")
             return
         place = look.x if around is None else around
         self._zoom_as(look, look.resolved.zoomed(by, place, look.view.places))

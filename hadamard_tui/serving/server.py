@@ -53,7 +53,7 @@ def guard(token: str) -> Middleware:
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         if _parsed(f"//{request.host}").hostname not in LOOPBACK:
-            raise web.HTTPForbidden(text="403: this server answers to the name localhost alone\n")
+            raise web.HTTPForbidden(text="403: this server accepts only the host name localhost\n")
         request_token = request.match_info.get("token", "")
         if not secrets.compare_digest(request_token.encode(errors="replace"), token.encode()):
             raise web.HTTPForbidden(
@@ -151,7 +151,7 @@ class Server:
                 disposition = f"attachment; filename*=UTF-8''{quote(Path(file_name).name, safe='')}"
                 headers = {"Content-Disposition": disposition, "Content-Type": "application/octet-stream"}
                 return web.Response(body=content, headers=headers)
-        raise web.HTTPNotFound(text="404: this file is no longer offered; write it once more\n")
+        raise web.HTTPNotFound(text="404: this file is no longer offered; export it again\n")
 
     async def _websocket(self, request: web.Request) -> web.StreamResponse:
         need_own_page(request)
@@ -222,7 +222,7 @@ async def _serve(sockets: Sequence[socket.socket], command: Sequence[str], viewe
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     port = sockets[0].getsockname()[1]
     print(f"http://localhost:{port}/{server.token}/ opens the app in a browser on this machine.")
-    print(f"Whoever knows this address can use it, {viewers} at once. {NOTICE}")
+    print(f"Anyone who knows this address can use the app, {viewers} at once. {NOTICE}")
     print("Ctrl-C ends the server.", flush=True)
     await stopped.wait()
     await runner.cleanup()

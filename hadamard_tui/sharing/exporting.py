@@ -211,21 +211,27 @@ KINDS: dict[str, FileKind] = {
     ".svg": FileKind(
         "the chart with its caption, for a paper or the web", lambda shown, _: page_of(shown).written()
     ),
-    ".pdf": FileKind("the same as a page", lambda shown, _: pdf(page_of(shown)), "matplotlib"),
-    ".png": FileKind("the same in pixels", lambda shown, _: png(page_of(shown)), "resvg_py"),
+    ".pdf": FileKind(
+        "the chart with its caption, as a page", lambda shown, _: pdf(page_of(shown)), "matplotlib"
+    ),
+    ".png": FileKind(
+        "the chart with its caption, in pixels", lambda shown, _: png(page_of(shown)), "resvg_py"
+    ),
     ".gif": FileKind(
-        "the chart as its curves grow", lambda shown, progress: gif(*_growing(shown), progress), "resvg_py"
+        "an animation of the chart, in which the curves grow",
+        lambda shown, progress: gif(*_growing(shown), progress),
+        "resvg_py",
     ),
     ".cast": FileKind(
-        "the same as a recording of a terminal, for asciinema",
+        "the animation as a recording of a terminal, for asciinema",
         lambda shown, progress: asciicast(*_growing(shown), progress),
     ),
-    ".html": FileKind("a page to send, as share writes it", lambda shown, _: _shared(shown)),
+    ".html": FileKind("a web page to send, as the command share writes it", lambda shown, _: _shared(shown)),
     ".csv": FileKind("curves and bounds, one row per point", lambda shown, _: tables.as_csv(_table(shown))),
     ".parquet": FileKind(
         "curves and bounds, one row per point", lambda shown, _: tables.as_parquet(_table(shown)), "pyarrow"
     ),
-    ".json": FileKind("all that was computed, as run --json prints it", lambda shown, _: _report(shown)),
+    ".json": FileKind("all results, as run --json prints them", lambda shown, _: _report(shown)),
     ".toml": FileKind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
 }
 """File formats by suffix."""
@@ -241,7 +247,7 @@ File systems allow 255 bytes, and browsers may append a number.
 
 
 def check(path: Path, option: str) -> None:
-    """Check before a run that its file can be written. Raises: BadInput."""
+    """Check, before a run, that its results can be written to a file. Raises: BadInput."""
     check_kind(path, option)
     files.check(path, option)
 
@@ -275,7 +281,7 @@ def check_download(name: str) -> None:
         or any(mark in name for mark in '/\\:*?"<>|')
         or len(name.encode()) > LONGEST_NAME
     ):
-        raise BadInput(name, "a file for your browser has a plain name of moderate length, without a folder")
+        raise BadInput(name, "give a short file name of plain characters, without a folder")
     check_kind(Path(name), "")
 
 
@@ -289,7 +295,7 @@ def check_kind(path: Path, option: str) -> None:
     """Check that the suffix of a path is known, and that its library is installed. Raises: BadInput."""
     where, kind = f"{option} {path}".strip(), KINDS.get(path.suffix.lower())
     if kind is None:
-        raise BadInput(where, f"the suffix of its name selects the content; take {', '.join(KINDS)}")
+        raise BadInput(where, f"the suffix of the file name selects the format; use {', '.join(KINDS)}")
     if kind.remedy:
         raise BadInput(where, f"{kind.library} is not installed; install it with {kind.remedy}")
 
@@ -303,7 +309,7 @@ def _file_content(path: Path, shown: Shown, where: str, progress: Progress) -> b
         raise BadInput(where, error.fault) from error
     except ImportError as error:
         library = kind.library or error.name or "a library"
-        remedy = f"; install it anew with {kind.installation}" if kind.library else ""
+        remedy = f"; reinstall it with {kind.installation}" if kind.library else ""
         raise BadInput(where, f"{library} cannot be loaded: {error}{remedy}") from error
 
 

@@ -74,12 +74,12 @@ class FileWriter:
 def _why_not(result: Future[Any]) -> str:
     """Return the reason why a file was not written, or "" if it was written."""
     if not result.done() or result.cancelled():
-        return "the program ended before it was made"
+        return "the program ended before the file was made"
     match result.exception():
         case None:
             return ""
         case CancelledError():
-            return "the program ended before it was made"
+            return "the program ended before the file was made"
         case BadInput() as error:
             return error.fault
         case error:

@@ -115,7 +115,7 @@ def _offers(letters: Set[str]) -> dict[str, Set[str]]:
 def _add_new_fonts() -> None:
     """Register fonts that were installed after matplotlib wrote its list of fonts.
 
-    The list is never updated by matplotlib.
+    This is needed because matplotlib never updates its list.
     """
     from matplotlib.font_manager import findSystemFonts, fontManager
 

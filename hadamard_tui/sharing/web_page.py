@@ -341,7 +341,7 @@ def _figure(page: Page, axes: Axes, figure_name: str, caption: str, below: str, 
 
 def _story(story: str, source: str) -> Iterator[str]:
     if story.strip():
-        yield f"<h2>What is seen, and why</h2><p>{escape(' '.join(story.split()))}</p>"
+        yield f"<h2>What the pictures show, and why</h2><p>{escape(' '.join(story.split()))}</p>"
     if source:
         yield f'<p class="source">Source: {escape(source)}</p>'
 
@@ -355,7 +355,8 @@ def _theorems(results: Results) -> Iterator[str]:
         if line.on_problem.holds and bound:
             statement = line.statement
             named = f"<b>{escape(whole_name(statement))}: {escape(statement.formula)}</b>"
-            reason = f"It holds here: {escape(line.on_problem.reason)}. It is about {escape(listed(bound))}."
+            held = f"The theorem holds here: {escape(line.on_problem.reason)}."
+            reason = f"{held} It applies to {escape(listed(bound))}."
             source = f'<span class="source">{escape(statement.source)}</span>'
             direction = DIRECTIONS[statement.direction]
             items.append(

@@ -38,17 +38,17 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     theme: Annotated[ThemeName, Meta(description="colours at the start: dark, light or contrast")] = "dark"
     ascii: Annotated[
-        bool, Meta(description="true draws with ASCII only, for fonts without braille and boxes")
+        bool, Meta(description="true draws with ASCII only, for fonts that lack braille and box lines")
     ] = False
     fps: Annotated[
         float, Meta(gt=0, le=60, description="maximum frames per second; slow connections get fewer")
     ] = 20.0
-    fps_over_ssh: Annotated[float, Meta(gt=0, le=60, description="the same over SSH")] = 5.0
+    fps_over_ssh: Annotated[float, Meta(gt=0, le=60, description="maximum frames per second over SSH")] = 5.0
     kept_points_mb: Annotated[
         float, Meta(ge=0, le=1e9, description="maximum megabytes of all stored runs; 0 stores none")
     ] = 1024.0
     finish_after_hangup: Annotated[
-        bool, Meta(description="true finishes a run in a process of its own after its terminal is lost")
+        bool, Meta(description="true finishes a run in a separate process if its terminal is lost")
     ] = True
     clipboard: Annotated[
         Clipboard,
@@ -56,10 +56,10 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = "auto"
     parts: Annotated[
         tuple[str, ...],
-        Meta(description="Python files with parts of your own, as in ['~/my_rule.py']; serve loads none"),
+        Meta(description="Python files with your own parts, such as ['~/my_rule.py']; serve loads none"),
     ] = ()
     keys: Annotated[
-        dict[str, str], Meta(description="other keys for actions, as in run = 'r,f5'; listed below")
+        dict[str, str], Meta(description="other keys for the actions listed below, such as run = 'r,f5'")
     ] = {}
 
 
@@ -122,7 +122,7 @@ def parse(content: bytes) -> tuple[Config, list[str]]:
     sound = {setting_name: value for setting_name, value in raw.items() if setting_name not in wrong}
     lines = sorted((_line(content.decode(), place), place) for place in wrong)
     return msgspec.convert(sound, Config), [
-        str(BadInput(f"line {line}: {place}" if line else place, f"{wrong[place]}; it is left out"))
+        str(BadInput(f"line {line}: {place}" if line else place, f"{wrong[place]}; this setting is ignored"))
         for line, place in lines
     ]
 
@@ -149,7 +149,7 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
         if action_id not in ids:
             wrong[action_id] = f"there is no such action; {nearest(action_id, ids)}"
         elif not isinstance(value, str) or not _keys(value) or texts.fault(value):
-            wrong[action_id] = "no key is named; name one, as in 'f5'"
+            wrong[action_id] = "no key is named; name a key, such as 'f5'"
         else:
             sound[action_id] = value
     # An action whose new key is dropped gets its default keys back, which may conflict with another new key.

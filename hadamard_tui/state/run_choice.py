@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 LAST = "@last"
 
-HOW = "@last, @last-1, the beginning of a name such as 3f2a, a preset, a date such as 2026-11-28, or a tag"
+HOW = (
+    "@last, @last-1, the beginning of an id such as 3f2a, a name, a preset, a date such as 2026-11-28, "
+    "or a tag"
+)
 
 
 def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
@@ -31,7 +34,7 @@ def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
     for word in words:
         selected = [run for run in selected if _fits(word, run, runs)]
         if not selected:
-            raise BadInput(word, f"no stored run fits; name one by {HOW}. runs list shows all")
+            raise BadInput(word, f"no stored run fits; give {HOW}. The command runs list shows all")
     return selected
 
 

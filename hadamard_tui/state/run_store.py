@@ -42,7 +42,8 @@ def needed_store() -> Store:
     """Return the store of runs. Raises: BadInput if there is no store."""
     if (runs := store()) is None:
         raise BadInput(
-            "kept_points_mb", "the value 0 stores no runs; config --path names the file that sets it"
+            "kept_points_mb",
+            "the value 0 turns the store of runs off; config --path names the file that sets it",
         )
     return runs
 
@@ -60,7 +61,7 @@ def drop_former_points() -> str:
         if former.is_dir():
             shutil.rmtree(former)
             return (
-                f"Points stored by an earlier version ({size / MB:.3g} MB) were removed from {former}; "
+                f"Sweep points of an earlier version ({size / MB:.3g} MB) were removed from {former}; "
                 "the program computes them again when they are needed."
             )
     return ""
@@ -71,8 +72,8 @@ def removed_in_words(removed: list[StoredRun]) -> str:
     count = f"{len(removed)} old runs" if len(removed) > 1 else "1 old run"
     size = sum(run.bytes for run in removed) / MB
     return (
-        f"{count} ({size:.3g} MB) made room for new ones in the store; kept_points_mb in the configuration "
-        "sets its size, and runs pin keeps a run."
+        f"To make room in the store, {count} ({size:.3g} MB) had to be removed; kept_points_mb in the "
+        "configuration file sets the size of the store, and the command runs pin keeps a run."
     )
 
 

@@ -57,7 +57,7 @@ def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
             places = [field_name for field_name in defaults if field_name != "chart"] + [
                 f"chart.{field_name}" for field_name in defaults["chart"]
             ]
-            raise BadInput(where, f"there is no {inner or first} to see; there are {', '.join(places)}")
+            raise BadInput(where, f"the view has no {inner or first}; it has {', '.join(places)}")
         try:
             reading.apply(raw, change)
             view = msgspec.convert(raw, KeptView)
@@ -124,11 +124,11 @@ def read() -> tuple[Memory, str]:
 def write(memory: Memory) -> str:
     """Save the state. Return an error message, or "" if the state was saved."""
     try:
-        with files.faults("what was left", "cannot be written"):
+        with files.faults("the state of the app", "cannot be written"):
             file = path()
             file.parent.mkdir(parents=True, exist_ok=True)
             content = msgspec.json.encode(memory)
-        files.write(file, content, "what was left")
+        files.write(file, content, "the state of the app")
     except BadInput as error:
         return str(error)
     return ""
@@ -176,7 +176,7 @@ def _set_aside(path: Path) -> str:
             break
     except OSError as error:
         return f"it cannot be renamed: {files.reason(error)}"
-    return f"it is now {aside.name}"
+    return f"it was renamed to {aside.name}"
 
 
 MOST_OWN_PRESETS = 50

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap
 
 _FEW_COLOURS = ("standard", "windows")  # Rich's names of systems with only 16 colours
-_INVITATION = "arrow keys or mouse: values"
+_INVITATION = "arrow keys or mouse show values"
 
 
 class HeatMapView(CellView, can_focus=True):

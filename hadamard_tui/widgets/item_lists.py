@@ -152,7 +152,7 @@ KINDS = {
         "picture", "draws a measure against examples, steps or an axis", picture_line, picture_form
     ),
     "claims": ItemKind(
-        "claim", "is a statement about the curves that every run judges", claim_line, claim_form
+        "claim", "is a statement about the curves, which every run checks", claim_line, claim_form
     ),
 }
 """Kinds of items, by the key of their list in a preset file."""

@@ -420,11 +420,11 @@ def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
     if not line:
         return
     if any(row.height is not None and row.value is not None and not row.binds for row in rows):
-        yield "(…) does not bind it" if brief else f"(…) a {line} that does not bind the learner"
+        yield "(…) not binding" if brief else f"(…) a {line} that does not bind the learner"
     if any(row.ratio is not None for row in rows):
         yield f"ratio = {value if cell_len(value) <= LONGEST else 'value'} / {line}"
     if look.ended_low:
-        reason = "bounds end near 0" if brief else "at the end the bounds are near 0"
-        yield f"{look.shown_at_in_words}, as {reason}"
+        reason = "bounds end near 0" if brief else "the bounds are near 0 at the end"
+        yield f"{look.shown_at_in_words}, because {reason}"
     if look.shown_at is not None and not along_records(look.view):
-        yield f"{key('back')} other {x_name(look.view)}"
+        yield f"{key('back')} shows another {x_name(look.view)}"

@@ -39,7 +39,7 @@ BUTTONS = (
     ("add", "add", "Add a learner"),
     ("copy", "copy", "Add a copy of this learner"),
     ("remove", "remove", "Remove this learner"),
-    ("on/off", "switch", "Leave this learner out, or not"),
+    ("on/off", "switch", "Leave this learner out of the run, or put it back"),
 )
 """Buttons below the list of learners: label, id and effect. There is also a key for each button."""
 

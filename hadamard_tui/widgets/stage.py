@@ -303,7 +303,8 @@ class Stage(Vertical):
             switcher.current = MULTIPLES
             grid = self.query_one(MultiplesView)
             plots, more = multiples(look, grid.room, learner_name)
-            grid.show(plots, _draw, f"{more} more where there is room" if more else "")
+            do_not_fit = "chart does not fit" if more == 1 else "charts do not fit"
+            grid.show(plots, _draw, f"{more} more {do_not_fit}" if more else "")
             return
         if look.view.beneath is not None and not refused:
             switcher.current = MULTIPLES

@@ -57,7 +57,7 @@ def test_a_path_is_found_by_its_questions_and_shows_its_stops():
     assert "large-steps" in matching_names("does the net diverge")
     path = next(entry for heading, entries in groups() if heading == PATHS for entry in entries)
     text = preview(path).plain
-    assert "8 stops: predict, run, why, break it" in text
+    assert "8 stops; at each: predict, run, read why, break the theorem" in text
     assert all(stop.preset in text for stop in talks()[path.name].stops)
 
 
@@ -79,7 +79,7 @@ async def test_a_path_that_is_walked_to_its_end_says_so_and_goes(app: HadamardAp
         await until(pilot, lambda: "1 of 8 · predict" in screen_text(app))
         await app.action_stops_on(7)
         await app.action_stops_on(1)
-        assert any("The tour ends here." in note.message for note in app._notifications)
+        assert any("This was the last stop of the tour." in note.message for note in app._notifications)
         await until(pilot, lambda: not app.laboratory.query(Banner))
 
 

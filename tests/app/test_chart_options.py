@@ -116,7 +116,7 @@ async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
         raw = trace.curves[3].mean("loss")
         naive = np.array([raw[0], *[raw[i - 1 : i + 2].mean() for i in range(1, 16)], raw[16]])
         await until(pilot, lambda: any(series.faint and not series.is_region for series in chart.shown[0]))
-        await until(pilot, lambda: "smoothed over ± 1 record (m)" in screen_text(app))
+        await until(pilot, lambda: "averaged over ± 1 point (m)" in screen_text(app))
         smooth = next(series for series in chart.shown[0] if series.mark == "D")
         assert smooth.y == pytest.approx(naive)
         assert any(
@@ -127,7 +127,7 @@ async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
         await until(
             pilot, lambda: not any(series.faint and not series.is_region for series in chart.shown[0])
         )
-        await until(pilot, lambda: "smoothed" not in screen_text(app))
+        await until(pilot, lambda: "averaged over" not in screen_text(app))
 
 
 @pytest.mark.slow

@@ -131,7 +131,7 @@ async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_anoth
         await app.laboratory._take(EditableExperiment({**sweep, "pictures": OF_ERROR}, None))
         await finished(app, pilot)
         await pilot.press("i")
-        why = "run 2 is pinned and not drawn: error was stored for the first of 2 replicas only"
+        why = "run 2 is pinned, but not drawn: error was stored for the first of 2 replicas only"
         await until(pilot, lambda: any(note.message.startswith(why) for note in app._notifications))
         await pilot.press("i", "i")
         assert sum(note.message.startswith(why) for note in app._notifications) == 1
@@ -349,12 +349,14 @@ async def test_pinning_says_how_to_compare_and_to_unpin_and_another_preset_says_
         await finished(app, pilot)
         await pilot.press("c")
         messages = [note.message for note in app._notifications]
-        assert messages[-1].endswith("over it. l, then c on a run pins it or unpins it.")
+        assert messages[-1].endswith("over it. In the list of runs (l), c pins or unpins a run.")
         await app.choose_preset("kernels-128")
-        opened_one = "The chart is still of hadamard-128; r runs kernels-128: No kernel"
+        opened_one = "The chart still shows hadamard-128; r runs kernels-128: No kernel"
         await until(pilot, lambda: opened_one in screen_text(app))
         messages = [note.message for note in app._notifications]
-        assert messages[-1].startswith("Pinned runs are drawn with this preset, too: run 1. l, then c")
+        assert messages[-1].startswith(
+            "Pinned runs are drawn with this preset, too: run 1. In the list of runs"
+        )
         await pilot.press("l")
         await until(pilot, lambda: "c pins or unpins" in screen_text(app))
 

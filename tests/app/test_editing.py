@@ -111,7 +111,7 @@ def test_a_title_with_an_expression_follows_a_change_of_the_run_and_stays_as_it_
 def test_a_claim_about_a_learner_that_goes_is_left_out_alone_and_says_why(talk: EditableExperiment):
     talk.remove_learner(0)
     names = "'least squares', 'EGU', 'EGU±', 'spindly'"
-    assert whys(talk) == dict.fromkeys((0, 1, 6), f"there is no 'GD' among {names}")
+    assert whys(talk) == dict.fromkeys((0, 1, 6), f"there is no learner 'GD'; the learners are {names}")
     assert talk.error is None
     assert len(talk.experiment.claims) == 5
     assert len(talk.raw["claims"]) == 8
@@ -408,7 +408,7 @@ def test_a_name_that_is_taken_is_said_of_the_learner_that_was_given_it(talk: Edi
         assert talk.error is not None
         assert (talk.error.where, talk.error.fault) == (
             "learners[0].name",
-            "'EGU' is taken by another learner",
+            "another learner has the name 'EGU'; take a different name",
         )
         talk.put("run.seed", 7)
     talk.put("learners[0].name", "GD")

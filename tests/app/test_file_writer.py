@@ -136,7 +136,7 @@ async def test_a_kind_of_file_that_cannot_be_made_here_is_dimmed_with_the_comman
         await until(pilot, lambda: page.query(".missing"))
         [hint] = page.query(".missing").results(Static)
         assert str(hint.render()).strip() == (
-            f"what is dimmed needs resvg_py: {sys.executable} -m pip install resvg_py"
+            f"dimmed kinds need resvg_py: {sys.executable} -m pip install resvg_py"
         )
         looks = {word: look_of(app, word) for word in (".svg", ".json", ".png", ".gif")}
         assert looks[".svg"] == looks[".json"] != looks[".png"] == looks[".gif"]
@@ -302,7 +302,7 @@ def test_what_is_made_after_the_end_is_written_nowhere() -> None:
 
     result = writer.write("x.csv", make, placed.append)
     assert begun.wait(MOST)
-    assert writer.end(0.0) == ["x.csv was not written: the program ended before it was made"]
+    assert writer.end(0.0) == ["x.csv was not written: the program ended before the file was made"]
     let_go.set()
     assert result.exception(MOST) is not None
     assert not placed
@@ -361,7 +361,7 @@ def test_quitting_gives_up_a_file_that_takes_too_long_and_says_so(tmp_path: Path
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, cwd=tmp_path
     )
     errors = "".join(
-        f"{file_name} was not written: the program ended before it was made\n"
+        f"{file_name} was not written: the program ended before the file was made\n"
         for file_name in ("x.csv", "y.csv")
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", errors)

@@ -109,7 +109,9 @@ def test_the_death_of_a_writer_is_said(tmp_path):
         writer.kill()
         writer.communicate()
     assert session.state == "stopped"
-    assert any("has ended before the run did" in event.why for event in heard if isinstance(event, Silent))
+    assert any(
+        "ended before the run was finished" in event.why for event in heard if isinstance(event, Silent)
+    )
 
 
 ATTEMPTS = 3
@@ -163,7 +165,7 @@ def test_what_only_another_version_can_show_is_named_at_once(tmp_path):
     session = following(path, heard)
     until(lambda: session.outcomes is not None)
     (event,) = (event for event in heard if isinstance(event, Silent))
-    assert event.why == f"Version {__version__} wrote this run; parts of it are not shown (soul)."
+    assert event.why == f"Version {__version__} wrote this run; unknown data are not shown (soul)."
     assert [type(event) for event in heard].index(Silent) < [type(event) for event in heard].index(Finished)
 
 

@@ -121,5 +121,5 @@ def test_plus_or_minus_takes_the_space_after_it_in_ascii():
 
 
 def test_whatever_is_in_parentheses_has_no_sign_of_a_cut_in_ascii():
-    assert to_ascii("(…) does not bind it") == "( ) does not bind it"
+    assert to_ascii("(…) not binding") == "( ) not binding"
     assert to_ascii("What is left of the resi…") == "What is left of the resi~"

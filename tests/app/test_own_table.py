@@ -219,7 +219,7 @@ async def test_the_label_is_any_column_and_no_file_is_no_crash(app: HadamardApp,
         share.value = "95"
         share.focus()
         await pilot.press("enter")
-        await until(pilot, lambda: "no whole number from 0 to 90" in report(app))
+        await until(pilot, lambda: "not a whole number from 0 to 90" in report(app))
 
 
 @pytest.mark.slow
@@ -230,14 +230,14 @@ async def test_a_diagnosis_is_announced_stopped_and_answered(app: HadamardApp, f
         page.query_one("#splits", Entry).value = "1"
         page.query_one("#splits", Entry).focus()
         await pilot.press("enter")
-        await until(pilot, lambda: "no whole number from 2 to 100" in screen_text(app))
+        await until(pilot, lambda: "not a whole number from 2 to 100" in screen_text(app))
         page.query_one("#splits", Entry).value = "100"
         page.query_one("#start").focus()
         await pilot.press("enter")
         await until(pilot, lambda: page._job is not None)
         await until(pilot, lambda: page.query_one("#stop").has_focus)
         await pilot.press("enter")
-        await until(pilot, lambda: "Stopped." in screen_text(app))
+        await until(pilot, lambda: "was stopped." in screen_text(app))
         page.query_one("#splits", Entry).value = "2"
         page.query_one("#quick", Checkbox).value = True
         await until(pilot, lambda: "2 splits" in screen_text(app))

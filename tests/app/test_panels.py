@@ -457,7 +457,7 @@ def test_the_story_has_title_and_theorem_and_claims_have_a_tab():
     text = words(story.show(context))
     assert experiment.title in text
     assert "rotation-invariant bound: 1 − k/d, lower bound; " in text
-    assert "does not bind EGU, so it is the line to beat" in text
+    assert "does not apply to EGU, so it is the line to beat" in text
     assert words(claims.show(context)).count("not measured yet") == len(experiment.claims)
     assert claims.tally(context) == ""
     judged = replace(context, predictions=PanelPredictions(outcomes=judge(of_one(experiment, trace))))
@@ -478,7 +478,7 @@ def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_
     assert text.count("(the set-up was changed)") == len(experiment.claims)
     assert "✗" not in text
     assert claims.tally(context) == ""
-    assert context.headline(context.loss).startswith("Not judged, as the set-up was changed: After 64")
+    assert context.headline(context.loss).startswith("Not judged, because the set-up was changed: After 64")
 
 
 def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
@@ -497,9 +497,9 @@ def test_the_story_of_other_pictures_than_of_the_loss_says_nothing_of_the_loss()
 
 def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(one_target: PanelContext):
     text = words(verdict.show(replace(one_target, place=4.0)))
-    assert text.count("once the run has finished") == len(one_target.trace.curves)
+    assert text.count("will be measured once the run has finished") == len(one_target.trace.curves)
     assert re.search(r"loss − rotation-invariant bound = \S+ at 4\n", text)
-    assert "none binds this learner here" in text  # EGU, say
+    assert "none applies to this learner here" in text  # EGU, say
     gaussian = context_of("gaussian-128", "run.replicas=3")
     assert gaussian.curve.stderr_of("loss") is not None
     gap = float(gaussian.curve.mean("loss")[4] - (1 - 4 / 16) ** 2)
@@ -556,12 +556,14 @@ def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
             time.sleep(0.01)
         context = replace(one_target, retraining=Retraining(certificates=measuring))
         assert "measuring …" in words(verdict.show(context))
-        assert "waiting its turn" in words(verdict.show(context))
+        assert "waiting for other measurements" in words(verdict.show(context))
         begun = time.monotonic()
         measuring.stop()
         assert measuring.join(1.0)
         assert time.monotonic() - begun < 1.0
-        assert words(verdict.show(context)).count("it was stopped") == len(one_target.trace.curves)
+        assert words(verdict.show(context)).count("the measurement was stopped") == len(
+            one_target.trace.curves
+        )
     finally:
         held.set()
 
@@ -624,7 +626,7 @@ async def test_a_verdict_that_was_stopped_is_measured_when_the_panel_is_chosen_a
         await pilot.press("4")
         await until(pilot, lambda: "measuring … 99 %" in screen_text(app))
         await pilot.press("h")
-        await until(pilot, lambda: "not measured: it was stopped" in screen_text(app))
+        await until(pilot, lambda: "not measured: the measurement was stopped" in screen_text(app))
         assert session_of(app).state == "finished"
         held.set()
         await pilot.press("4")
@@ -831,7 +833,7 @@ async def test_a_heat_map_of_a_panel_follows_the_playhead_and_leaves_the_chart_a
         assert session.playback.place == 7, "a cell of a panel is no place of the run"
         assert app.laboratory._cursor is None
         app.laboratory.query_one(Stage).choose("network")
-        await until(pilot, lambda: "edges up to" in screen_text(app) and "k = 7" in screen_text(app))
+        await until(pilot, lambda: "largest weight" in screen_text(app) and "k = 7" in screen_text(app))
 
 
 def looked_inside(context: PanelContext) -> PanelContext:
@@ -884,7 +886,7 @@ def test_the_target_is_among_the_inputs_and_an_ellipsis_counts_the_others(nets: 
     assert any("⋮ 8 more" in line for line in lines)
     assert "E spindly" in lines[1]
     assert "E spindly" not in "".join(lines_of(shown, 78))
-    assert all("1 more where there is room" in lines_of(shown, width)[-1] for width in (76, 90))
+    assert all("1 more in a wider window" in lines_of(shown, width)[-1] for width in (76, 90))
 
 
 def test_brightness_changes_with_the_playhead(nets: PanelContext):

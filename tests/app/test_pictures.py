@@ -380,4 +380,4 @@ async def test_claims_about_a_picture_whose_marks_name_an_axis_are_about_it() ->
     async with opened(app, WIDE) as pilot:
         await over(app, pilot)
         caption = app.laboratory.query_one(Caption)
-        await until(pilot, lambda: str(caption.render()).startswith("Its claim fails: At size = 8, "))
+        await until(pilot, lambda: str(caption.render()).startswith("The claim fails: At size = 8, "))

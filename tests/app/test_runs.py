@@ -201,7 +201,7 @@ async def test_a_device_that_is_not_there_is_refused_by_its_field(editable: Edit
         await until(pilot, lambda: session_of(app).state == "failed")
         row = next(row for row in app.laboratory.query("Row") if row.place == "run.device")
         await until(pilot, lambda: row.has_class("-wrong"))
-        assert "cuda:93 is not there" in str(row.query_one(".problem", Static).render())
+        assert "cuda:93 is not available" in str(row.query_one(".problem", Static).render())
 
 
 async def test_quitting_mid_run_ends_the_engine(app: HadamardApp):
@@ -413,7 +413,7 @@ def test_a_learner_that_diverges_alone_leaves_no_others_to_go_on():
     together = presets.load("hadamard-128")
     alone = msgspec.structs.replace(together, learners=together.learners[:1])
     event = Diverged("GD", 8.0, 4, 4)
-    for experiment, addition in ((together, "; the others go on"), (alone, "")):
+    for experiment, addition in ((together, "; the other learners go on"), (alone, "")):
         session: Any = SimpleNamespace(experiment=experiment, point=SimpleNamespace(label="eta = 0.3"))
-        told = f"GD diverged in all 4 replicas, in the last at k = 8, eta = 0.3{addition}."
+        told = f"GD diverged in all 4 replicas, the last at k = 8, eta = 0.3{addition}."
         assert divergence_message(event, session) == told

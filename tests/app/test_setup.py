@@ -275,7 +275,7 @@ async def the_field_being_edited_shows_its_help(app: HadamardApp, pilot: Pilot[N
     row = row_of(app, "problem.matrix.d")
     assert help_of(row) == ""
     row.query_one(Input).focus()
-    await until(pilot, lambda: "features and rows" in help_of(row))
+    await until(pilot, lambda: "number of features and of rows" in help_of(row))
     app.laboratory.set_focus(None)
     await until(pilot, lambda: help_of(row) == "")
 
@@ -675,7 +675,7 @@ async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
         assert row_of(app, "learners[0].update.lr").value_text == "= 0.05"
         row_of(app, "axes[0].values").query_one(Input).value = "0.05, 0.1, fast"
         await until(
-            pilot, lambda: "words are for axes with set" in shown(row_of(app, "axes[0].values"), ".problem")
+            pilot, lambda: "only an axis with set" in shown(row_of(app, "axes[0].values"), ".problem")
         )
         assert lines_of(app, "axes")[0].startswith("▲ ")
         app.laboratory.query_one("#given-by", Choice).value = "range"
@@ -719,7 +719,7 @@ async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: Had
         await until(pilot, lambda: "past the end" in shown(row_of(app, "claims[0].at"), ".problem"))
         assert app.laboratory.editable.error is None
         (line,) = lines_of(app, "claims")
-        assert line.startswith("▲ left out: The loss is small in the end – 32 is past the end")
+        assert line.startswith("▲ left out: The loss is small at the end – 32 is past the end")
         row_of(app, "claims[0].at").query_one(Input).value = "d"
         await until(pilot, lambda: bool(app.laboratory.editable.experiment.claims))
         await until(pilot, lambda: not row_of(app, "claims[0].at").has_class("-wrong"))

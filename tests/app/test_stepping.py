@@ -131,7 +131,9 @@ async def test_the_run_before_is_drawn_once_where_it_is_pinned(editable: Editabl
         await pilot.press("X")
         await until(
             pilot,
-            lambda: chart.shown[1] is not None and chart.shown[1].y_label.endswith("minus that with d = 16"),
+            lambda: (
+                chart.shown[1] is not None and chart.shown[1].y_label.endswith("minus its value with d = 16")
+            ),
         )
         assert chart.shown[1] is not None
         assert "minus" not in chart.shown[1].title

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.set_up("empty")
 async def test_brackets_ratio_and_place_are_explained_where_they_stand(app: HadamardApp):
     async with opened(app, (80, 30)) as pilot:
         await finished(app, pilot)
-        await told(app, pilot, " (…) does not bind it · ratio = loss / bound · k = 8, as bounds end near 0")
+        await told(app, pilot, " (…) not binding · ratio = loss / bound · k = 8, because bounds end near 0")
         await pilot.press("left")
         await told(app, pilot, " (…) a bound that does not bind the learner · ratio = loss / bound")
         await pilot.press("R")

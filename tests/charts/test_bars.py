@@ -91,7 +91,7 @@ def test_numbers_on_a_logarithmic_axis_have_bars_of_one_width():
 @pytest.mark.parametrize(
     ("picture", "place", "reason"),
     [
-        ({"x": "step"}, "draw", "bars stand at the values of an axis or index"),
+        ({"x": "step"}, "draw", "bars show the values of an axis or index"),
         ({"draw": "curves"}, "x", "the values of degree are words"),
         ({"x": "2*degree"}, "x", "the values of degree are words"),
     ],

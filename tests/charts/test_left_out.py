@@ -75,4 +75,4 @@ def test_what_is_0_but_for_rounding_is_a_gap_and_counted_apart():
 
 
 def test_places_without_a_logarithm_are_named_by_the_axis():
-    assert remark(curve([0.5, 0.5], [0, 10]), x_limits=(1, 19), x_log=True) == "no place for x ≤ 0"
+    assert remark(curve([0.5, 0.5], [0, 10]), x_limits=(1, 19), x_log=True) == "x ≤ 0 not shown"

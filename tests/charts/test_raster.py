@@ -87,7 +87,7 @@ def test_values_without_a_logarithm_are_masked_and_counted():
     on = axes((1, 100), (0.1, 1), x_log=True, y_log=True)
     picture = painted([curve([0.5, 0.5, 0.0, -1.0, 0.5], [0, 1, 10, 20, 100])], on)
     assert {column for _, column in dots(picture)} == {0, 19}
-    assert picture.remark == "no place for x ≤ 0 · 2 points not drawn (≤ 0 or ∞)"
+    assert picture.remark == "x ≤ 0 not shown · 2 points not drawn (≤ 0 or ∞)"
 
 
 def test_a_segment_that_leaves_the_limits_is_cut_at_the_border():

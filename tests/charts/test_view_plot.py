@@ -498,9 +498,9 @@ def test_what_no_bound_learner_can_enter_is_shaded_and_conjectures_shade_nothing
 
 
 def test_a_chart_says_how_far_its_curves_are_smoothed():
-    assert plot(Look(TWO, options=ChartOptions(smooth=True))).smoothed == "smoothed over ± 1 record"
+    assert plot(Look(TWO, options=ChartOptions(smooth=True))).smoothed == "averaged over ± 1 point"
     longer = of_runs(replace(FIRST, planned=320))
-    assert plot(Look(longer, options=ChartOptions(smooth=True))).smoothed == "smoothed over ± 10 records"
+    assert plot(Look(longer, options=ChartOptions(smooth=True))).smoothed == "averaged over ± 10 points"
     assert plot(Look(TWO)).smoothed == ""
     assert plot(Look(along("D = 2"), options=ChartOptions(smooth=True))).smoothed == ""
 
@@ -605,7 +605,7 @@ def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
 
     assert note(complete) == note(complete, at_work) == ""
     assert note(complete, *few) == "B, C: not run beyond α = 0.01"
-    assert note(complete, ended("single", RATES[1:2], RATES[1:2], 1)) == "B: run at α = 0.01 alone"
+    assert note(complete, ended("single", RATES[1:2], RATES[1:2], 1)) == "B: run only at α = 0.01"
     assert note(complete, late, lost) == "D: not run below 0.1 · E: diverged at 1"
     later = ended("later", RATES[3:], RATES[3:], 6)
     later = replace(later, x=RATES[1:], y=RATES[1:], planned=3)
@@ -640,7 +640,7 @@ def test_a_reference_that_stays_at_one_place_of_a_measured_x_is_a_level():
 
 
 def test_a_chart_says_what_the_line_at_the_place_of_the_table_is():
-    assert plot(Look(along("D = 2"), cursor=0.01)).note == "┊ the table: α = 0.01"
+    assert plot(Look(along("D = 2"), cursor=0.01)).note == "┊ values in the table: α = 0.01"
     assert plot(Look(along("D = 2"), cursor=1.0)).note == "", "there is none at the end"
     assert plot(Look(TWO, point=1, shown=20.0, place=10.0)).note == "", (
         "nor words for a run that is played back"

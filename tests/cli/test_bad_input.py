@@ -65,7 +65,7 @@ CASES = {
     ),
     "too many instances": ("run small.toml --set problem.matrix.repeat=9999999", ["matrix:", "16777216"]),
     "too large a start": ("run small.toml --set learners.EGU.update.w0=1e300", ["w0", "too large", "1e+38"]),
-    "a device that is not there": ("run small.toml --device cuda:99", ["cuda:99 is not there", "cpu"]),
+    "a device that is not there": ("run small.toml --device cuda:99", ["cuda:99 is not available", "cpu"]),
     "no device at all": ("run small.toml --device gpu", ["run.device", "cuda:1"]),
     "data that is not finite": ("run nan.toml", ["problem.matrix.path", "nan", "row 1, column 2"]),
     "data that does not match": ("run short.toml", ["problem.target.path", "3 rows", "4 instances"]),
@@ -181,8 +181,11 @@ def test_a_share_of_0_is_refused_with_the_share_and_without_a_word_about_the_cla
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--on", "moon"), "--on: 'moon' is no place to run; local:cuda is all CUDA devices of this machine"),
-        (("--on", "local:cuda", "--device", "cpu"), "--device: --on local:cuda takes all CUDA devices"),
+        (
+            ("--on", "moon"),
+            "--on: 'moon' is not a place to run; use local:cuda for all CUDA devices of this machine",
+        ),
+        (("--on", "local:cuda", "--device", "cpu"), "--device: --on local:cuda uses all CUDA devices"),
         (("--on", "local:cuda"), "--on local:cuda: this machine has no CUDA device that torch can use"),
     ],
 )

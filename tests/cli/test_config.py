@@ -34,7 +34,7 @@ def test_the_default_file_changes_nothing_and_names_every_setting_and_action(cal
 
 def test_the_default_file_without_its_comment_signs_says_the_defaults(call: Call) -> None:
     lines = call("config", "--default").out.splitlines()
-    settings = [line.removeprefix("# ") for line in lines if " = " in line and "as in" not in line]
+    settings = [line.removeprefix("# ") for line in lines if " = " in line and "such as" not in line]
     table = settings.index(next(line for line in settings if line.startswith(ACTIONS[0].id)))
     parsed = config.parse("\n".join([*settings[:table], "[keys]", *settings[table:]]).encode())
     assert parsed == (Config(keys={action.id: action.keys for action in EVERY}), [])
@@ -53,7 +53,7 @@ def test_motions_have_keys_of_their_own_which_may_be_those_of_actions_but_not_of
 
 def test_an_unknown_theme_is_told_the_themes_there_are() -> None:
     [line] = config.parse(b'theme = "pink"')[1]
-    assert re.search(r"line 1: theme: 'pink'.*take dark, light, contrast; it is left out", line)
+    assert re.search(r"line 1: theme: 'pink'.*take dark, light, contrast; this setting is ignored", line)
 
 
 def test_each_wrong_setting_is_told_with_its_line_and_all_others_stay() -> None:

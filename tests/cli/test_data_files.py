@@ -89,7 +89,7 @@ def test_a_file_that_is_not_clear_is_one_line_with_the_setting(preset: str, call
     code, out, err = call("run", preset, "--set", "problem.matrix.label=1")
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
-    assert "problem.matrix.header: the first line is not clear" in err
+    assert "problem.matrix.header: it is not clear whether the first line is a header" in err
     code, _, err = call(
         "run", preset, "--set", "problem.matrix.label=1", "--set", "problem.matrix.header=true"
     )
@@ -141,4 +141,4 @@ def test_a_report_to_a_dash_is_all_of_standard_output(preset: str, call: Call) -
 def test_a_report_to_a_dash_beside_json_is_refused(preset: str, call: Call) -> None:
     code, out, err = call("verify", preset, "--report", "-", "--json")
     assert (code, out) == (2, "")
-    assert err == "error: --report -: standard output already holds the JSON of --json; name a file\n"
+    assert err == "error: --report -: --json already prints to standard output; name a file\n"

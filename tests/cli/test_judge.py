@@ -39,7 +39,7 @@ def test_every_learner_is_judged(small: Path, call: Call) -> None:
     assert "predictions are unchanged by rotations: max |Δŷ| / max |ŷ| =" in told
     assert "rotation-invariant bound ✓ respected closest: loss − rotation-invariant bound = " in told
     assert "EGU structure not rotation invariant: every weight is multiplied" in told
-    assert "bounds none binds this learner here" in told
+    assert "bounds none applies to this learner here" in told
 
 
 def test_json_says_the_same(small: Path, call: Call) -> None:
@@ -108,13 +108,13 @@ def test_a_disagreement_is_shown_in_words_and_by_the_exit_code(small: Path, call
     code, out, _ = call("judge", "small.toml", *(word for setting in settings for word in ("--set", setting)))
     assert code == 1
     assert "disagree" in out
-    assert "structure promises nothing" in " ".join(out.split())
+    assert "by structure, rotations change predictions" in " ".join(out.split())
 
 
 def test_the_former_name_of_the_command_is_answered_with_the_new_one(small: Path, call: Call) -> None:
     code, out, err = call("verdict", "small.toml")
     assert (code, out) == call("judge", "small.toml")[:2]
-    assert err == "verdict is called judge now: hadamard-tui judge small.toml\n"
+    assert err == "the command verdict is now called judge: hadamard-tui judge small.toml\n"
 
 
 RULE = RuleJudgement(
@@ -236,4 +236,4 @@ def test_an_unknown_name_and_options_that_do_not_fit_are_refused(call: Call) -> 
     assert "--device is for presets" in err
     code, _, err = call("judge", "gd", "--json", "--markdown", "-")
     assert code == 2
-    assert "standard output already holds the JSON" in err
+    assert "--json already prints to standard output" in err

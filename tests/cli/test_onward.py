@@ -9,12 +9,12 @@ def test_a_stop_names_the_next_one_its_break_and_who_else_learns() -> None:
     following, change, learners = onward("hadamard-128")
     assert following.startswith("Next: hadamard-128-weights (path gradient-descent:")
     assert change.startswith("Break it: hadamard-tui run hadamard-128 --set 'learners.GD.update=")
-    assert learners.startswith("Who else learns: EGU")
+    assert learners.startswith("Learners that also learn this target: EGU")
     assert onward("hadamard-128", "B")[1].startswith("Break it: B sets learners.GD.update=")
 
 
 def test_the_last_stop_of_a_path_says_so() -> None:
-    assert onward("junk-flow-degrees")[0].startswith("The last stop (path parities:")
+    assert onward("junk-flow-degrees")[0].startswith("This is the last stop (path parities:")
 
 
 def test_a_preset_that_is_no_stop_of_a_path_leads_nowhere() -> None:

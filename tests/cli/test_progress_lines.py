@@ -86,7 +86,7 @@ def test_a_sweep_says_how_many_points_are_done_and_where_it_is() -> None:
     run_sweep(sweep_of(tomllib.loads(AXES)), notify=hear)
     assert [share for _, share in heard] == pytest.approx([1 / 3, 2 / 3, 1])
     starts = [words.partition(", in about")[0] for words, _ in heard]
-    assert starts == [f"{n} of 3 points done, size = {d}" for n, d in ((1, 8), (2, 16), (3, 32))]
+    assert starts == [f"{n} of 3 sweep points done, size = {d}" for n, d in ((1, 8), (2, 16), (3, 32))]
 
 
 @pytest.mark.usefixtures("slow_clock")
@@ -97,7 +97,7 @@ def test_a_sweep_without_a_terminal_says_how_far_it_is_and_prints_json_alone(sma
     assert len(json.loads(out)["points"]) == 3
     first, *_ = err.splitlines()
     assert first.startswith("10 s: ")
-    assert any("of 3 points done, size = " in line or "loading" in line for line in err.splitlines())
+    assert any("of 3 sweep points done, size = " in line or "loading" in line for line in err.splitlines())
     assert all(line.endswith(" %") for line in err.splitlines())
 
 

@@ -40,14 +40,14 @@ def test_a_run_prints_chart_caption_losses_and_claims_and_the_rest_if_asked(smal
     assert re.search(r"B EGU +no +2 +\S+ +\S+ +\(0\.7500\) +\(\S+\)", out)
     assert re.search(r"average square loss is 0.5 for GD and \S+ for EGU", " ".join(out.split()))
     assert re.search(r"✓ holds +After half the examples", out)
-    assert "does not bind  " not in out
+    assert "does not apply  " not in out
     assert "--bounds lists the theory lines that apply here" in out
     reasons = call("run", "small.toml", "--bounds").out
     assert "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)" in reasons
-    assert re.search(r"does not bind +EGU is not rotation invariant", reasons)
+    assert re.search(r"does not apply +EGU is not rotation invariant", reasons)
     assert "not applicable: the bound on isotropic rows requires Gaussian instances" in reasons
     assert "computed by" not in out
-    assert "--notes shows how it was computed" in " ".join(out.split())
+    assert "--notes shows how the run was computed" in " ".join(out.split())
     assert "--notes" not in call("run", "small.toml", "--notes").out
 
 
@@ -59,11 +59,11 @@ def test_on_rotated_data_learners_are_not_invariant_and_yet_bound_because_the_da
     assert re.search(r"B EGU +no +2 +\S+(?: ± \S+)? +\S+ +0\.7500 +\S+", printed), "it is in no parentheses"
     words = " ".join(printed.split())
     because = "because the data are rotated at random"
-    assert f"EGU: not rotation invariant, yet bound, {because}" in words
-    assert f"EGU is not rotation invariant, yet it is bound, {because}" in words
+    assert f"EGU: not rotation invariant, but the bound applies, {because}" in words
+    assert f"EGU is not rotation invariant, yet the bound applies, {because}" in words
     judged = " ".join(call("judge", *rotated).out.split())
     assert "structure not rotation invariant" in judged
-    assert f"bound, for EGU is not rotation invariant, yet it is bound, {because}" in judged
+    assert f"bound, for EGU is not rotation invariant, yet the bound applies, {because}" in judged
 
 
 def test_output_that_is_no_terminal_is_plain_and_80_columns_wide(
@@ -112,7 +112,7 @@ def test_somebody_who_waits_is_told_before_what_a_kernel_that_is_refitted_costs(
     (sentence,) = costs(many)
     replicas = many.run.replicas
     naive = sum(replicas * 4000 * (100 + k) for k in range(4000))
-    assert sentence.startswith("Expensive: K (fitted anew with each of 4000 examples: about ")
+    assert sentence.startswith("Expensive: K (fitted again after each of 4000 examples: about ")
     assert 0.9 < float(re.search(r"about (\S+) mult", sentence)[1]) / naive < 1.1
     computed("small.toml", presets.document("small.toml", [kernel, "claims=[]"]), errors)
     assert "Expensive" not in errors.file.getvalue()
@@ -160,7 +160,7 @@ def test_by_replica_is_refused_where_it_adds_nothing_or_too_much(
 ) -> None:
     code, out, err = call("run", "small.toml", "--by-replica")
     assert (code, out) == (2, "")
-    assert "--by-replica: needs JSON: add --json or --out FILE" in err
+    assert "--by-replica: this needs JSON output: add --json or --out FILE" in err
     monkeypatch.setattr(report, "MOST_BY_REPLICA", 10)
     code, out, err = call("run", "small.toml", "--json", "--by-replica", "--set", "run.replicas=2")
     assert (code, out) == (2, "")
@@ -211,7 +211,7 @@ def test_a_claim_of_a_preset_that_set_changed_is_not_judged_and_no_failure(small
     code, out, _ = call(*change)
     assert code == 0
     assert re.search(r"– not judged +After half the examples.*\n +the set-up was changed", out)
-    assert "Not judged, as the set-up was changed: After " in " ".join(out.split())
+    assert "Not judged, because the set-up was changed: After " in " ".join(out.split())
     (claim,) = json.loads(call(*change, "--json").out)["claims"]
     assert claim["holds"] is None
     assert claim["detail"] == "not judged: the set-up was changed"
@@ -316,7 +316,7 @@ def test_the_best_rate_is_named_with_all_that_were_tried(small: Path, call: Call
     settings = ("--set", 'learners.GD.update.lr="best"', "--set", "claims=[]")
     out = call("run", "small.toml", *settings, "--notes").out
     assert re.search(r"A GD .*\n +η=0\.0625, best of 17 ", out)
-    assert "GD tried η = (mean of the curve) 6.1e-05: 0.99" in " ".join(out.split())
+    assert "GD: rates tried, each with the mean of its curve: 6.1e-05: 0.99" in " ".join(out.split())
 
 
 def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
@@ -328,7 +328,8 @@ def test_the_best_of_a_list_of_rates_is_marked(small: Path, call: Call) -> None:
 
 
 def test_what_was_computed_by_structure_is_told(small: Path, call: Call) -> None:
-    told = "computed by the structure of the instances (structured): GD, EGU; --path dense takes the matrix"
+    learners = "computed by the structure of the instances (structured): GD, EGU"
+    told = f"{learners}; --path dense uses the matrix itself"
     assert told in " ".join(call("run", "small.toml", "--notes", "--path", "structured").out.split())
     assert "structure of the instances" not in call("run", "small.toml", "--notes", "--path", "dense").out
 
@@ -380,8 +381,8 @@ update = "gd"
     words = " ".join(out.split())
     assert code == 1
     assert re.search(
-        r"✗ two factors lost accuracy at time = \S+: the curve ends here, because other tolerances", words
+        r"✗ two factors lost accuracy at time = \S+: the curve ends here, because later weights", words
     )
     assert "diverged" not in words
     (run_,) = json.loads(call("run", str(preset), "--json").out)["points"][0]["runs"]
-    assert run_["lost_accuracy"].startswith("the curve ends here, because other tolerances change")
+    assert run_["lost_accuracy"].startswith("the curve ends here, because later weights are inaccurate")

@@ -187,7 +187,7 @@ def test_points_of_an_earlier_version_are_removed_with_a_sentence(call, small):
     former = user_cache_path(NAME) / "points"
     (former / "00").mkdir(parents=True)
     (former / "00" / "0.npz").write_bytes(b"0" * (1 << 20))
-    assert "Points stored by an earlier version (1 MB) were removed" in call("run", str(small)).err
+    assert "Sweep points of an earlier version (1 MB) were removed" in call("run", str(small)).err
     assert not former.exists()
     assert call("run", str(small)).err == ""
 

@@ -102,7 +102,7 @@ def test_prune_deletes_what_killed_programs_left_and_no_other_file(call, two):
         (folder / file_name).write_bytes(content)
         if file_name != "a-6.run":
             os.utime(folder / file_name, (hour_ago, hour_ago))
-    assert "3 files of killed programs deleted" in call("runs", "prune").out
+    assert "3 leftover files of killed programs deleted" in call("runs", "prune").out
     assert {path.name for path in folder.glob("a-*")} == {"a-4.run", "a-5.run", "a-6.run"}
     assert len(names()) == 2
 

@@ -79,7 +79,7 @@ async def test_files_of_viewers_go_to_their_browser_and_their_app_ends_with_a_ki
         origin = served.address[: served.address.index("/", 8)]
         async with session.ws_connect(f"{served.address}ws", headers={"Origin": origin}) as page:
             ignored = "\x1b[99999999999u\x1b[200~abc \x1b[31mX \x1b[q\x1b[201~"  # garbled, and q in a paste
-            for keys, shown in (("", "Watch learners live"), (f"{ignored}S", "for your browser to save")):
+            for keys, shown in (("", "Watch learners train"), (f"{ignored}S", "your browser saves the file")):
                 await page.send_json(["stdin", keys])
                 while shown not in (await page.receive_bytes()).decode(errors="replace"):
                     pass

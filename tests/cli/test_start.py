@@ -240,9 +240,9 @@ def test_the_view_can_be_said(opened: Opened, on_terminal: Call) -> None:
     ("change", "told"),
     [
         ("panel", "needs the form PLACE=VALUE"),
-        ("panle=svd", "there is no panle to see; there are theme, panel,"),
-        ("chart.zoom=3", "there is no zoom to see"),
-        ("learner.x=3", "there is no x to see"),
+        ("panle=svd", "the view has no panle; it has theme, panel,"),
+        ("chart.zoom=3", "the view has no zoom"),
+        ("learner.x=3", "the view has no x"),
         ("chart.y_log=7", "Expected `bool | null`, got `int`"),
         ("learner=-9", "Expected `int` >= 0"),
         ("pace=inf", "Expected `float` <= 1024"),

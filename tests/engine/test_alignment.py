@@ -140,7 +140,7 @@ def test_the_alignment_under_rotations_is_measured_on_a_sphere_only():
         planned = structs.replace(planned, pictures=(Picture(measure=measure),))
         values.append(run(planned).curves[0].values(measure.name)[0])
     np.testing.assert_allclose(values, [[0.1] * 3, [0.066920] * 3], rtol=1e-5)
-    why = "under rotations, it is known for labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"
+    why = "for rotations, labels are xᵀw* or their signs, on a sphere in d ≥ 3 dimensions"
     for words in (
         {"noise": 0.1},
         {"labels": "bernoulli"},

@@ -72,7 +72,7 @@ def test_a_net_for_each_target_has_no_such_lines():
     setup = described(outputs=1)
     (line,) = (line for line in run(setup).lines if line.kind == "agd-rate")
     assert line.applies_to == []
-    assert "has one for each" in line.on_learners["it"].reason
+    assert "has one for each target" in line.on_learners["it"].reason
 
 
 def test_the_majoriser_is_the_bound_at_the_step_before_and_the_rate_falls_like_1_over_t():

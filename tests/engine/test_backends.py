@@ -195,7 +195,7 @@ def test_examples_that_may_come_twice_have_no_responses_of_their_own():
     described = experiment(
         learners={"it": {"update": "momentum"}}, protocol={"kind": "one-pass", "replacement": True}
     )
-    assert refusal(by_responses.BACKEND, described.learners[0], described) == "examples may come twice"
+    assert refusal(by_responses.BACKEND, described.learners[0], described) == "examples may be seen twice"
 
 
 def test_products_of_rows_are_shared_where_there_are_several_weight_vectors():
@@ -347,7 +347,7 @@ def test_a_backend_that_there_is_not_is_refused_with_the_reason():
         ("one-by-one", {"learners": {"M": {"update": "momentum"}}}, "multiples of single examples"),
         ("one-by-one", {"learners": {"S": gd(0.01, kind="neuron")}}, "multiples of single examples"),
         ("one-by-one", {"protocol": "epochs"}, "single examples"),
-        ("one-by-one", {"train_loss": True}, "it does not measure train"),
+        ("one-by-one", {"train_loss": True}, "the backend does not measure train"),
     ):
         with pytest.raises(BadInput) as caught:
             run(experiment(path=path, **words))

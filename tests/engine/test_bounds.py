@@ -197,7 +197,7 @@ OF_K_ROWS = (
 """Lines on the loss of the hypothesis that has learned from exactly k different rows, and where they hold."""
 
 NOT_K_ROWS = (
-    ({"average": True}, "the mean over the hypotheses"),
+    ({"average": True}, "is averaged over all hypotheses"),
     ({"replacement": True}, "drawn"),
 )
 """Protocols of which the loss at k is none of such a hypothesis."""
@@ -337,7 +337,7 @@ HOLDS = [
 ]
 
 HOLDS_NOT = [
-    ("collapsed-cross-entropy", CLASSES, "an instance for each coordinate"),
+    ("collapsed-cross-entropy", CLASSES, "a separate coordinate for each instance"),
     ("collapsed-cross-entropy", {**FEATURES, "loss": "square"}, "the loss is square"),
     ("collapsed-cross-entropy", {**FEATURES, "target": "coin", "loss": "square"}, "a one-hot target"),
     (
@@ -346,7 +346,7 @@ HOLDS_NOT = [
         "the gradient of all rows",
     ),
     ("missing-entry", {}, "the matrix is hadamard"),
-    ("missing-entry", {**THREE_OF_FOUR, "matrix": "entries"}, "row by row"),
+    ("missing-entry", {**THREE_OF_FOUR, "matrix": "entries"}, "2 × 2 matrix as instances"),
     ("missing-entry", {**THREE_OF_FOUR, "noise": 0.1}, "here labels are different"),
     (
         "missing-entry",
@@ -363,7 +363,11 @@ HOLDS_NOT = [
     ("gp-band", {"protocol": "at-init"}, "instances of one entry"),
     *((kind, {**NUMBERS, "loss": "logistic", "labels": "sign"}, "the loss is") for kind in OF_NUMBERS[2:]),
     ("parity-unknown", {"matrix": "rademacher"}, "not feature"),
-    ("parity-unknown", {**ANY_PARITY, "target": {"kind": "parity", "degree": 2}}, "sets of any size"),
+    (
+        "parity-unknown",
+        {**ANY_PARITY, "target": {"kind": "parity", "degree": 2}},
+        "parities of all sets of bits",
+    ),
     ("parity-unknown", {**ANY_PARITY, "noise": 0.1}, "noise is added"),
     ("parity-unknown", {**ANY_PARITY, "matrix": "xor"}, "the matrix is xor"),
     *((kind, {}, "these have 8") for kind in PIECES),
@@ -431,7 +435,7 @@ HOLDS_NOT = [
     (
         "svd",
         {"matrix": "hadamard01", "target": "all", "protocol": {"kind": "one-pass", "clip": 1.0}},
-        "clipped ones are not linear",
+        "clipped predictions are not linear",
     ),
     ("svd-doubled", {"target": "all"}, "not all"),
     ("svd-doubled", {"target": "doubled", "loss": "hinge"}, "the loss is hinge"),
@@ -439,7 +443,7 @@ HOLDS_NOT = [
     ("multiplicative", {"matrix": "hadamard01"}, "set replacement, average and clip"),
     ("svd-two-layer", {}, "there is one"),
     ("svd-two-layer", {"target": "all", "loss": "logistic"}, "the loss is logistic"),
-    *((kind, {**ONE_EXAMPLE, "matrix": "gaussian"}, "one example with one target") for kind in CATAPULT),
+    *((kind, {**ONE_EXAMPLE, "matrix": "gaussian"}, "one example and one target") for kind in CATAPULT),
     *((kind, {**ONE_EXAMPLE, "protocol": "one-pass"}, "along the whole gradient") for kind in CATAPULT),
     *(
         (kind, {**ONE_EXAMPLE, "protocol": {"kind": "steps", "steps": 3, "loss": "logistic"}}, "square loss")
@@ -466,8 +470,8 @@ HOLDS_NOT = [
         "never seen again",
     ),
     ("scalar-steps", {"protocol": {"kind": "one-pass", "batch": 2}}, "single rows"),
-    ("scalar-steps", {"protocol": {"kind": "one-pass", "replacement": True}}, "some come twice"),
-    ("scalar-steps", {"protocol": {"kind": "one-pass", "average": True}}, "the mean over the hypotheses"),
+    ("scalar-steps", {"protocol": {"kind": "one-pass", "replacement": True}}, "some rows occur twice"),
+    ("scalar-steps", {"protocol": {"kind": "one-pass", "average": True}}, "is averaged over all hypotheses"),
     ("lazy-flow", {"matrix": "gaussian"}, "requires gradient flow"),
     ("lazy-flow", {**FLOW, "protocol": {**FLOW["protocol"], "train": 5}}, "requires training on all rows"),
     ("lazy-flow", {**FLOW, "loss": "logistic", "labels": "sign"}, "the loss is logistic"),
@@ -502,7 +506,7 @@ HOLDS_NOT = [
         (kind, {**HALF_SPACE, "protocol": protocol}, reason)
         for kind in OF_SOLVERS
         for protocol, reason in (
-            (DRAWN, "some come twice"),
+            (DRAWN, "some rows occur twice"),
             ({"kind": "one-pass", "batch": 2}, "each update needs 2 examples"),
             ({"kind": "steps", "batch": 2}, "mini-batches in random order"),
         )
@@ -535,7 +539,7 @@ HOLDS_NOT = [
     (
         "fluctuation-dissipation",
         {**BATCHES, "protocol": {"kind": "steps", "batch": 2}},
-        "by steps with fresh or replacement",
+        "as in the protocol steps with fresh or replacement",
     ),
     *(
         (kind, words, reason)
@@ -574,9 +578,13 @@ HOLDS_NOT = [
             ({"protocol": {"kind": "steps", "loss": "logistic"}}, "requires square loss"),
         )
     ),
-    ("information-bound", {**CLASSES, "protocol": "one-pass"}, "along the gradient over all rows"),
+    ("information-bound", {**CLASSES, "protocol": "one-pass"}, "along the gradient over all training rows"),
     ("information-bound", {**CLASSES, "protocol": {"kind": "epochs", "train": 9}}, "requires steps"),
-    ("information-bound", {**CLASSES, "protocol": {"kind": "steps", "steps": 5}}, "all rows are trained on"),
+    (
+        "information-bound",
+        {**CLASSES, "protocol": {"kind": "steps", "steps": 5}},
+        "all rows are training rows",
+    ),
     ("information-bound", {"protocol": {"kind": "steps", "train": 3}}, "the target is feature"),
     ("information-bound", {**CLASSES, "loss": "cross-entropy"}, "the loss is cross-entropy"),
     ("junk-flow", {**PARITY, "target": "feature"}, "not feature"),
@@ -600,7 +608,7 @@ BINDS_NOT = [
         gd(0.1, kind="factorised", init="identity", factors=[8, 16]),
         "a product of square matrices",
     ),
-    ("missing-entry", {**SQUARE, "update": "sign"}, "the gradient flow of the loss"),
+    ("missing-entry", {**SQUARE, "update": "sign"}, "gradient flow of the loss alone"),
     *((kind, LLS, "one hidden layer of relu units") for kind in OF_NUMBERS),
     *((kind, RELU, "has none") for kind in OF_NUMBERS[2:]),
     (
@@ -623,7 +631,7 @@ BINDS_NOT = [
     ("ri-rademacher", {**gd(0.1), "decay": {"rate": 0.1, "p": "1"}}, "or its weights decay by signs"),
     ("ri-rademacher", {"solver": "tanh-lls"}, "not known to be linear"),
     ("ri-rademacher", {"solver": "basis-pursuit"}, "not known to be linear"),
-    ("tanh-lls-limit", LLS, "which it is not"),
+    ("tanh-lls-limit", LLS, "the loss of tanh-lls, not of it"),
     ("svd", NET, "single linear neuron"),
     ("svd", {"update": "egu-pm"}, "leave the span"),
     ("svd", gd(0.1, kind="neuron", activation="tanh"), "transfer tanh"),
@@ -639,9 +647,9 @@ BINDS_NOT = [
     *(
         ("multiplicative", {"update": {"kind": "egu", "lr": 0.5}, **more}, reason)
         for more, reason in (
-            ({"rate_unit": "start-sharpness"}, "a unit of their own"),
-            ({"rate_unit": "start-jacobian"}, "a unit of their own"),
-            ({"schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
+            ({"rate_unit": "start-sharpness"}, "are multiples of a unit"),
+            ({"rate_unit": "start-jacobian"}, "are multiples of a unit"),
+            ({"schedule": {"kind": "linear", "steps": 5}}, "has a schedule, clipping, noise or decay"),
             ({"layer_rates": {"w": 0.5}}, "one rate for all layers"),
         )
     ),
@@ -664,25 +672,25 @@ BINDS_NOT = [
     ("svd-two-layer", {"update": "egu-pm", "architecture": NET["architecture"]}, "along gradients"),
     ("ri-bayes", EGU, "not rotation invariant"),
     ("ri-bayes", {"solver": "l1-logistic"}, "not rotation invariant"),
-    ("hebb-limit", {"update": "gd"}, "which it is not"),
-    ("lls-limit", {"solver": "hebb"}, "which it is not"),
+    ("hebb-limit", {"update": "gd"}, "the error of hebb, not of it"),
+    ("lls-limit", {"solver": "hebb"}, "the error of lls, not of it"),
     ("ridge-limit", {"solver": {"kind": "ridge", "lam": 2.0}}, "λ = d(π/2 − 1)"),
-    ("max-margin-limit", LLS, "which it is not"),
+    ("max-margin-limit", LLS, "the error of max-margin, not of it"),
     *((kind, LLS, "fully connected net") for kind in OF_NETS if kind not in OF_GRADIENTS),
     *((kind, LLS, "Gaussian start") for kind in OF_GRADIENTS),
     *((kind, gd(0.1, kind="layer-by-layer"), "draws signals") for kind in OF_GRADIENTS),
     ("correlation-recursion", LLS, "fully connected net"),
-    ("correlation-recursion", gd(0.1, kind="layer-by-layer"), "draws each independently"),
+    ("correlation-recursion", gd(0.1, kind="layer-by-layer"), "draws their signals independently"),
     ("johnson-lindenstrauss", LLS, "Gaussian weights"),
     ("distortion-limit", LLS, "Gaussian weights"),
     ("johnson-lindenstrauss", gd(0.1, kind="layer-by-layer", inputs=2), "Gaussian weights"),
     ("johnson-lindenstrauss", {**NET, "start_seed": [1]}, "all replicas of"),
     *((kind, LLS, "Gaussian start") for kind in (*PIECES, *OF_ONE_INPUT)),
-    *((kind, {**NET, "start_seed": [1]}, "the same one") for kind in FLUCTUATIONS),
+    *((kind, {**NET, "start_seed": [1]}, "the same start") for kind in FLUCTUATIONS),
     *((kind, gd(0.1, kind="dense", widths=[31], activation="relu"), "has 31") for kind in FLUCTUATIONS[2:]),
     ("layer-fluctuation", BENT_NET, "without biases"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4, 4], activation="relu", cb=1), "one hidden layer"),
-    ("zaslavsky", gd(0.1, kind="dense", widths=[4], activation="relu"), "it requires biases"),
+    ("zaslavsky", gd(0.1, kind="dense", widths=[4], activation="relu"), "the line requires biases"),
     ("pieces-one-layer", gd(0.1, kind="dense", widths=[4, 4], activation="relu"), "one hidden layer"),
     ("pieces-one-layer", gd(0.1, kind="dense", widths=[4], activation="relu", cw=1), "requires biases"),
     ("pieces-wide", gd(0.1, kind="dense", widths=[4], activation="relu", cw=1, cb=1), "C_w = 2"),
@@ -701,7 +709,7 @@ BINDS_NOT = [
     ("scalar-steps", {"update": "lion"}, "multiples of single examples"),
     ("scalar-steps", {"update": "sign", "decay": {"rate": 0.1}}, "plain steps"),
     ("scalar-steps", {"update": {"kind": "sign", "lr": "best"}}, "a given rate"),
-    ("scalar-steps", gd(0.1), "depend on the axes"),
+    ("scalar-steps", gd(0.1), "invariant on these data only"),
     ("lazy-flow", LLS, "gradient flow"),
     ("lazy-flow", EGU, "gradient flow"),
     ("lazy-flow", gd(0.1, kind="spindly"), "tangent kernel"),
@@ -709,10 +717,10 @@ BINDS_NOT = [
     ("alignment", gd(0.1, kind="spindly"), "has a separate edge"),
     ("alignment", gd(0.1, kind="dense", init="identity"), "identity start"),
     ("parity-gradient", EGU, "one layer of ReLU units"),
-    ("parity-gradient", {**BOUND["parity-gradient"]["net"], "start_seed": [0]}, "have the same one"),
-    ("pieces-one-layer", {**BENT_NET, "start_seed": [0]}, "have the same one"),
+    ("parity-gradient", {**BOUND["parity-gradient"]["net"], "start_seed": [0]}, "have the same start"),
+    ("pieces-one-layer", {**BENT_NET, "start_seed": [0]}, "have the same start"),
     ("two-over-eta", EGU, "uses egu"),
-    ("two-layer-gap", NET, "which it is not"),
+    ("two-layer-gap", NET, "the loss of two-layer-decoder, not of it"),
     ("two-layer-gap", gd(0.1, kind="two-layer-decoder"), "gradient descent at rate ½"),
     (
         "two-layer-gap",
@@ -720,11 +728,15 @@ BINDS_NOT = [
         "plain gradient descent at rate ½",
     ),
     ("two-layer-gap", {**DECODER, "layer_rates": {"W1": 0}}, "one rate for all layers"),
-    ("two-layer-gap", {**DECODER, "schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
-    ("two-layer-gap", {**DECODER, "decay": {"rate": 0.1}}, "adds something to them"),
-    ("two-layer-gap", {**DECODER, "rate_unit": "start-sharpness"}, "a unit of their own"),
+    (
+        "two-layer-gap",
+        {**DECODER, "schedule": {"kind": "linear", "steps": 5}},
+        "has a schedule, clipping, noise or decay",
+    ),
+    ("two-layer-gap", {**DECODER, "decay": {"rate": 0.1}}, "has a schedule, clipping, noise or decay"),
+    ("two-layer-gap", {**DECODER, "rate_unit": "start-sharpness"}, "are multiples of a unit"),
     ("percolation", EGU, "may change what it learns"),
-    ("percolation-limit", LLS, "which it is not"),
+    ("percolation-limit", LLS, "the loss of path-rule, not of it"),
     ("ladder", gd(0.1, kind="spindly"), "may change what it learns"),
     ("outer-linear", NET, "not a single linear neuron"),
     ("outer-rotations", EGU, "not rotation invariant"),
@@ -735,7 +747,7 @@ BINDS_NOT = [
     ("rank-doubling", {**EGU, "noise": {"on": "gradient", "sigma": 0.1}}, "noise"),
     ("fluctuation-dissipation", LLS, "is a solver"),
     ("fluctuation-dissipation", {"update": "momentum"}, "without momentum"),
-    ("fluctuation-dissipation", {**NET, "rate_unit": "start-sharpness"}, "a unit of their own"),
+    ("fluctuation-dissipation", {**NET, "rate_unit": "start-sharpness"}, "are multiples of a unit"),
     ("fluctuation-dissipation", gd(0.1, kind="dense", widths=[8], l2_penalty=0.1), "without penalty"),
     *(
         (kind, learner, reason)
@@ -752,7 +764,11 @@ BINDS_NOT = [
     ("ri-drawn", EGU, "not rotation invariant"),
     ("all-positive", LLS, "from weights 0"),
     ("all-positive", NET, "from weights 0"),
-    ("shortest-private", {"solver": {"kind": "ridge", "lam": 1.0}}, "requires weights that fit"),
+    (
+        "shortest-private",
+        {"solver": {"kind": "ridge", "lam": 1.0}},
+        "weights that fit the seen rows",
+    ),
     ("shortest-private", NET, "single linear neuron"),
     ("shortest-private", {**gd(0.1), "decay": {"rate": 0.1}}, "are shrunk"),
     ("shortest-private", EGU, "leave the span"),
@@ -760,16 +776,20 @@ BINDS_NOT = [
     ("information-bound", LLS, "requires gradient descent"),
     ("information-bound", EGU, "requires gradient descent"),
     ("information-bound", {**NET, "update": "momentum"}, "requires gradient descent"),
-    ("information-bound", {**NET, "schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
+    (
+        "information-bound",
+        {**NET, "schedule": {"kind": "linear", "steps": 5}},
+        "has a schedule, clipping, noise or decay",
+    ),
     ("information-bound", {"update": "gd"}, "one hidden layer"),
     ("information-bound", gd(0.1, kind="dense", widths=[4, 4]), "one hidden layer"),
-    ("information-bound", NET, "trains others"),
+    ("information-bound", NET, "only the first layer is trained"),
     *(
         (kind, learner, reason)
         for kind in KERNEL_REGIME
         for learner, reason in (
             (LLS, "requires gradient descent"),
-            (NET, "trains others"),
+            (NET, "only the first layer is trained"),
             ({**ONE_OUTPUT, **gd(0.1, kind="dense", widths=[5], activation="relu")}, "a smooth σ"),
             ({**ONE_OUTPUT, **gd(0.1, kind="dense", widths=[5], activation="tanh", init="zero")}, "Gaussian"),
             (
@@ -783,8 +803,8 @@ BINDS_NOT = [
     *(
         ("junk-flow", {**NET, "noise": {"on": "weights", "sigma": 0.1}, **more}, reason)
         for more, reason in (
-            ({"schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
-            ({"rate_unit": "start-sharpness"}, "a unit of their own"),
+            ({"schedule": {"kind": "linear", "steps": 5}}, "has a schedule, clipping, noise or decay"),
+            ({"rate_unit": "start-sharpness"}, "are multiples of a unit"),
         )
     ),
 ]

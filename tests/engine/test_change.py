@@ -169,7 +169,7 @@ def promised(group: Group, changes: dict[Group, float]) -> Judgement:
 def test_a_promise_about_a_smaller_group_that_is_broken_is_a_disagreement():
     broken = promised(SIGNED_PERMUTATIONS, {ROTATIONS: 0.5, PERMUTATIONS: 1e-15, SIGN_FLIPS: 0.2})
     assert not broken.agrees
-    assert "structure promises that sign flips of the coordinates change nothing" in broken.conflict
+    assert "by structure, sign flips of the coordinates cannot change predictions" in broken.conflict
     assert not broken.sound
     unbroken = promised(PERMUTATIONS, {ROTATIONS: 0.5, PERMUTATIONS: 1e-15, SIGN_FLIPS: 0.2})
     assert unbroken.agrees, "of sign flips nothing is promised"

@@ -118,7 +118,7 @@ def test_a_slope_may_be_linear_and_needs_two_places():
     assert outcome.stderr is None
     outcome = judged({"kind": "slope", "above": 0}, it=np.where(K == 3, 1.0, 0.0))
     assert not outcome.holds
-    assert "needs two usable points, and there are 1" in outcome.detail
+    assert "needs two usable points, but there are 1" in outcome.detail
 
 
 def test_a_slope_goes_through_positive_places_only():
@@ -167,7 +167,7 @@ def test_a_ratio_is_judged_where_it_fits_least(claim, expected, at, to):
 )
 def test_a_claim_beside_a_line_says_where_that_does_not_bind_its_curve(claim, binds):
     outcome = judged(claim, lines=[line(2 - K / 4, it=binds)], it=1 - K / 40, other=2 - K / 4)
-    is_told = "(the ri-signed does not bind it)" in outcome.detail
+    is_told = "(the ri-signed does not apply to it)" in outcome.detail
     assert is_told == (not binds and "ri-signed" in claim.values())
 
 
@@ -267,7 +267,7 @@ def test_the_largest_gap_is_the_largest_ratio_of_neighbours():
         outcome = judged({"kind": "largest-gap", "at": 3, "share": share}, it=values)
         assert outcome.holds is expected
         assert outcome.measured == 0.8
-        assert "mostly after k = 3" in outcome.detail
+        assert "the median place of the largest gap is after k = 3" in outcome.detail
     assert not judged({"kind": "largest-gap", "at": 4}, it=values[0]).holds
     exactly = np.array([3.0, 1, 0.5, 0, 0, 0, 0, 0, 0])
     assert judged({"kind": "largest-gap", "at": 2}, it=exactly).holds, "what ends in nothing"
@@ -382,15 +382,15 @@ def test_a_claim_names_its_picture_and_may_have_another_measure():
         (
             {"kind": "value", "curve": "it", "at": "size", "above": 0},
             "claims[0]",
-            "its numbers change along a curve",
+            "the claim's numbers change along a curve",
         ),
         (
             {"kind": "value", "curve": "nobody", "at": 4, "above": 0},
             "claims[0].curve",
-            "no 'nobody' among 'it'",
+            "no learner 'nobody'; the learners are 'it'",
         ),
         ({"kind": "value", "picture": "x", "at": 4, "above": 0}, "claims[0].picture", "no picture 'x'"),
-        ({"kind": "line", "curve": "it", "never_below": "x"}, "claims[0].never_below", "no bound 'x'"),
+        ({"kind": "line", "curve": "it", "never_below": "x"}, "claims[0].never_below", "no theory line 'x'"),
     ],
 )
 def test_claims_about_a_plan_are_checked_once_for_all_of_it(claim, where, reason):

@@ -110,7 +110,7 @@ def test_the_strength_is_chosen_on_the_last_of_the_examples(kind, fitted, streng
 def test_strengths_are_those_within_the_range():
     assert l2_logistic.strengths(0.03, 30.0, (1, 3)) == [0.03, 0.1, 0.3, 1, 3, 10, 30]
     assert l2_logistic.strengths(0.2, 0.25, (1, 3)) == [0.2]
-    with pytest.raises(BadInput, match="3 is more than the most, 1; take at most 1") as caught:
+    with pytest.raises(BadInput, match="3 is above the largest C to try, 1; take at most 1") as caught:
         experiment(learners={"it": {"solver": {"kind": "l1-logistic", "least": 3.0, "most": 1.0}}})
     assert caught.value.where == "learners[0].solver.least"
 

@@ -191,7 +191,12 @@ def test_a_line_that_does_not_hold_is_not_on_the_map():
 @pytest.mark.parametrize(
     ("picture", "claim", "where", "reason"),
     [
-        ({"contours": [{"line": "chi", "level": 1}]}, {}, "pictures[0].contours[0].line", "no line 'chi'"),
+        (
+            {"contours": [{"line": "chi", "level": 1}]},
+            {},
+            "pictures[0].contours[0].line",
+            "no theory line 'chi'",
+        ),
         ({"y": None, "curves": "cw"}, {}, "pictures[0].contours", "drawn on heat maps"),
         ({"read": {"over": "cw", "take": "max"}}, {}, "pictures[0].y", "read reduces cw to one number"),
         (
@@ -200,7 +205,12 @@ def test_a_line_that_does_not_hold_is_not_on_the_map():
             "pictures[0].contours",
             "along layer, which read reduces to one",
         ),
-        ({}, {"contour": "two-over-eta"}, "claims[0].contour", "no contour of 'two-over-eta'; there are chi"),
+        (
+            {},
+            {"contour": "two-over-eta"},
+            "claims[0].contour",
+            "no contour of 'two-over-eta'; its contours are chi",
+        ),
         ({}, {"contour": "chi"}, "claims[0].contour", "no contour of 'chi'"),
         ({}, {"picture": "curves"}, "claims[0].picture", "divides is about heat maps"),
         ({}, {"kind": "value", "at": 1, "below": 1}, "claims[0].picture", "value is about curves"),

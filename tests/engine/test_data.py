@@ -408,7 +408,7 @@ def test_a_sparse_target_of_more_features_than_there_are_is_refused():
     with pytest.raises(BadInput) as caught:
         experiment("hadamard", {"kind": "sparse", "r": 9}, d=8)
     assert caught.value.where == "problem.target.r"
-    assert "take 8 or fewer" in caught.value.fault
+    assert "take at most 8" in caught.value.fault
 
 
 @pytest.mark.parametrize("kind", ["hadamard", "gaussian", "hadamard01", "xor"])
@@ -424,7 +424,7 @@ def test_doubled_targets_are_all_features_and_their_negatives(kind):
 @pytest.mark.slow
 def test_values_are_what_matrices_and_targets_say_of_them(kind, target, repeat):
     if target["kind"] == "classes" and repeat:
-        with pytest.raises(BadInput, match="has no class"):
+        with pytest.raises(BadInput, match="belong to no class"):
             experiment({**ready("matrices", kind, "", 8), "repeat": repeat}, target)
         return
     described = experiment({**ready("matrices", kind, "", 8), "repeat": repeat}, target, replicas=4)

@@ -76,7 +76,7 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
         "65536",
         "10 replicas",
         "GiB",
-        "cpu has 3.0 GiB free",
+        "cpu has only 3.0 GiB free",
         "take problem.matrix.d = ",
     ):
         assert part in error.fault

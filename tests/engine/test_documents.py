@@ -63,7 +63,7 @@ def test_learners_are_where_their_condition_holds():
     picture = {"x": "size", "measure": "layer-variance", "at": {"layer": 1}}
     net = {"name": "net", **gd(0.1, kind="dense", widths=[2]), "where": "size > 4"}
     assert first(document(axes, learners=[learners[0], net], pictures=[picture])).pictures
-    with pytest.raises(BadInput, match="no learner runs at any point"):
+    with pytest.raises(BadInput, match="no learner runs at any sweep point"):
         sweep_of(document([{"name": "size", "values": [16]}], learners=learners[1:]))
 
 
@@ -102,7 +102,7 @@ def test_claims_are_about_the_whole_and_have_numbers_along_a_curve():
     assert [sweep.claims_along(picture, (place,))[0].at for place in (0, 1)] == [2, 4]
     along = [{"x": "size", "measure": "loss", "at": {"eta": 0.1}}]
     claim |= {"at": 4, "above": "size"}
-    with pytest.raises(BadInput, match="its numbers change along a curve"):
+    with pytest.raises(BadInput, match="the claim's numbers change along a curve"):
         sweep_of(document(axes, pictures=along, claims=[claim]))
 
 

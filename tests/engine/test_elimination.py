@@ -144,7 +144,7 @@ def test_a_parity_is_the_product_of_a_random_set_of_entries_of_its_size():
             sizes.append(only.sum())
         assert set(sizes) == ({3} if degree else set(sizes))
         assert degree or len(set(sizes)) >= 3
-    with pytest.raises(BadInput, match="more than the 5 features"):
+    with pytest.raises(BadInput, match="there are only 5 features"):
         experiment("rademacher", {"kind": "parity", "degree": 6}, d=BITS)
     with pytest.raises(BadInput, match="features ±1"):
         experiment("gaussian", "parity", d=BITS)

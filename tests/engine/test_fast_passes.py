@@ -219,8 +219,8 @@ def test_errors_counted_by_a_compiled_pass_are_those_of_predictions(monkeypatch)
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ({"learners": {"GD": {"update": "gd"}}}, "its step is not one of"),
-        ({"learners": {"LLS": {"solver": "lls"}}}, "its step is not one of"),
+        ({"learners": {"GD": {"update": "gd"}}}, "step does not multiply every weight"),
+        ({"learners": {"LLS": {"solver": "lls"}}}, "step does not multiply every weight"),
         ({"matrix": "rademacher"}, "not ±1 rows of a Sylvester matrix"),
         ({"matrix": "hadamard01"}, "not ±1 rows of a Sylvester matrix"),
         ({"noise": 0.1}, "not linear in the instances"),

@@ -77,10 +77,10 @@ def test_svmlight_has_labels_of_its_own(tmp_path: Path) -> None:
     ("name", "content", "fault"),
     [
         ("t.csv", b"", "is empty"),
-        ("t.csv", b"a,b\n", "it has a header and no rows"),
+        ("t.csv", b"a,b\n", "it has a header but no rows"),
         ("t.csv", b"\xff\xfe\x00\x01", "cannot be read as a table"),
         ("t.npy", b"no array", "cannot be read as a table"),
-        ("t.bin", b"\x00\x01", "none of the formats"),
+        ("t.bin", b"\x00\x01", "its format is not one that can be read"),
     ],
 )
 def test_a_file_without_a_table_is_refused_in_one_line(

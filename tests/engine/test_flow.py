@@ -251,7 +251,7 @@ def test_evaluations_are_counted_and_no_more_are_made_than_allowed():
     with pytest.raises(BadInput) as caught:
         measured(flow(evaluations=needed - 1), gd(1.0), replicas=3)
     assert caught.value.where == "protocol.evaluations"
-    for word in ("it has reached only time", "of 4", "take more", "bdf"):
+    for word in ("it has reached only time", "of 4", "allow more", "bdf"):
         assert word in caught.value.fault
 
 
@@ -398,10 +398,10 @@ def test_flows_are_judged_as_their_rules_are():
 @pytest.mark.parametrize(
     ("protocol", "learner", "where", "words"),
     [
-        (flow(), {"update": "adam"}, "learners[0].update", "follows no gradient flow"),
-        (flow(), {"update": "momentum"}, "learners[0].update", "follows no gradient flow"),
-        (flow(), gd([0.1, 0.2]), "learners[0].update", "give one rate"),
-        (flow(), gd("best"), "learners[0].update", "give one rate"),
+        (flow(), {"update": "adam"}, "learners[0].update", "does not follow a gradient flow"),
+        (flow(), {"update": "momentum"}, "learners[0].update", "does not follow a gradient flow"),
+        (flow(), gd([0.1, 0.2]), "learners[0].update", "set a single rate"),
+        (flow(), gd("best"), "learners[0].update", "set a single rate"),
         (flow(first=3.0), gd(0.1), "protocol.first", "at most half"),
         (flow(first=1.0, grid="linear"), gd(0.1), "protocol.first", "set grid = log"),
         (flow(train=9), gd(0.1), "protocol.train", "at most 8"),

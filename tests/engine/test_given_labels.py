@@ -42,7 +42,7 @@ def test_the_label_column_is_learned_and_no_feature(label: Any, header: str, tmp
     setup = described(write(tmp_path, [1.5, -2.5, 3.5, 0.5, 7.5, -1.5], header), label=label)
     np.testing.assert_array_equal(data_of(setup).instances.rows[0].numpy(), ROWS)
     np.testing.assert_array_equal(labels_of(setup), [[1.5], [-2.5], [3.5], [0.5], [7.5], [-1.5]])
-    assert setup.problem.data_sentence.endswith("numbers as they are")
+    assert setup.problem.data_sentence.endswith("not standardised")
 
 
 @pytest.mark.parametrize("permute", [False, True])
@@ -83,7 +83,7 @@ def test_more_words_are_a_target_each(target: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(labels_of(setup).argmax(1), [2, 0, 1, 0, 2, 1])
     np.testing.assert_array_equal(labels_of(setup).sum(1), np.ones(6))
     assert setup.problem.one_hot
-    assert "3 classes with a target each: a, b, c" in setup.problem.data_sentence
+    assert "3 classes, each with a target: a, b, c" in setup.problem.data_sentence
 
 
 def test_a_net_learns_words_by_cross_entropy(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_permuted_rows_keep_their_words(tmp_path: Path) -> None:
 
 def test_a_label_that_the_target_does_not_learn_is_said(tmp_path: Path) -> None:
     sentence = described(write(tmp_path, TWO), "constant").problem.data_sentence
-    assert "label column 'kind'; the label is not used, because the target is constant" in sentence
+    assert "label column 'kind'; the label column is not used, because the target is constant" in sentence
 
 
 def test_a_run_on_words_learns(tmp_path: Path) -> None:
@@ -196,14 +196,14 @@ def refusal(*words: Any, **more: Any) -> str:
 def test_labels_that_are_nowhere_are_asked_for_in_both_places(tmp_path: Path) -> None:
     np.save(tmp_path / "X.npy", ROWS)
     message = refusal({"kind": "file", "path": str(tmp_path / "X.npy")}, "file")
-    assert message.startswith("problem.target.path: missing; give a file of labels here")
+    assert message.startswith("problem.target.path: missing; set a file of labels here")
     assert "problem.matrix.label" in message
 
 
 def test_settings_of_a_file_that_is_not_named_are_refused(tmp_path: Path) -> None:
     matrix = {"kind": "file", "path": write(tmp_path, TWO), "label": "kind"}
     message = refusal(matrix, {"kind": "file", "columns": ["x"]})
-    assert message.startswith("problem.target.columns: this setting describes a file of labels")
+    assert message.startswith("problem.target.columns: this setting is for a file of labels")
 
 
 @pytest.mark.parametrize("setting", [{"array": "X"}, {"label": "z"}, {"label": 7}, {"columns": ["x", "z"]}])
@@ -213,7 +213,7 @@ def test_a_setting_that_names_nothing_of_the_file_is_refused_with_what_there_is(
     message = refusal({"kind": "file", "path": write(tmp_path, [1, 2, 3, 1, 2, 3]), **setting}, "constant")
     (name,) = setting
     assert message.startswith(f"problem.matrix.{name}: ")
-    assert any(words in message for words in ("leave it out", "x, y, kind", "0 … 2"))
+    assert any(words in message for words in ("leave the setting out", "x, y, kind", "0 … 2"))
 
 
 @pytest.mark.parametrize(
@@ -221,10 +221,10 @@ def test_a_setting_that_names_nothing_of_the_file_is_refused_with_what_there_is(
     [
         (
             ["a", "b", "", "a", "b", "a"],
-            "line 4, column 2 ('kind'), has no value (empty, NA or nan), and every row",
+            "line 4, column 2 ('kind'), has no value (empty, NA or nan); every row",
         ),
-        (["a"] * 6, "every label is 'a'; words name two classes or more"),
-        (list("abcdef"), "6 labels are 6 different words, which cannot be classes"),
+        (["a"] * 6, "every label is 'a', but labels that are words need at least two classes"),
+        (list("abcdef"), "the 6 labels are 6 different words; these are too many to be names of classes"),
         ([1, 2, "inf", 4, 5, 6], "line 4, column 2 ('kind'), holds inf"),
     ],
 )
@@ -235,10 +235,18 @@ def test_labels_that_cannot_be_learned_are_refused(labels: list[Any], message: s
 @pytest.mark.parametrize(
     ("header", "setting", "message"),
     [
-        (HEADER, {"columns": ["x", "x"]}, "columns: column 'x' comes twice"),
+        (HEADER, {"columns": ["x", "x"]}, "columns: column 'x' is listed twice"),
         (HEADER, {"columns": ["x", "kind"], "label": "kind"}, "columns: column 'kind' is the label"),
-        ("a,a,kind", {"columns": ["a"]}, "columns: 2 columns are called 'a'; take a position: 0, 1"),
-        ("", {"label": "x"}, "label: the columns have no names, so 'x' is none; take a position, 0 … 2"),
+        (
+            "a,a,kind",
+            {"columns": ["a"]},
+            "columns: 2 columns have the name 'a'; give the position of one of them: 0, 1",
+        ),
+        (
+            "",
+            {"label": "x"},
+            "label: the columns have no names, so there is no column 'x'; give a position, 0 … 2",
+        ),
     ],
 )
 def test_columns_are_chosen_once_and_by_names_that_are_clear(

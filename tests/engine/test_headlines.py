@@ -80,9 +80,11 @@ def test_the_headline_of_hadamard_128_says_who_is_below_a_tenth_and_when():
     assert max(y[29] for y in (seen.curve(curve_name).y for curve_name in ("EGU", "EGU±", "spindly"))) >= 0.1
     assert min(y[115] for y in (seen.curve(curve_name).y for curve_name in ("GD", "least squares"))) >= 0.1
     fails = [outcome._replace(holds=False) for outcome in outcomes]
-    assert headline(seen, experiment, fails).startswith("Its claim fails: EGU, EGU± and spindly")
+    assert headline(seen, experiment, fails).startswith("The claim fails: EGU, EGU± and spindly")
     unjudged = [Outcome(outcome.claim, None, None, "the set-up was changed") for outcome in outcomes]
-    assert headline(seen, experiment, unjudged).startswith("Not judged, as the set-up was changed: After 128")
+    assert headline(seen, experiment, unjudged).startswith(
+        "Not judged, because the set-up was changed: After 128"
+    )
 
 
 EGU = '{name="EGU", architecture="linear", update={kind="egu", lr=0.15}}'

@@ -83,14 +83,14 @@ FAULTS = {
     "labels of cifar": (
         {"images": CIFAR, "labels": LABELS},
         "images",
-        "images does not begin as an IDX file",
+        "images does not begin with 0x803, as IDX files of images do",
     ),
     "swapped": (
         {"images": LABELS, "labels": IDX},
         "images",
-        "images begins as an IDX file of labels does (0x801)",
+        "images begins with 0x801, as IDX files of labels do",
     ),
-    "labels as images": ({"images": LABELS}, "images", "images begins as an IDX file of labels does (0x801)"),
+    "labels as images": ({"images": LABELS}, "images", "images begins with 0x801, as IDX files of labels do"),
     "images twice": ({"images": IDX, "labels": IDX}, "labels", "labels begins with 0x803, as images do"),
     "something else": ({"images": b"hello"}, "images", "images is neither an IDX file of images"),
     "another magic": (
@@ -102,23 +102,31 @@ FAULTS = {
     "label of cifar": (
         {"images": b"\x0b" + CIFAR[1:]},
         "images",
-        "images has a record 0 that begins with 11",
+        "images has the label 11 in record 0",
     ),
-    "cifar-100": ({"images": COARSE}, "images", "images has records of 3074 bytes, as CIFAR-100 has"),
+    "cifar-100": ({"images": COARSE}, "images", "images has records of 3074 bytes, as CIFAR-100 does"),
     "tar": ({"images": 257 * b"x" + b"ustar" + 2000 * b"x"}, "images", "images is a .tar archive; unpack it"),
     "cut off": (
         {"images": IDX[:-1], "labels": LABELS},
         "images",
-        "images is cut off: its header says 40 × 4 × 3",
+        "images is too short: its header states 40 × 4 × 3",
     ),
-    "cut labels": ({"images": IDX, "labels": LABELS[:-1]}, "labels", "labels is cut off: its header says 40"),
+    "cut labels": (
+        {"images": IDX, "labels": LABELS[:-1]},
+        "labels",
+        "labels is too short: its header states 40",
+    ),
     "too long": ({"images": IDX + b"x", "labels": LABELS}, "images", "images is too long"),
-    "header": ({"images": IDX[:9], "labels": LABELS}, "images", "images is cut off in its header"),
-    "header of labels": ({"images": IDX, "labels": LABELS[:6]}, "labels", "labels is cut off in its header"),
+    "header": ({"images": IDX[:9], "labels": LABELS}, "images", "images ends before the end of its header"),
+    "header of labels": (
+        {"images": IDX, "labels": LABELS[:6]},
+        "labels",
+        "labels ends before the end of its header",
+    ),
     "nothing": (
         {"images": struct.pack(">4I", 0x803, 0, 4, 3), "labels": LABELS},
         "images",
-        "images holds nothing",
+        "images holds no data",
     ),
     "another count": (
         {"images": IDX, "labels": struct.pack(">2I", 0x801, 3) + b"\0\1\2"},
@@ -128,7 +136,7 @@ FAULTS = {
     "label": (
         {"images": IDX, "labels": LABELS[:-1] + b"\x0a"},
         "labels",
-        "labels has the label 10; labels are 0 … 9",
+        "labels has the label 10; labels must be 0 … 9",
     ),
     "half packed": (
         {"images": gzip.compress(IDX)[:-20], "labels": LABELS},
@@ -146,16 +154,20 @@ FAULTS = {
         "labels",
         "labels is empty; it must be a file with labels",
     ),
-    "no array": ({"images": npz(x_test=PIXELS)}, "images", "images has no array x_train; it holds x_test"),
+    "no array": (
+        {"images": npz(x_test=PIXELS)},
+        "images",
+        "images has no array x_train; its arrays are x_test",
+    ),
     "no classes": (
         {"images": npz(x_train=PIXELS)},
         "images",
-        "images has no array y_train; it holds x_train",
+        "images has no array y_train; its arrays are x_train",
     ),
     "reals": (
         {"images": npz(x_train=PIXELS / 255, y_train=CLASSES)},
         "images",
-        "images has an array x_train of float64",
+        "images has an array x_train of dtype float64",
     ),
     "other classes": (
         {"images": npz(x_train=PIXELS, y_train=CLASSES + 1)},
@@ -171,7 +183,7 @@ FAULTS = {
     "labels of an archive": (
         {"images": npz(**MNIST), "labels": LABELS},
         "images",
-        "images does not begin as an IDX",
+        "images does not begin with 0x803",
     ),
 }
 
@@ -199,11 +211,11 @@ def test_a_missing_file_of_labels_is_named_with_its_field(tmp_path):
     ("contents", "sentence"),
     [
         ({"images": IDX, "labels": LABELS}, "images: 25 rows × 12 columns, labels in labels"),
-        ({"images": CIFAR}, "images: 25 rows × 3072 columns, label first in every record"),
+        ({"images": CIFAR}, "images: 25 rows × 3072 columns, each record begins with its label"),
         (
             {"images": npz(**MNIST)},
             "images: 25 rows × 12 columns, images in x_train, labels in y_train, "
-            "left out: x_test, y_test (not for training)",
+            "left out: x_test, y_test (not used for training)",
         ),
         (
             {"images": npz(x_train=PIXELS, y_train=CLASSES)},
@@ -224,9 +236,13 @@ def test_images_of_files_say_how_many_where_their_labels_are_and_what_is_left_ou
     ("words", "where", "reason"),
     [
         ({"images": "missing"}, "images", "there is no file"),
-        ({"labels": "labels"}, "labels", "which is not set"),
-        ({"images": "colours", "n": 41}, "n", "41 is more than the 40 images"),
-        ({"images": "few", "digits": [1, 5]}, "digits", "few has no image of 5; leave it out"),
+        ({"labels": "labels"}, "labels", "labels need a file of images"),
+        ({"images": "colours", "n": 41}, "n", "there are only 40 images; take at most 40"),
+        (
+            {"images": "few", "digits": [1, 5]},
+            "digits",
+            "few has no image of the digit 5; leave this digit out",
+        ),
     ],
     ids=str,
 )

@@ -170,8 +170,11 @@ def test_a_picture_shows_none_of_the_examples_that_nobody_learned_from():
 @pytest.mark.parametrize(
     ("picture", "reason"),
     [
-        ({"x": "step", "measure": "loss"}, "a function of x only, and loss is none; leave it out"),
-        ({"x": "input", "measure": "function", "times": "2"}, "as times changes the scale of the y-axis"),
+        ({"x": "step", "measure": "loss"}, "only beside a function of x, which loss is not; leave"),
+        (
+            {"x": "input", "measure": "function", "times": "2"},
+            "because times changes the scale of the y-axis",
+        ),
     ],
 )
 def test_examples_stand_beside_a_function_alone(picture, reason):

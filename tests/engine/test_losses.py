@@ -195,17 +195,17 @@ ADMITTED = [
 REFUSED = [
     ("logistic", {"matrix": "gaussian"}, "needs labels +1 and −1"),
     ("hinge", {"matrix": "hadamard01"}, "needs labels +1 and −1"),
-    ("exponential", {"noise": 0.1}, "noise makes them real"),
+    ("exponential", {"noise": 0.1}, "noise makes labels real numbers"),
     ("logistic", {"target": "sparse"}, "hadamard with target sparse has others"),
     ("entropic", {}, "needs labels 0 and 1"),
-    ("entropic", {"matrix": "hadamard01", "noise": 0.1}, "noise makes them real"),
+    ("entropic", {"matrix": "hadamard01", "noise": 0.1}, "noise makes labels real numbers"),
     ("entropic", {"matrix": "hadamard01", "target": "doubled"}, "needs labels 0 and 1"),
     ("entropic", {"matrix": {"kind": "hadamard01", "repeat": 1}}, "needs labels 0 and 1"),
     ("entropic", {"matrix": {"kind": "threshold", "values": "signs"}}, "needs labels 0 and 1"),
     ("cross-entropy", {}, "needs labels 0 and 1"),
     ("cross-entropy", {"matrix": "hadamard01", "target": "all"}, "three classes or more"),
     ("cross-entropy", {"matrix": {"kind": "clusters", "classes": 2}, "target": "classes"}, "labels 0 and 1"),
-    ("cross-entropy", {**THREE, "noise": 0.1}, "noise makes them real"),
+    ("cross-entropy", {**THREE, "noise": 0.1}, "noise makes labels real numbers"),
 ]
 
 

@@ -68,7 +68,7 @@ def test_an_entry_of_separable_rows_is_away_from_0_and_the_others_are_gaussian()
     np.testing.assert_array_equal(np.delete(rows, 2, 2), np.delete(plain, 2, 2))
     np.testing.assert_allclose(abs(rows[:, :, 2]), abs(plain[:, :, 2]) + 0.7)
     assert (np.sign(rows[:, :, 2]) == np.sign(plain[:, :, 2])).all()
-    with pytest.raises(BadInput, match="there are 4 entries; take at most 3"):
+    with pytest.raises(BadInput, match="instances have 4 entries, counted from 0; take at most 3"):
         experiment({"kind": "separable", "d": 4, "entry": 4})
 
 
@@ -115,7 +115,9 @@ def test_points_of_an_interval_are_uniform_or_equally_spaced_with_both_ends():
         assert abs(sample.mean() - mean) < ERRORS * sample.std() / np.sqrt(sample.size)
     (spaced,) = rows_of(kind="interval", n=5, low=-1.0, high=3.0, points="spaced")
     assert spaced.ravel().tolist() == [-1, 0, 1, 2, 3]
-    with pytest.raises(BadInput, match=r"problem\.matrix\.high: 1 is not above 1"):
+    with pytest.raises(
+        BadInput, match=r"problem\.matrix\.high: the interval begins at 1 and cannot end at 1"
+    ):
         experiment({"kind": "interval", "low": 1.0, "high": 1.0}, "coin")
 
 
@@ -173,8 +175,8 @@ def test_some_digits_come_in_random_order_each_with_its_class():
 @pytest.mark.parametrize(
     ("words", "field", "reason"),
     [
-        ({"digits": [3, 8, 3]}, "digits", "give every digit once"),
-        ({"digits": [3, 8], "n": 358}, "n", "more than the 357 images"),
+        ({"digits": [3, 8, 3]}, "digits", "list every digit once"),
+        ({"digits": [3, 8], "n": 358}, "n", "there are only 357 images"),
         ({"digits": [3]}, "digits", "length"),
     ],
     ids=str,

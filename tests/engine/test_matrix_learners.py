@@ -100,7 +100,7 @@ def test_the_verdict_names_the_group_and_the_certificate_measures_it(learner_nam
     {"solver": {"kind": "nuclear", "factors": [4, 4]}},
 ])  # fmt: skip
 def test_matrices_of_another_size_are_refused_where_they_stand(words):
-    with pytest.raises(BadInput, match="has 16 entries, and instances have 8 features") as caught:
+    with pytest.raises(BadInput, match="has 16 entries, but instances have 8 features") as caught:
         experiment(OUTER, learners={"it": words})
     assert caught.value.where.startswith("learners[0].")
 

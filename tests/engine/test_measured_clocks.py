@@ -176,7 +176,7 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             [{"name": "eta", "values": [1, 2]}],
             {"x": "eta", "read": {"first_below": "eta"}},
             "pictures[0]",
-            "the picture changes where eta = 2, but only numbers of marks may name axes",
+            "the picture is different at eta = 2, but only numbers of marks may depend on sweep axes",
         ),
     ],
 )

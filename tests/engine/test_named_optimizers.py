@@ -84,7 +84,7 @@ def test_a_wrong_name_is_answered_in_one_line(name, sentence):
     [
         ({"beta": 0.9}, "AdamW takes no option 'beta'; it takes betas, eps, weight_decay, amsgrad"),
         ({"lr": 0.9}, "AdamW takes no option 'lr'; set the rate by lr"),
-        ({"eps": -1.0}, "AdamW refuses them: Invalid epsilon value: -1.0"),
+        ({"eps": -1.0}, "AdamW refuses these options: Invalid epsilon value: -1.0"),
     ],
 )
 def test_options_are_those_of_the_signature(options, sentence):

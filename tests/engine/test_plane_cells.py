@@ -137,7 +137,7 @@ def test_a_map_needs_two_dimensions(picture, place, reason):
 @pytest.mark.parametrize(
     ("architecture", "matrix", "reason"),
     [
-        ({**NET, "activation": "tanh"}, PLANE, "σ bends at 0 alone"),
+        ({**NET, "activation": "tanh"}, PLANE, "σ bends only at 0"),
         (NET, {"kind": "interval", "n": 2}, "two entries or more"),
         ("linear", PLANE, "a dense net with one output"),
     ],

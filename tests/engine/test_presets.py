@@ -223,5 +223,5 @@ def test_of_two_learners_with_one_name_the_second_is_refused():
         sweep_of(raw)
     assert (caught.value.where, caught.value.fault) == (
         "learners[3].name",
-        "'least squares' is taken by another learner",
+        "another learner has the name 'least squares'; take a different name",
     )

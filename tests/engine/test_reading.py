@@ -79,13 +79,13 @@ BAD = [
     ("run=3", "run", ["3 does not fit", "a table"]),
     ("learners=3", "learners", ["3 does not fit", "a list"]),
     ("learners=[]", "learners", ["[]", "1"]),
-    ("learners[1].name=GD", "learners[1].name", ["'GD' is taken"]),
+    ("learners[1].name=GD", "learners[1].name", ["the name 'GD'"]),
     ("learners[1].name=''", "learners[1].name", ["this is empty; enter text of length >= 1"]),
     ("learners[0].solver.kind=lls", "learners[0].solver", ["a solver needs neither"]),
     ("learners[2].update.kind=egu", "learners[2].update", ["egu", "dense", "take egu-pm or hypentropy"]),
     ("learners[2].update.kind=eg", "learners[2].update", ["eg", "dense", "take egu-pm or hypentropy"]),
-    ("claims[0].curve=SGD", "claims[0].curve", ["no 'SGD'", "'GD'", "'least squares'"]),
-    ("claims[0].at=17", "claims[0].at", ["17 is past the end, k = 16"]),
+    ("claims[0].curve=SGD", "claims[0].curve", ["no learner 'SGD'", "'GD'", "'least squares'"]),
+    ("claims[0].at=17", "claims[0].at", ["17 is past the end of the run, k = 16"]),
     ("claims[0].at=-1", "claims[0].at", ["there is no evaluation point at -1; take 0"]),
     ("claims[0].at=8.5", "claims[0].at", ["there is no evaluation point at 8.5; take 8"]),
     ("claims[0].below=0.5", "claims[0].equals", ["exactly one of", "between"]),
@@ -188,7 +188,7 @@ def test_a_file_matrix_needs_a_path():
     ("overrides", "reason"),
     [
         (["problem.matrix.kind=gaussian"], "gaussian with target feature has others; take square"),
-        (["problem.noise=0.1"], "noise makes them real; take square"),
+        (["problem.noise=0.1"], "noise makes labels real numbers; take square"),
     ],
 )
 def test_logistic_loss_needs_signs(overrides, reason):
@@ -340,7 +340,7 @@ def test_pictures_have_names_of_their_own():
     described["pictures"][2]["name"] = "a"
     error = refusal(described)
     assert error.where == "pictures[2].name"
-    assert "taken" in error.fault
+    assert "another picture has the name" in error.fault
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_given_points_come_before_those_that_fill_up():
         np.testing.assert_array_equal(replica[:, 0], expected)
     assert matrix.structure().points_are_fixed
     assert matrix.second_moment == pytest.approx(np.square(expected).mean())
-    with pytest.raises(BadInput, match="6 first points are more than all points, n = 5"):
+    with pytest.raises(BadInput, match="there are 6 first points, but only n = 5 points in total"):
         experiment({**POINTS, "n": 5}, "linear-spline")
 
 

@@ -101,9 +101,13 @@ def test_numbers_stand_for_names_in_expressions(raw: Raw):
         ({"read": {"over": "rows", "take": "max"}}, "read", "no 'rows'; there are record"),
         ({"relative": "SGD"}, "relative", "'SGD' is neither a theory line nor one of the learners 'GD'"),
         ({"relative": "svd"}, "relative", "about the loss, but the picture shows the sharpness"),
-        ({"relative": "gp-band"}, "relative", "'gp-band' stands for 2 lines, upper gp-band, lower gp-band"),
+        (
+            {"relative": "gp-band"},
+            "relative",
+            "'gp-band' stands for 2 theory lines, upper gp-band, lower gp-band",
+        ),
         ({"relative": "GD", "x": "step", "y": "eta"}, "relative", "a heat map cannot be relative to a curve"),
-        ({"lines": ["svd", "nothing"]}, "lines", "no line 'nothing'"),
+        ({"lines": ["svd", "nothing"]}, "lines", "no theory line 'nothing'"),
     ],
 )
 def test_a_picture_of_what_there_is_not_is_refused_with_its_place(

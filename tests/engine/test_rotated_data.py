@@ -56,7 +56,9 @@ def test_a_bound_for_rotation_invariant_learners_binds_all_learners_of_rotated_d
             invariant = verdict(learner, setup).invariant is not False
             assert finding.holds == (rotate or invariant), learner.name
             if rotate and not invariant:
-                assert finding.reason.endswith("yet it is bound, because the data are rotated at random")
+                assert finding.reason.endswith(
+                    "yet the bound applies, because the data are rotated at random"
+                )
 
 
 @pytest.mark.parametrize("kind", BINDING)
@@ -99,7 +101,7 @@ def test_nets_that_share_layers_among_targets_are_not_bound_on_rotated_data(kind
     words = {**BINDING[kind], "target": "all"}
     setup = described(words, {"net": net})
     finding = catalogue.make("theory", kind).binds(setup.learners[0], setup)
-    assert "share their hidden layers" in finding.reason
+    assert "share hidden layers" in finding.reason
 
 
 def test_weights_of_learners_with_axes_leave_the_span_of_rotated_instances():
@@ -114,7 +116,7 @@ def test_the_judgement_says_both_that_a_learner_is_not_invariant_and_why_it_is_b
     assert judged.verdict.invariant is False
     assert [bound.bound for bound in judged.bounds] == ["ri-permuted", "ri-signed"]
     assert judged.reasons == [
-        "EGU± is not rotation invariant, yet it is bound, because the data are rotated at random"
+        "EGU± is not rotation invariant, yet the bound applies, because the data are rotated at random"
     ]
 
 

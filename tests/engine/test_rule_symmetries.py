@@ -147,7 +147,7 @@ def test_a_rule_that_moves_nothing_and_an_unknown_group_are_refused():
         def step(self):
             pass
 
-    with pytest.raises(BadInput, match="does not move the model"):
+    with pytest.raises(BadInput, match="does not change the weights of the model"):
         symmetries(rule_of(Frozen), ("rotations",))
     with pytest.raises(ValueError, match="there is no group 'turns'; the groups are rotations"):
         symmetries(GD(), ("turns",))

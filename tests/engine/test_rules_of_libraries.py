@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import pytest
 import torch
 
@@ -55,8 +53,6 @@ def distance(ours, theirs):
 
 
 def library_rule(name, library="torch", **options):
-    if library == SECOND and importlib.util.find_spec("pytorch_optimizer") is None:
-        pytest.skip("it needs pytorch-optimizer")
     return catalogue.make("updates", "torch", name=name, library=library, options=options)
 
 
@@ -140,7 +136,6 @@ SQUARE = {"W": normal(1, 4, 4)}
 
 @pytest.mark.parametrize(("refresh", "close"), [(100, 1e-9), (2, NEAR)])
 def test_soap_elsewhere_has_its_epsilon_outside_the_root_and_refreshes_in_float32(refresh, close):
-    pytest.importorskip("pytorch_optimizer")
     from pytorch_optimizer import SOAP
 
     def difference(eps):
@@ -161,7 +156,6 @@ def test_soap_elsewhere_has_its_epsilon_outside_the_root_and_refreshes_in_float3
 
 
 def test_sophia_elsewhere_takes_the_same_steps_for_the_exact_diagonal():
-    pytest.importorskip("pytorch_optimizer")
     from pytorch_optimizer import SophiaH
 
     start = {"W": normal(1, 1, 6)}

@@ -133,7 +133,7 @@ def test_a_file_of_a_newer_version_stays_and_one_line_says_so(tmp_path):
     newer.write_bytes(b"hadamard-tui run   2\n" + path.read_bytes()[len(journal.MAGIC) :])
     assert [run.path for run in Store(tmp_path).runs()] == [str(path)]
     assert newer.exists()
-    with pytest.raises(BadInput, match=r"newer version of the program wrote it \(format 2\)"):
+    with pytest.raises(BadInput, match=r"newer version of the program wrote this file \(format 2\)"):
         opened(newer)
 
 

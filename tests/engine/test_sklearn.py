@@ -78,7 +78,7 @@ FAULTS = [
     ({"name": "Laso"}, "scikit-learn has no regressor or classifier 'Laso'; did you mean Lasso"),
     ({"name": "PCA"}, "scikit-learn has no regressor or classifier 'PCA'"),
     ({"name": "Lasso", "options": {"alfa": 1}}, "Lasso has no argument 'alfa'; it has alpha, "),
-    ({"name": "VotingRegressor"}, "VotingRegressor needs estimators, which no preset can state"),
+    ({"name": "VotingRegressor"}, "VotingRegressor needs an argument estimators, which a preset cannot set"),
     ({"name": "SVC"}, "sklearn needs labels"),
 ]
 

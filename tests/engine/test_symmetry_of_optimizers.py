@@ -141,7 +141,7 @@ def test_the_assertion_says_what_was_measured():
         engine.assert_invariant(SignSteps)
     with pytest.raises(ValueError, match="there is no group 'turns'; the groups are rotations"):
         engine.assert_invariant(SignSteps, "turns")
-    with pytest.raises(ValueError, match="does not move"):
+    with pytest.raises(ValueError, match="does not change the weights"):
         engine.assert_invariant(lambda parameters: SGD(parameters, lr=0.0))
 
 

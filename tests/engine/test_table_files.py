@@ -116,10 +116,15 @@ READ: dict[str, tuple[str, str | bytes, Any, str]] = {
     "whole numbers that are no range": ("X.csv", csv(COUNTS), COUNTS, "no header"),
     "1, 2, 3 over whole numbers": ("X.csv", "1,2,3\n4,5,6\n7,8,9\n", [[1, 2, 3], [4, 5, 6], [7, 8, 9]], "no"),
     "names in a comment": ("X.csv", csv(REALS, header="# a,b,c"), REALS, "names of the columns"),
-    "comments": ("X.csv", "# by hand\n\n" + csv(REALS), REALS, "1 line of comment before it"),
+    "comments": ("X.csv", "# by hand\n\n" + csv(REALS), REALS, "1 line of comment before the table"),
     "a percent sign": ("X.txt", csv(REALS, " ", header="% made 2020"), REALS, "1 line of comment"),
     "names twice": ("X.csv", csv(REALS, header="a,a,c"), REALS, "header a … c"),
-    "truth values": ("X.csv", "a,b\nTrue,0.5\nFalse,1.5\n", [[1, 0.5], [0, 1.5]], "False is 0, True is 1"),
+    "truth values": (
+        "X.csv",
+        "a,b\nTrue,0.5\nFalse,1.5\n",
+        [[1, 0.5], [0, 1.5]],
+        "False becomes 0, True becomes 1",
+    ),
     # index
     "an index as pandas writes it": ("X.csv", FRAME.to_csv(), REALS, "left out: column 0 (counts the rows"),
     "an index below 0, 1, 2": (
@@ -225,7 +230,7 @@ READ: dict[str, tuple[str, str | bytes, Any, str]] = {
     "an array": ("X.npy", npy(REALS), REALS, "4 rows × 3 columns"),
     "an array of one dimension": ("y.npy", npy(REALS[0]), REALS[0][:, None], "3 rows × 1 column"),
     "an array in the order of Fortran": ("X.npy", npy(np.asfortranarray(REALS)), REALS, "4 rows × 3"),
-    "an array of truth values": ("X.npy", npy(REALS > 0), REALS > 0, "False is 0, True is 1"),
+    "an array of truth values": ("X.npy", npy(REALS > 0), REALS > 0, "False becomes 0, True becomes 1"),
     "an array of big-endian numbers": ("X.npy", npy(COUNTS.astype(">i2")), COUNTS, "4 rows × 3"),
     "an array without a suffix": ("X", npy(REALS), REALS, "4 rows × 3"),
     "an archive of one array": ("X.npz", npz(data=REALS), REALS, "4 rows × 3"),
@@ -260,7 +265,7 @@ READ: dict[str, tuple[str, str | bytes, Any, str]] = {
         "X.parquet",
         of_arrow(x=[True, False], y=[1, 2]),
         [[1, 1], [0, 2]],
-        "False is 0, True is 1",
+        "False becomes 0, True becomes 1",
     ),
     "parquet of decimals": (
         "X.parquet",
@@ -278,7 +283,7 @@ READ: dict[str, tuple[str, str | bytes, Any, str]] = {
     "SVMlight": ("X.svm", "+1 1:0.5 3:1.5\n-1 2:2.5\n", [[0.5, 0, 1.5], [0, 2.5, 0]], "indices from 1"),
     "SVMlight from 0": ("X.libsvm", "1 0:0.5 1:1\n-1 1:2.5\n", [[0.5, 1], [0, 2.5]], "indices from 0"),
     "SVMlight without a suffix": ("heart_scale", "+1 1:0.5\n-1 1:2.5 # why\n", [[0.5], [2.5]], "SVMlight"),
-    "SVMlight with queries": ("X.svm", "1 qid:1 1:0.5\n2 qid:2 1:2\n", [[0.5], [2]], "query ids left out"),
+    "SVMlight with queries": ("X.svm", "1 qid:1 1:0.5\n2 qid:2 1:2\n", [[0.5], [2]], "query ids are ignored"),
     "SVMlight with a row of zeros": ("X.txt", "1 1:0.5\n-1\n", [[0.5], [0]], "SVMlight"),
     "packed SVMlight": ("X.svm.gz", gzip.compress(b"1 1:0.5\n-1 1:2\n"), [[0.5], [2]], "SVMlight"),
 }
@@ -426,8 +431,8 @@ DECIDED: dict[str, tuple[str, str | bytes, str, dict[Any, Any]]] = {
 
 REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "nothing": ("X.csv", "", "is empty"),
-    "empty lines alone": ("X.csv", "\n\n", "nothing but comments and empty lines"),
-    "a header alone": ("X.csv", "a,b,c\n", "it has a header and no rows"),
+    "empty lines alone": ("X.csv", "\n\n", "only comments and empty lines"),
+    "a header alone": ("X.csv", "a,b,c\n", "it has a header but no rows"),
     "an empty cell": ("X.csv", "a,b\n1,2\n3,\n", "line 3, column 1 ('b'), has no value"),
     "an empty cell in the first row": ("X.csv", "1,\n3,4\n", "line 1, column 1, has no value"),
     "NA": ("X.csv", "a,b\n1,NA\n3,4\n", "line 2, column 1 ('b'), has no value"),
@@ -456,35 +461,35 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "digits of other scripts": ("X.csv", "1,2\n3,\u0661\n5,6\n", "line 2, column 1, holds"),
     "marks that turn the direction": ("X.csv", "1,2\n3,\u202e4\n5,6\n", r"holds '\u202e4'"),
     "letters without end": ("X.csv", "1,2\n3," + 10_000 * "x" + "\n5,6\n", "…"),
-    "an archive without arrays": ("X.npz", npz(), "it is an archive without arrays of numpy"),
+    "an archive without arrays": ("X.npz", npz(), "it is an archive that holds no numpy array"),
     "a truth value among numbers": ("X.csv", "1,2\n3,True\n5,6\n", "line 2, column 1, holds 'True'"),
-    "a row that is too short": ("X.csv", "1,2,3\n3,4\n5,6,7\n", "line 2 has 2 cells, and other rows have 3"),
-    "a row that is too long": ("X.csv", "1,2\n3,4,5\n5,6\n", "line 2 has 3 cells, and other rows have 2"),
+    "a row that is too short": ("X.csv", "1,2,3\n3,4\n5,6,7\n", "line 2 has 2 cells, but all rows need 3"),
+    "a row that is too long": ("X.csv", "1,2\n3,4,5\n5,6\n", "line 2 has 3 cells, but all rows need 2"),
     "a long row far below": ("X.csv", csv(np.ones((5000, 2)) / 2) + "1,2,3\n", "line 5001 has 3 cells"),
-    "more names than cells": ("X.csv", "a,b,c\n1,2\n3,4\n", "line 1 has 3 names, and rows have 2 cells"),
+    "more names than cells": ("X.csv", "a,b,c\n1,2\n3,4\n", "line 1 has 3 names, but rows have 2 cells"),
     "dots between thousands": (
         "X.csv",
         "a;b\n1.234,56;2,5\n3.456,78;3,5\n",
-        "rows have 3 cells separated by commas; set separator if another sign is between them",
+        "rows have 3 cells separated by commas; set separator if another character separates the cells",
     ),
     "a gap in a column": (
         "y.csv",
         "x\n1\n\n3\n",
-        "line 3 is empty, and a single column needs a value in every line",
+        "line 3 is empty, but a file with a single column needs a value in every line",
     ),
     "a value in an empty column": (
         "X.csv",
         csv(np.ones((5000, 2)) / 2, end=",\n") + "1,2,3\n",
         "line 5001, column 2",
     ),
-    "numbers behind a #": ("X.csv", "#1,2\n3,4\n", "line 1 is a row of numbers after #"),
+    "numbers behind a #": ("X.csv", "#1,2\n3,4\n", "line 1 is a comment with a row of numbers; delete its #"),
     "a # in the middle": ("X.csv", "1,2\n#3,4\n5,6\n", "line 2, column 0, holds '#3'"),
     "a quote without an end": ("X.csv", 'a,b\n1,2\n3,"4\n5,6\n', "a quotation mark is not closed"),
     "Latin-1": ("X.csv", "größe,b\n1,2\n".encode("latin-1"), "not text in UTF-8"),
     "Latin-1 far below": ("X.csv", csv(np.ones((5000, 2))).encode() + b"3,\xe9\n", "not text in UTF-8"),
     "bytes": ("X.csv", b"\0\0\0", "not text in UTF-8"),
-    "bytes of no format": ("X.bin", b"\x01\x00\x02", "none of the formats that can be read: .npy, .npz"),
-    "a workbook": ("X.xlsx", zipped("xl/workbook.xml"), "it is an archive without arrays of numpy"),
+    "bytes of no format": ("X.bin", b"\x01\x00\x02", "its format is not one that can be read: .npy, .npz"),
+    "a workbook": ("X.xlsx", zipped("xl/workbook.xml"), "it is an archive that holds no numpy array"),
     "a page": ("X.html", "<html><body>1, 2</body></html>", "cannot be read as a table of numbers"),
     "gzip that holds no table": ("X.csv.gz", gzip.compress(b"\0\1\2"), "not text in UTF-8"),
     "gzip that is cut off": (
@@ -495,7 +500,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "no gzip in spite of its name": (
         "X.npy.gz",
         gzip.compress(npy(REALS)),
-        "gzip has packed it; unpack it first",
+        "it is compressed by gzip, which this format does not allow; decompress it first",
     ),
     "a pickle": ("X.npy", npy(np.array([{}, "a"], object), allow_pickle=True), "it holds objects"),
     "a pickle without a suffix": ("X", pickle.dumps([1.0]), "cannot be read as a table of numbers"),
@@ -510,7 +515,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         npy([[1.0, math.nan]]),
         "row 0, column 1, both counted from 0",
     ),
-    "an array that is cut off": ("X.npy", npy(REALS)[:-8], "it is cut off before its last number"),
+    "an array that is cut off": ("X.npy", npy(REALS)[:-8], "the file ends before its last number"),
     "parquet with a missing number": (
         "X.parquet",
         of_arrow(x=[1.0, None]),
@@ -526,12 +531,12 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "SVMlight with several labels": (
         "X.svm",
         "1 1:0.5\n1,2 1:0.5\n",
-        "line 2 begins with '1,2'; a label in SVMlight format is one number",
+        "line 2 begins with '1,2'; in SVMlight format, a line begins with a label, which is a single number",
     ),
     "SVMlight with words as labels": (
         "X.svm",
         "# mail\nspam 1:0.5\nham 1:1\n",
-        "line 2 begins with 'spam'; a label in SVMlight format is one number",
+        "line 2 begins with 'spam'; in SVMlight format, a line begins with a label, which is a single number",
     ),
     "SVMlight in disorder": ("X.svm", "1 2:0.5 1:3\n", "cannot be read as a table of numbers"),
     "SVMlight with a missing number": ("X.svm", "1 1:nan\n2 1:1\n", "row 1, feature 0, has no value"),
@@ -627,7 +632,7 @@ def test_words_beside_a_label_are_left_out_by_columns(tmp_path: Any) -> None:
     with pytest.raises(BadInput) as caught:
         table_of(tmp_path, "X.csv", "kind,a,y\nspam,1,2\nham,2,3\nspam,3,5\n", "y")
     assert caught.value.where == "problem.matrix.columns"
-    assert caught.value.fault == "column 'kind' holds words such as 'spam'; choose the columns of numbers"
+    assert caught.value.fault == "column 'kind' holds words such as 'spam'; list only columns of numbers"
 
 
 @pytest.mark.parametrize("name", ["X.svm", "X.txt"])
@@ -637,7 +642,7 @@ def test_a_setting_that_means_nothing_in_svmlight_format_is_refused(
 ) -> None:
     refused = refusal(tmp_path, name, "+1 1:0.5\n-1 1:2.5\n", **{setting: value})
     assert refused.where == f"problem.matrix.{setting}"
-    assert refused.fault == f"the format of {name} has no such setting; leave it out"
+    assert refused.fault == f"this setting does not apply to the file format of {name}; leave the setting out"
 
 
 def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> None:
@@ -649,11 +654,11 @@ def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> Non
     ("label", "chosen", "where", "phrase"),
     [
         (1, {"columns": (0, 1)}, "columns", "column 'b' is the label"),
-        (None, {"columns": (0, "a")}, "columns", "column 'a' comes twice"),
+        (None, {"columns": (0, "a")}, "columns", "column 'a' is listed twice"),
         (None, {"columns": (0, 1), "index": True}, "columns", "column 'a' is the index"),
         (None, {"columns": (0, -1), "index": "c"}, "columns", "column 'c' is the index"),
-        ("a", {"index": True}, "index", "column 'a' is both index and label"),
-        (2, {"index": -1}, "index", "column 'c' is both index and label"),
+        ("a", {"index": True}, "index", "column 'a' is set both as index and as label"),
+        (2, {"index": -1}, "index", "column 'c' is set both as index and as label"),
     ],
     ids=str,
 )

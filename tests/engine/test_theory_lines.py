@@ -225,7 +225,7 @@ def test_a_line_about_the_mean_is_no_line_of_a_median_unless_the_picture_names_i
     assert [line.kind for line in median_view.lines] == []
     assert (
         median_view.absences.lines["means"]
-        == "this line is about the mean of many replicas, but the picture shows the median"
+        == "this line is about the mean over replicas, but the picture shows the median"
     )
     named = view(Picture(measure=AverageLoss(), summary="median", lines=("means",)), results)
     (line,), (curve,) = named.lines, named.curves

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import msgspec
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from engine.core import catalogue, optimizers
 from engine.core.parts import BadField, BadInput
 from engine.updates.torch_optimizer import BY_COORDINATE, ELEMENT_WISE, Optimizers, Torch
 
-HAS_SECOND = importlib.util.find_spec("pytorch_optimizer") is not None
 NET = {"kind": "dense", "widths": [5], "activation": "tanh", "biases": True}
 SHAPES = {"W1": (5, 6), "b1": (5, 1), "W2": (1, 5)}
 RATES = {"W1": 0.02, "b1": 0.01, "W2": 0.02}
@@ -27,11 +24,10 @@ def rule(name, library="torch", **fields):
 
 def names_of(entries):
     libraries = {"torch": "torch", "pytorch_optimizer": "pytorch-optimizer"}
-    pairs = [
+    return [
         (name, libraries[package])
         for package, name in (full_name.split(".") for full_name in sorted(entries))
     ]
-    return [pair for pair in pairs if HAS_SECOND or pair[1] == "torch"]
 
 
 def trajectory(update, params, gradients, rates):
@@ -192,8 +188,6 @@ def test_gradients_that_are_not_finite_end_a_net_alone_without_an_error():
 
 
 def test_random_numbers_of_an_optimizer_are_the_same_in_every_run_and_leave_those_outside():
-    if not HAS_SECOND:
-        pytest.skip("it needs pytorch-optimizer")
     update, (params, gradients) = rule("Kron", "pytorch-optimizer"), drawn(1)
     outside = []
     for _ in range(2):
@@ -250,7 +244,6 @@ def test_options_that_change_one_gradient_are_refused_where_a_step_takes_several
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.skipif(not HAS_SECOND, reason="it needs pytorch-optimizer")
 def test_every_optimizer_of_the_second_library_takes_its_own_steps_inside():
     start, gradients = drawn(1)
     layers = ("W1", "W2")

@@ -108,7 +108,9 @@ def test_progress_and_json_say_what_is_skipped_and_why():
     results = run_sweep(sweep_of(document()))
     count = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
-    assert skipped(results) == f"{count} of {planned} runs skipped: the result is already known"
+    assert (
+        skipped(results) == f"{count} of {planned} runs skipped: other runs already determine their results"
+    )
     assert state(results)[0].endswith(skipped(results))
     assert results.share == 1.0
     assert results.points_done == (len(results.traces), 0)

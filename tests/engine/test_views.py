@@ -222,7 +222,7 @@ def test_a_bound_on_the_mean_is_none_on_quotients_of_replicas_that_differ():
     both, bound = np.tile([[0.5], [1.5]], (1, RECORDS)), np.ones(RECORDS)
     seen = view_of_run(curve("GD", both), curve("LLS", both), lines=[line(bound)], replicas=2, relative="LLS")
     assert not seen.lines
-    assert "divided by its own number" in seen.absences.lines["ri-signed"]
+    assert "divided by a different number" in seen.absences.lines["ri-signed"]
 
 
 def test_a_curve_is_divided_by_the_line_of_the_theory_that_a_picture_is_relative_to(random):
@@ -509,7 +509,7 @@ def test_a_curve_has_equally_many_replicas_at_all_of_its_places():
     split = presets.document("hadamard-128", [*base, "pictures=[{x='k', measure='loss', curves='r'}]"])
     presets.sweep_of("hadamard-128", split)
     along = presets.document("hadamard-128", [*base, "pictures=[{x='r', measure='loss'}]"])
-    with pytest.raises(BadInput, match=r"there are 2 where r = 2, but 1 at another point of the same curve"):
+    with pytest.raises(BadInput, match=r"there are 2 replicas at r = 2, but 1 elsewhere on the same curve"):
         presets.sweep_of("hadamard-128", along)
 
 
@@ -658,7 +658,7 @@ def test_the_rates_of_a_learner_are_an_axis_of_its_own():
 def test_a_picture_along_rates_needs_a_learner_that_lists_rates_and_says_so():
     document = raw(learners={"GD": gd(0.01)}, d=8)
     document["pictures"] = [{"x": "rate", "measure": "loss"}]
-    reason = r"there is no 'rate', as no learner lists rates, as in lr = \[0\.1, 0\.2\]; there are "
+    reason = r"there is no 'rate', because no learner has a list of rates such as lr = \[0\.1, 0\.2\]"
     with pytest.raises(BadInput, match=reason):
         reading.parse(document)
 
@@ -693,5 +693,5 @@ def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_
     seen = view(picture, of_one(described, run(described)))
     assert [curve_view.name for curve_view in seen.curves] == ["GD"]
     assert seen.absences.learners == {
-        "other": "the learner declares the solution that it tends to, and the solution has a least norm"
+        "other": "the learner declares to which solution it converges, and this solution has a least norm"
     }, "a reference is none of those that are looked at"

@@ -148,7 +148,7 @@ def test_every_broken_file_is_kept(tmp_path: Path) -> None:
     for content in (b"1", b"2", b"3"):
         file.write_bytes(content)
         _, told = state_file.read_or_set_aside(lambda: file, broken, None, "the app starts fresh")
-    assert told == f"{file}: it makes no sense; it is now last.json.broken-3; the app starts fresh"
+    assert told == f"{file}: it makes no sense; it was renamed to last.json.broken-3; the app starts fresh"
     contents_by_name = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert contents_by_name == {
         "last.json.broken": b"1",

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).parents[2]
 
@@ -14,3 +18,8 @@ def commit_number() -> int:
         ["git", "-C", str(ROOT), "rev-list", "--count", "HEAD"], capture_output=True, text=True
     )
     return int(count.stdout) if count.returncode == 0 else 0
+
+
+def third(cases: Sequence[T]) -> Sequence[T]:
+    """Every third case. Three commits in a row take all cases."""
+    return cases[commit_number() % 3 :: 3]

@@ -7,14 +7,12 @@ from rich.console import Console
 
 from engine.spec import presets
 from hadamard_tui.headless.verifying import shown, verify
-from tests.slow.commits import commit_number
+from tests.slow.commits import third
 
 pytestmark = pytest.mark.slow
 
-THIRD = presets.names()[commit_number() % 3 :: 3]
 
-
-@pytest.mark.parametrize("preset_name", THIRD)
+@pytest.mark.parametrize("preset_name", third(presets.names()))
 def test_every_claim_of_a_preset_holds(preset_name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (verified,) = verify([preset_name], Console(stderr=True))
     Console().print(shown(verified))

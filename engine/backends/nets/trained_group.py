@@ -89,7 +89,7 @@ class NetBatch(NamedTuple):
     labels: Array
     """[B, K], the labels of the K instances."""
     seen: Array
-    """[B], k of every net."""
+    """[B], the number k of training examples of every net."""
     steps: Array
     """[B, 3], for every net: the factor 2c/k between an error and ∂L/∂ŷ · c, and the rates of w and a."""
     active: Array

@@ -37,7 +37,7 @@ class Members(NamedTuple):
     places: Array
     """[R·B, r], indices of the features with w* ≠ 0."""
     sizes: Array
-    """[R·B, r], the entries of w* at these indices."""
+    """[R·B, r], the entries of w* at the indices in `places`."""
     rates: Array
     """[R·B], 2 s η, by which a residual is multiplied; float64."""
     exponential: bool

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 NOT_NUMBERS = {
     "c": "complex numbers",
     "M": "dates",
-    "m": "spans of time",
+    "m": "time spans",
     "U": "texts",
     "S": "texts",
     "O": "objects",
-    "V": "records of several fields",
+    "V": "records with several fields",
 }
 """Words for the content of arrays that do not hold real numbers, by the `kind` of their dtype.
 
@@ -54,14 +54,14 @@ They hold the table and the drawn rows in float64, and the rows in float32.
 
 
 class NotATable(ValueError):
-    """A file that holds no table of numbers.
+    """Error for a file that holds no table of numbers.
 
     The text of the error is the reason, in one line without a full stop.
     """
 
 
 class MissingCell(NotATable):
-    """A table in which a cell or a label is empty."""
+    """Error for a table in which a cell or a label is empty."""
 
 
 class TooLarge(NotATable):
@@ -105,7 +105,7 @@ class Content:
     """
 
     rows: int | None = None
-    """Number of rows, or None if only reading the file determines it."""
+    """Number of rows, or None if it is unknown before the whole file is read."""
 
     needed: int = 0
     """Estimate of the memory in bytes that is needed while the file is read."""
@@ -157,7 +157,7 @@ class Format(NamedTuple):
 def check_type(kind: np.dtype[Any]) -> None:
     """Check that a dtype is one of real numbers. Raises: NotATable."""
     if (content := NOT_NUMBERS.get(kind.kind)) is not None:
-        raise NotATable(f"it holds {content}, and every entry must be a real number")
+        raise NotATable(f"it holds {content}; every entry must be a real number")
 
 
 def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str]) -> None:
@@ -181,14 +181,17 @@ def refuse_settings(settings: TableSettings, file_format: Format, name: str) -> 
     """Check that all settings that are set apply to the format of a file. Raises: BadField."""
     for name_of_setting, value in asdict(settings).items():
         if value is not None and name_of_setting not in file_format.settings:
-            raise BadField(name_of_setting, f"the format of {name} has no such setting; leave it out")
+            raise BadField(
+                name_of_setting,
+                f"this setting does not apply to the file format of {name}; leave the setting out",
+            )
 
 
 MAGIC = b"\x1f\x8b"
 """First two bytes of gzip files."""
 
 FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
-"""Errors for truncated or damaged gzip files."""
+"""Errors that Python raises for truncated or damaged gzip files."""
 
 
 def is_packed(file: Path) -> bool:
@@ -242,9 +245,7 @@ def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
     """Return the cells of a column as words without outer spaces. Raises: NotATable for an empty cell."""
     if (missing := cells.isna().to_numpy()).any():
         row = int(missing.argmax())
-        raise MissingCell(
-            f"{place(row, column)} has no value (empty, NA or nan), and every row needs a label"
-        )
+        raise MissingCell(f"{place(row, column)} has no value (empty, NA or nan); every row needs a label")
     return [str(cell).strip() for cell in cells]
 
 

@@ -33,7 +33,7 @@ from engine.problems.formats import (
 )
 
 HEADER = 1 << 14
-"""Number of bytes that contain every header that numpy accepts, which has at most 10 000 characters."""
+"""Upper limit of a header's size in bytes. numpy accepts headers of at most 10 000 characters."""
 
 SUFFIX = ".npy"
 
@@ -63,13 +63,15 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
             if member.filename.endswith(SUFFIX)
         }
     if not members:
-        raise NotATable("it is an archive without arrays of numpy")
+        raise NotATable("it is an archive that holds no numpy array")
     names = listed(members)
     if settings.array is None and len(members) != 1:
-        raise BadField("array", f"{file.name} holds the arrays {names}; array chooses one of them")
+        raise BadField(
+            "array", f"{file.name} holds several arrays: {names}; set array to the name of one of them"
+        )
     name = settings.array or next(iter(members))
     if name not in members:
-        raise BadField("array", f"{file.name} holds no array {name!r}; it holds {names}")
+        raise BadField("array", f"{file.name} holds no array {name!r}; its arrays are {names}")
 
     def opened() -> AbstractContextManager[IO[bytes]]:
         return _Member(file, members[name])
@@ -112,13 +114,13 @@ def _content(opened: Opener, size: int) -> Content:
         header = _header(stream)
     shape = header.shape if len(header.shape) != 1 else (*header.shape, 1)
     if len(shape) != 2:
-        raise NotATable(f"it has shape {header.shape}; a table has rows and columns")
+        raise NotATable(f"it has shape {header.shape}; a table needs two dimensions, rows and columns")
     are_words = header.kind.kind == "U" and shape[1] == 1
     if not are_words:
         check_type(header.kind)
     count = math.prod(shape)
     if size - header.end < count * header.kind.itemsize:
-        raise NotATable("it is cut off before its last number")
+        raise NotATable("the file ends before its last number")
 
     def read(columns: Sequence[int], label: int | None) -> TableCells:
         with opened() as stream:
@@ -145,7 +147,7 @@ def _of_words(array: NDArray[np.str_]) -> TableCells:
     """Return an array of words as labels. Raises: NotATable for an empty word."""
     words = [word.strip() for word in array.tolist()]
     if not all(words):
-        raise MissingCell(f"{_place(words.index(''), 0)} has no value, and every row needs a label")
+        raise MissingCell(f"{_place(words.index(''), 0)} has no value; every row needs a label")
     return TableCells(np.empty((len(words), 0)), words)
 
 
@@ -158,7 +160,7 @@ def _header(stream: IO[bytes]) -> Header:
     beginning = io.BytesIO(stream.read(HEADER))
     version = npy.read_magic(beginning)
     if version not in ((1, 0), (2, 0)):
-        raise NotATable(f"version {version[0]}.{version[1]} of the format is for records of several fields")
+        raise NotATable(f"version {version[0]}.{version[1]} of the format holds records with several fields")
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     try:
         shape, _, kind = read(beginning)

@@ -114,7 +114,7 @@ def dialect_of(
         has_header = _is_header(first, rows, decimal, has_extra_record)
     rows = rows if has_header else records.cells
     if not rows:
-        raise NotATable("it has a header and no rows")
+        raise NotATable("it has a header but no rows")
     width = Counter(map(len, rows)).most_common(1)[0][0]
     full = tuple(row for row in rows if len(row) == width)
     names = _fitting_names(first, full, comments + records.ends[0], separator) if has_header else None
@@ -124,7 +124,7 @@ def dialect_of(
     before = comments + (records.ends[0] if has_header else 0)
     if names is None:
         counted = _counts([row[0] for row in full], decimal) if width - len(empty) > 1 else ""
-        index = IndexFinding(doubt=f"column 0 counts the rows ({counted}) and has no name" if counted else "")
+        index = IndexFinding(doubt=f"column 0 has no name and counts the rows ({counted})" if counted else "")
     else:
         index = index_of(
             names[: width - len(empty)],
@@ -167,11 +167,11 @@ def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]
             if len(cells) > 1 or any(cells):
                 yield reader.line_num, cells
     except csv.Error as error:
-        raise NotATable(f"line {reader.line_num} cannot be cut into cells: {error}") from error
+        raise NotATable(f"line {reader.line_num} cannot be split into cells: {error}") from error
 
 
 def _comments(lines: Sequence[str]) -> tuple[int, str]:
-    """Return the number of comment lines before the table, and the separator that one of them declares."""
+    """Return the number of comment lines before the table, and the separator that a comment declares."""
     separator, count = "", 0
     for line in lines:
         text = line.strip(BLANKS)
@@ -181,7 +181,7 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
         separator = declared[1] if declared else separator
         count += 1
     if count == len(lines):
-        raise NotATable("it holds nothing but comments and empty lines")
+        raise NotATable("it holds only comments and empty lines")
     return count, separator
 
 
@@ -214,7 +214,7 @@ def _written(
         if (score := _score(records.cells, decimal)) > best_score:
             best, best_score = (records, separator, decimal), score
     if best is None:
-        raise NotATable("its first lines cannot be cut into cells")
+        raise NotATable("its first lines cannot be split into cells")
     records, separator, decimal = best
     if settings.decimal is None and decimal != ".":
         _check_thousands(records.cells)
@@ -254,8 +254,8 @@ def _check_thousands(records: Sequence[Row]) -> None:
         value = float(cells[0].replace(",", "."))
         raise BadField(
             "decimal",
-            f'{cells[0]!r} may be {value:g} or {1000 * value:g}; set decimal = "," if it is {value:g}, or '
-            "write numbers without commas between thousands",
+            f'{cells[0]!r} may mean {value:g} or {1000 * value:g}; set decimal = "," if it means {value:g}, '
+            "or write numbers without thousands separators",
         )
 
 
@@ -272,8 +272,8 @@ def _have_fractions(records: Sequence[Row]) -> bool:
 
 def _one_or_two(row: Row, separator: str) -> BadField:
     cells = quoted_cell(separator.join(row))
-    remedy = 'set decimal = "," if it is one, or separator = "," if it is two'
-    return BadField("decimal", f"{cells} may be one number or two cells; {remedy}")
+    remedy = 'set decimal = "," for one number, or separator = "," for two cells'
+    return BadField("decimal", f"{cells} may be one number with a decimal comma, or two cells; {remedy}")
 
 
 def _is_header(
@@ -292,12 +292,17 @@ def _is_header(
     if not numbers:
         if not names or over_numbers or all(_repeat(columns[column]) for column in names):
             return bool(names)
-        return _by_count(has_extra_record, f"{quoted_cell(first[names[0]])} may be a name or a value")
+        return _by_count(
+            has_extra_record, f"{quoted_cell(first[names[0]])} may be the name of a column or a value"
+        )
     values = [first[column] for column in numbers]
     counted_from = next((start for start in (0, 1) if values == _counting(start, len(values))), None)
     if over_numbers and counted_from is None:
         name = quoted_cell(first[over_numbers[0]])
-        return _by_count(has_extra_record, f"{name} may be a name, and {quoted_cell(values[0])} a value")
+        return _by_count(
+            has_extra_record,
+            f"{name} may be the name of a column, but {quoted_cell(values[0])} may be a value",
+        )
     if over_numbers or (counted_from == 0 and (names or (not first[0] and _counts(columns[0], decimal)))):
         return True
     unlike = [column for column in numbers if _is_unlike(first[column], columns[column], len(first))]
@@ -312,7 +317,7 @@ def _is_header(
     if not unlike and by_count is not None:
         return by_count
     last = f" … {values[-1]}" if len(values) > 1 else ""
-    raise _undecided(f"0{last} may be names, as pandas writes them, or a row of numbers")
+    raise _undecided(f"0{last} may be column names that pandas wrote, or a row of numbers")
 
 
 def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
@@ -330,7 +335,10 @@ def _counting(start: int, count: int) -> list[str]:
 
 
 def _undecided(doubt: str) -> BadField:
-    return BadField("header", f"the first line is not clear: {doubt}; set header = true or header = false")
+    return BadField(
+        "header",
+        f"it is not clear whether the first line is a header: {doubt}; set header = true or header = false",
+    )
 
 
 def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
@@ -350,16 +358,16 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
 def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
     """Return why the numbers in the first record may be column names, or an empty text if they are values."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
-        return "it has consecutive whole numbers, unlike the rows below it"
+        return "unlike the rows below, it has consecutive whole numbers"
     if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):
         return ""
     above, below = (
         {WHOLE.fullmatch(cell) is not None for cell in cells} for cells in (first, itertools.chain(*columns))
     )
     if above == {True} and below == {False}:
-        return "it has whole numbers above numbers with decimals"
+        return "it has whole numbers, but the rows below have decimals"
     if above == {False} and below == {True}:
-        return "it has numbers with decimals above whole numbers"
+        return "it has numbers with decimals, but the rows below have whole numbers"
     return ""
 
 
@@ -395,8 +403,8 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
     if len(names) != width:
         counted = "1 name" if len(names) == 1 else f"{len(names)} names"
         cells = f"{width} cells separated by {SEPARATORS_IN_WORDS[separator]}"
-        remedy = "set separator if another sign is between them"
-        raise NotATable(f"line {line} has {counted}, and rows have {cells}; {remedy}")
+        remedy = "set separator if another character separates the cells"
+        raise NotATable(f"line {line} has {counted}, but rows have {cells}; {remedy}")
     return tuple(names)
 
 
@@ -414,7 +422,7 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
         return None
     if all(is_number(cell) for cell in cells):
         raise NotATable(
-            f"line {number} is a row of numbers after {line.strip()[0]}; delete the sign or the line"
+            f"line {number} is a comment with a row of numbers; delete its {line.strip()[0]}, or the line"
         )
     return tuple(cells) if not any(is_number(cell) for cell in cells) and width > 1 else None
 

@@ -71,20 +71,21 @@ def read(images: Path, labels: Path | None) -> Images:
         magic = int.from_bytes(beginning)
         if magic == LABELS:
             raise NotATable(
-                f"begins as an IDX file of labels does ({LABELS:#x}); images begin with {IMAGES:#x}"
+                f"begins with {LABELS:#x}, as IDX files of labels do; "
+                f"IDX files of images begin with {IMAGES:#x}"
             )
         has_own_labels = magic != IMAGES
         if has_own_labels and labels is None:
             return _of_archive(images) if beginning == ARCHIVE else _of_cifar(images)
         if has_own_labels:
             raise NotATable(
-                f"does not begin as an IDX file of images does ({IMAGES:#x}); for other formats, "
+                f"does not begin with {IMAGES:#x}, as IDX files of images do; for other formats, "
                 "leave labels out"
             )
         if labels is None:
             raise BadField(
                 "labels",
-                f"missing: {images.name} is an IDX file of images, whose labels are in a separate file",
+                f"missing: {images.name} is an IDX file of images; set labels to the file of their labels",
             )
         pixels = _of_idx(images, 3)
     with _at_fault(labels, "labels"):
@@ -119,7 +120,7 @@ def _at_fault(file: Path, field: str) -> Iterator[None]:
     except (OSError, zipfile.BadZipFile, ValueError, *formats.FAULTS) as error:
         if isinstance(error, BadField):
             raise
-        reason = "it holds objects" if "pickle" in str(error) else files.reason(error)
+        reason = "it holds Python objects" if "pickle" in str(error) else files.reason(error)
         raise BadField(field, f"{file.name} cannot be read as {field}: {reason}") from error
 
 
@@ -133,18 +134,18 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
     with formats.opened(file) as stream:
         header = stream.read(4 + 4 * dimensions)[4:]
         if len(header) < 4 * dimensions:
-            raise NotATable("is cut off in its header")
+            raise NotATable("ends before the end of its header")
         shape = tuple(int(size) for size in np.frombuffer(header, ">u4"))
         in_header = " × ".join(map(str, shape))
         if not all(shape):
-            raise NotATable(f"holds nothing: its header says {in_header}")
+            raise NotATable(f"holds no data: its header states the size {in_header}")
         size = math.prod(shape)
         _check_memory(size)
         # Read one byte more than the header says, to detect a file that is too long.
         content = stream.read(size + 1)
     if len(content) != size:
-        fault = "is cut off" if len(content) < size else "is too long"
-        raise NotATable(f"{fault}: its header says {in_header} bytes")
+        fault = "is too short" if len(content) < size else "is too long"
+        raise NotATable(f"{fault}: its header states {in_header} bytes")
     return np.frombuffer(content, np.uint8).reshape(shape)
 
 
@@ -154,24 +155,24 @@ def _of_cifar(file: Path) -> Images:
         content = _all_of(stream)
     place, mark = TAR
     if content[place] == mark:
-        raise NotATable("is a .tar archive; unpack it and give one of its files")
+        raise NotATable("is a .tar archive; unpack it, and name one of its files instead")
     records, rest = divmod(len(content), 1 + CIFAR_PIXELS)
     if rest and not len(content) % (2 + CIFAR_PIXELS):
         raise NotATable(
-            f"has records of {2 + CIFAR_PIXELS} bytes, as CIFAR-100 has; give CIFAR-10, ten classes"
+            f"has records of {2 + CIFAR_PIXELS} bytes, as CIFAR-100 does; use CIFAR-10, which has ten classes"
         )
     if rest or not records:
         raise NotATable(
-            f"is neither an IDX file of images, which begins with {IMAGES:#x}, nor CIFAR-10 in binary, "
-            f"records of {1 + CIFAR_PIXELS} bytes, nor mnist.npz"
+            f"is neither an IDX file of images (first bytes {IMAGES:#x}), nor binary CIFAR-10 "
+            f"(records of {1 + CIFAR_PIXELS} bytes), nor mnist.npz"
         )
     table = np.frombuffer(content, np.uint8).reshape(records, -1)
     classes = table[:, 0].astype(np.int64)
     if (wrong := np.flatnonzero(classes >= CLASSES)).size:
         first = int(wrong[0])
-        fault = f"has a record {first} that begins with {classes[first]}"
-        raise NotATable(f"{fault}; CIFAR-10 has the labels 0 … {CLASSES - 1}")
-    return Images(table[:, 1:], classes, ("label first in every record",))
+        fault = f"has the label {classes[first]} in record {first}"
+        raise NotATable(f"{fault}; the labels of CIFAR-10 are 0 … {CLASSES - 1}")
+    return Images(table[:, 1:], classes, ("each record begins with its label",))
 
 
 def _of_archive(file: Path) -> Images:
@@ -179,17 +180,19 @@ def _of_archive(file: Path) -> Images:
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         for name in (NPZ_IMAGES, NPZ_LABELS):
             if name not in archive:
-                raise NotATable(f"has no array {name}; it holds {listed(archive) or 'nothing'}")
+                raise NotATable(f"has no array {name}; its arrays are {listed(archive) or 'none'}")
         _check_memory(file.stat().st_size)
         pixels, classes = archive[NPZ_IMAGES], archive[NPZ_LABELS]
         left_out = tuple(name for name in archive if name not in (NPZ_IMAGES, NPZ_LABELS))
     if pixels.dtype != np.uint8 or pixels.ndim < 2 or not pixels.size:
         raise NotATable(
-            f"has an array {NPZ_IMAGES} of {pixels.dtype} {pixels.shape}; it must be bytes [n, …]"
+            f"has an array {NPZ_IMAGES} of dtype {pixels.dtype} and shape {pixels.shape}; "
+            "it must hold bytes [n, …]"
         )
     if classes.dtype.kind not in "iu" or classes.ndim != 1:
         raise NotATable(
-            f"has an array {NPZ_LABELS} of {classes.dtype} {classes.shape}; it must be classes [n]"
+            f"has an array {NPZ_LABELS} of dtype {classes.dtype} and shape {classes.shape}; "
+            "it must hold integers [n]"
         )
     _check_classes(classes, len(pixels), NPZ_IMAGES)
     notes = (f"images in {NPZ_IMAGES}", f"labels in {NPZ_LABELS}")
@@ -211,10 +214,10 @@ def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> Non
         raise NotATable(f"has {len(classes)} labels for the {count} images of {images}")
     if not 0 <= int(classes.min()) <= int(classes.max()) < CLASSES:
         wrong = next(int(label) for label in classes if not 0 <= label < CLASSES)
-        raise NotATable(f"has the label {wrong}; labels are 0 … {CLASSES - 1}")
+        raise NotATable(f"has the label {wrong}; labels must be 0 … {CLASSES - 1}")
 
 
 def _check_memory(size: int) -> None:
     """Check that this number of bytes of memory is free. Raises: NotATable."""
     if size > (free := free_bytes()):
-        raise NotATable(f"has {in_words(size)} of pixels, and {in_words(free)} are free")
+        raise NotATable(f"has {in_words(size)} of pixels, but only {in_words(free)} of memory are free")

@@ -53,7 +53,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
     notes = ["SVMlight format", "indices from 0" if counts_from_0 else "indices from 1"]
     if len(queries) and len(set(queries)) > 1:
-        notes.append("query ids left out")
+        notes.append("query ids are ignored")
     return Content(width, read, rows, LEAST * rows * width, notes=tuple(notes), has_labels=True)
 
 
@@ -64,7 +64,9 @@ def _check_labels(file: Path) -> None:
             label = line.split(b"#")[0].decode(errors="replace").split(maxsplit=1)[:1]
             if label and not is_number(label[0]):
                 begins = f"line {number} begins with {quoted_cell(label[0])}"
-                raise NotATable(f"{begins}; a label in SVMlight format is one number")
+                raise NotATable(
+                    f"{begins}; in SVMlight format, a line begins with a label, which is a single number"
+                )
 
 
 def faults() -> tuple[type[Exception], ...]:

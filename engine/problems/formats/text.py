@@ -129,7 +129,7 @@ def _first_lines(stream: IO[str]) -> Iterator[str]:
         if "\0" in line:
             raise NotATable("it is not text in UTF-8")
         if len(line) == LONGEST_LINE:
-            raise NotATable(f"line {number + 1} has more than {LONGEST_LINE} letters")
+            raise NotATable(f"line {number + 1} has more than {LONGEST_LINE} characters")
         if not line:
             return
         yield line
@@ -190,7 +190,7 @@ def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | Non
                 count += len(frame)
                 if (least := LEAST * count * max(1, len(columns))) > free:
                     raise TooLarge(
-                        f"needs more than {in_words(least)} of memory in any run, and {in_words(free)} are "
+                        f"needs more than {in_words(least)} of memory, but only {in_words(free)} are "
                         "free; take fewer rows"
                     )
         except pd.errors.ParserError as error:
@@ -245,12 +245,12 @@ def _ragged(file: Path, dialect: Dialect) -> NotATable:
         for line, cells in records_of(stream, dialect.separator):
             if len(cells) != dialect.width:
                 return _other_width(line, cells, dialect)
-    return NotATable("its rows cannot be cut into cells")
+    return NotATable("its rows cannot be split into cells")
 
 
 def _other_width(line: int, cells: Sequence[str], dialect: Dialect) -> NotATable:
     return NotATable(
-        f"line {dialect.lines + line} has {_cells(len(cells))}, and other rows have {dialect.width}"
+        f"line {dialect.lines + line} has {_cells(len(cells))}, but all rows need {dialect.width}"
     )
 
 
@@ -263,7 +263,7 @@ def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
     for column in dialect.empty:
         if (filled := frame[column].notna().to_numpy()).any():
             where = place(int(filled.argmax()), column)
-            raise NotATable(f"{where} holds a value, and this column is empty in the first rows")
+            raise NotATable(f"{where} holds a value, but this column is empty in the first rows")
 
 
 def _check_no_gaps(file: Path, dialect: Dialect) -> None:
@@ -277,7 +277,9 @@ def _check_no_gaps(file: Path, dialect: Dialect) -> None:
             if not line.strip(BLANKS):
                 gap = gap or number
             elif gap:
-                raise NotATable(f"line {gap} is empty, and a single column needs a value in every line")
+                raise NotATable(
+                    f"line {gap} is empty, but a file with a single column needs a value in every line"
+                )
 
 
 def _notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Iterator[str]:
@@ -291,4 +293,4 @@ def _notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Iterator[str]
     if dialect.comments:
         counted = "1 line" if dialect.comments == 1 else f"{dialect.comments} lines"
         in_comment = ", with the names of the columns" if dialect.names and not dialect.has_header else ""
-        yield f"{counted} of comment before it{in_comment}"
+        yield f"{counted} of comment before the table{in_comment}"

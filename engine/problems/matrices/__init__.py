@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 Rows = NDArray[np.floating[Any]]
 Floats = NDArray[np.float64]
 
-PermuteRows = Annotated[bool, Meta(title="permute rows", description="rows in random order")]
-RowSigns = Annotated[bool, Meta(title="row signs", description="flip (x, y) together at random")]
+PermuteRows = Annotated[bool, Meta(title="permute rows", description="show the rows in random order")]
+RowSigns = Annotated[
+    bool, Meta(title="row signs", description="give each row x and its label y the same random sign")
+]
 
 
 class Arrangement(NamedTuple):
@@ -105,7 +107,7 @@ class MatrixStructure(NamedTuple):
     """Range of the features that `named` computes, or None if it equals the range of `rows`."""
 
     named_sizes: Mapping[str, int] = MappingProxyType({})
-    """Sizes, besides d and n, that expressions in other parts may use."""
+    """Named sizes, in addition to d and n, that expressions in a preset may use."""
 
     constant_column: int | None = None
     """Index of the feature that is 1 on every row before row signs, or None if there is none."""
@@ -248,14 +250,16 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     repeat: Annotated[
         Count | None,
-        Meta(title="repeat", description="number of times that each row is shown with each sign"),
+        Meta(title="repeat", description="how often each row is shown with each of the signs + and −"),
     ] = None
-    rotate: Annotated[bool, Meta(title="rotate", description="instances times a random rotation")] = False
+    rotate: Annotated[
+        bool, Meta(title="rotate", description="multiply all instances by a random rotation")
+    ] = False
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "second_moment"))
 
     def structure(self) -> MatrixStructure:
-        """Return the properties of the instances. A family replaces fields of `super().structure()`.
+        """Return the properties of the instances. Each family replaces fields of `super().structure()`.
 
         Raises: BadInput for an unusable file.
         """
@@ -321,7 +325,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         )
 
     def instances(self, rows: Rows, streams: Streams) -> Rows:
-        """Return the instances of the rows, [R, n, d]: the rows themselves, or rotated if `rotate` is set."""
+        """Return the instances [R, n, d] for these rows, which are rotated if `rotate` is set."""
         if not self.rotate:
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])

@@ -19,8 +19,8 @@ class Ball(Matrix, frozen=True, tag="ball"):
     Source: theory/kernels-and-entropy#entropy.
     """
 
-    d: Annotated[Dimension, Meta(title="d", description="features")] = 2
-    n: Annotated[Count, Meta(title="rows n", description="instances")] = 1024
+    d: Annotated[Dimension, Meta(title="d", description="number of features")] = 2
+    n: Annotated[Count, Meta(title="rows n", description="number of instances")] = 1024
 
     def size(self) -> tuple[int, int]:
         return self.n, self.d

@@ -26,20 +26,25 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     theory/parities-and-noise#mixtures, theory/curvature#hessian, theory/curvature#collapse.
     """
 
-    classes: Annotated[Dimension, Meta(title="classes K", description="of instances")] = 2
-    centres: Annotated[Count, Meta(title="centres C", description="clusters of each class")] = 1
-    d: Annotated[Dimension, Meta(title="d", description="features")] = 20
-    n: Annotated[Count, Meta(title="rows n", description="instances")] = 240
+    classes: Annotated[Dimension, Meta(title="classes K", description="number of classes of instances")] = 2
+    centres: Annotated[Count, Meta(title="centres C", description="number of clusters in each class")] = 1
+    d: Annotated[Dimension, Meta(title="d", description="number of features")] = 20
+    n: Annotated[Count, Meta(title="rows n", description="number of instances")] = 240
     sigma: Annotated[
         float,
-        Meta(ge=0, le=1e6, title="spread σ", description="spread of a cluster, if its centre has length 1"),
+        Meta(
+            ge=0,
+            le=1e6,
+            title="spread σ",
+            description="spread of a cluster, relative to the length r of its centre",
+        ),
     ] = 0.1
     spread: Annotated[
         Literal["gaussian", "ball"],
         Meta(title="shape", description="shape of a cluster: Gaussian, or within a ball of radius σ"),
     ] = "gaussian"
     radius: Annotated[
-        Literal["1", "sqrt(d)"], Meta(title="radius r", description="length of the centres")
+        Literal["1", "sqrt(d)"], Meta(title="radius r", description="length of the cluster centres")
     ] = "1"
     normalised: Annotated[
         bool, Meta(title="normalised", description="scale every instance to the length r")

@@ -50,7 +50,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
     digits: Annotated[
         Annotated[tuple[Digit, ...], Meta(min_length=2, max_length=10)] | None,
-        Meta(title="digits", description="two digits or more; none: all ten"),
+        Meta(title="digits", description="digits whose images are used, at least two; none: all ten"),
     ] = None
     n: Annotated[Count | None, Meta(title="rows n", description="number of images; none: all")] = None
     permute: PermuteRows = True
@@ -63,30 +63,43 @@ class Digits(Matrix, frozen=True, tag="digits"):
         ),
     ] = False
     in_turns: Annotated[
-        bool, Meta(title="in turns", description="digits alternate while images of each remain", extra=SELDOM)
+        bool,
+        Meta(
+            title="in turns",
+            description="digits take turns, as long as there are images of each",
+            extra=SELDOM,
+        ),
     ] = False
     images: Annotated[
         FilePath | None,
         Meta(
             title="images",
-            description="IDX or CIFAR-10 file, or mnist.npz; none: scikit-learn's digits",
+            description="IDX or CIFAR-10 file of images, or mnist.npz; none: scikit-learn's digits",
             extra=SELDOM,
         ),
     ] = None
     labels: Annotated[
         FilePath | None,
-        Meta(title="labels", description="IDX file of the labels of IDX images", extra=SELDOM),
+        Meta(
+            title="labels", description="IDX file of labels, if the images are in an IDX file", extra=SELDOM
+        ),
     ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         make_absolute(self)
         if self.labels is not None and self.images is None:
-            raise BadField("labels", "labels belong to the file in `images`, which is not set")
+            raise BadField(
+                "labels",
+                "labels need a file of images; set `images`, or leave labels out",
+            )
         if len(set(self._digits)) < len(self._digits):
-            raise BadField("digits", "a digit occurs twice; give every digit once")
+            raise BadField("digits", "a digit occurs twice; list every digit once")
         if self.images is None and self.n is not None and self.n > sum(self._counts):
-            raise BadField("n", f"{self.n} is more than the {sum(self._counts)} images; take that or fewer")
+            raise BadField(
+                "n",
+                f"there are only {sum(self._counts)} images; take at most {sum(self._counts)}",
+            )
 
     @property
     def _digits(self) -> tuple[int, ...]:
@@ -102,10 +115,13 @@ class Digits(Matrix, frozen=True, tag="digits"):
         name = Path(self.images).name
         if not all(of_digits):
             missing = next(digit for digit, count in zip(self._digits, of_digits, strict=True) if not count)
-            raise BadInput(f"{PLACE}.digits", f"{name} has no image of {missing}; leave it out")
+            raise BadInput(
+                f"{PLACE}.digits", f"{name} has no image of the digit {missing}; leave this digit out"
+            )
         if self.n is not None and self.n > sum(of_digits):
             raise BadInput(
-                f"{PLACE}.n", f"{self.n} is more than the {sum(of_digits)} images; take that or fewer"
+                f"{PLACE}.n",
+                f"there are only {sum(of_digits)} images; take at most {sum(of_digits)}",
             )
         return of_digits
 
@@ -120,7 +136,9 @@ class Digits(Matrix, frozen=True, tag="digits"):
         if self.images is None:
             return None
         collection = self._collection()
-        left_out = [LeftOut(listed(collection.left_out), "not for training")] if collection.left_out else []
+        left_out = (
+            [LeftOut(listed(collection.left_out), "not used for training")] if collection.left_out else []
+        )
         return DataReport(PLACE, self.images, *self.size(), left_out=tuple(left_out), notes=collection.notes)
 
     def row_numbers(self, streams: Streams) -> RowNumbers:

@@ -23,7 +23,7 @@ class Entries(Matrix, frozen=True, tag="entries"):
 
     factors: Annotated[
         Annotated[tuple[Count, ...], Meta(min_length=2, max_length=2)],
-        Meta(title="factors", description="rows and columns of W, as in 10, 10"),
+        Meta(title="factors", description="numbers of rows and columns of W, such as 10, 10"),
     ] = (10, 10)
     permute: PermuteRows = True
 
@@ -31,7 +31,7 @@ class Entries(Matrix, frozen=True, tag="entries"):
         super().__post_init__()
         rows, columns = self.factors
         if rows * columns > MOST:
-            raise BadField("factors", f"{rows} times {columns} entries are too many; take at most {MOST}")
+            raise BadField("factors", f"{rows} × {columns} entries are too many; take at most {MOST} entries")
 
     def structure(self) -> MatrixStructure:
         rows, columns = self.factors

@@ -52,16 +52,25 @@ class File(Matrix, frozen=True, tag="file"):
     path: DataPath
     label: Annotated[
         Column | None,
-        Meta(title="label", description="column of labels: its name, or its position from 0"),
+        Meta(title="label", description="column of labels: its name, or its position, counted from 0"),
     ] = None
-    permute: Annotated[bool, Meta(title="permute rows", description="rows in random order")] = False
+    permute: Annotated[bool, Meta(title="permute rows", description="show the rows in random order")] = False
     standardise: Annotated[
         bool,
-        Meta(title="standardise", description="features with mean 0 and deviation 1 on the training rows"),
+        Meta(
+            title="standardise",
+            description="scale features to mean 0 and standard deviation 1 on the training rows",
+        ),
     ] = False
-    bias: Annotated[bool, Meta(title="bias", description="a last feature that is always 1")] = False
+    bias: Annotated[bool, Meta(title="bias", description="add a last feature that is always 1")] = False
     test_share: Annotated[
-        float, Meta(ge=0, le=0.9, title="test share", description="share of the rows, the last, held out")
+        float,
+        Meta(
+            ge=0,
+            le=0.9,
+            title="test share",
+            description="share of the rows, at the end, that are held out from training",
+        ),
     ] = 0.0
     header: Header = None
     index: Index = None

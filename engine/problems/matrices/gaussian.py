@@ -17,8 +17,8 @@ class Gaussian(Matrix, frozen=True, tag="gaussian"):
     Source: WKA21 Thms 6–7; theory/conventions#matrices.
     """
 
-    d: Annotated[Dimension, Meta(title="d", description="features")] = 128
-    n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
+    d: Annotated[Dimension, Meta(title="d", description="number of features")] = 128
+    n: Annotated[Count | None, Meta(title="rows n", description="number of instances; none: d")] = None
 
     def structure(self) -> MatrixStructure:
         return super().structure()._replace(isotropic=self.repeat is None)

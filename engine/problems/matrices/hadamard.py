@@ -24,7 +24,9 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
     1933; theory/conventions#matrices.
     """
 
-    d: Annotated[Features, Meta(title="d", description="features and rows: 2, or 4, 8, 12, 16, 20 …")] = 128
+    d: Annotated[
+        Features, Meta(title="d", description="number of features and of rows: 2, or 4, 8, 12, 16, 20 …")
+    ] = 128
     permute: PermuteRows = True
     row_signs: RowSigns = True
 
@@ -80,4 +82,6 @@ def check_order(d: int, field: str = "d") -> None:
     """Check that there is a construction of a Hadamard matrix of order d. Raises: BadField."""
     if not reached(d):
         below, above = nearest(d)
-        raise BadField(field, f"{d} is not an order of a Hadamard matrix here; take {below} or {above}")
+        raise BadField(
+            field, f"{d} is not an order of the Hadamard matrices offered; take {below} or {above}"
+        )

@@ -25,7 +25,8 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     """
 
     d: Annotated[
-        Dimension, Meta(title="d", description="features, one more than rows: 2, or 4, 8, 12, 16, 20 …")
+        Dimension,
+        Meta(title="d", description="number of features, one more than of rows: 2, or 4, 8, 12, 16, 20 …"),
     ] = 128
     permute: PermuteRows = True
     row_signs: RowSigns = True

@@ -25,19 +25,21 @@ class Interval(Matrix, frozen=True, tag="interval"):
     theory/implicit-bias#relu-interpolation.
     """
 
-    n: Annotated[Count, Meta(title="points n", description="instances, of one entry each")] = 12
+    n: Annotated[
+        Count, Meta(title="points n", description="number of points; each is an instance with a single entry")
+    ] = 12
     low: Annotated[float, Meta(title="from a", description="where the interval begins")] = -2.0
     high: Annotated[float, Meta(title="to b", description="where the interval ends")] = 2.0
     points: Annotated[
         Literal["uniform", "spaced"],
-        Meta(title="points", description="drawn uniformly, or equally spaced with both ends"),
+        Meta(title="points", description="drawn uniformly, or equally spaced from a to b, both included"),
     ] = "uniform"
     first: Annotated[
         tuple[Annotated[float, Meta(ge=-LARGEST, le=LARGEST)], ...],
         Meta(
             max_length=MOST_GIVEN,
             title="first points",
-            description="points that come before all others, as in -2, -1, 0.5",
+            description="points that come before all other points, such as -2, -1, 0.5",
             extra=SELDOM,
         ),
     ] = ()
@@ -45,10 +47,14 @@ class Interval(Matrix, frozen=True, tag="interval"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.low < self.high:
-            raise BadField("high", f"{self.high:g} is not above {self.low:g}, where the interval begins")
+            raise BadField(
+                "high",
+                f"the interval begins at {self.low:g} and cannot end at {self.high:g}; take a larger end",
+            )
         if len(self.first) > self.n:
             raise BadField(
-                "first", f"{len(self.first)} first points are more than all points, n = {self.n}; raise n"
+                "first",
+                f"there are {len(self.first)} first points, but only n = {self.n} points in total; raise n",
             )
 
     def structure(self) -> MatrixStructure:

@@ -22,7 +22,9 @@ class OrderedHadamard(Matrix, frozen=True, tag="ordered-hadamard"):
     this order. Source: theory/hadamard#two-layers.
     """
 
-    d: Annotated[Dimension, Meta(title="d", description="features and rows: a power of two")] = 32
+    d: Annotated[Dimension, Meta(title="d", description="number of features and of rows: a power of two")] = (
+        32
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -22,7 +22,7 @@ class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
     theory/conventions#matrices.
     """
 
-    d: Annotated[Dimension, Meta(title="d", description="features and rows")] = 128
+    d: Annotated[Dimension, Meta(title="d", description="number of features and of rows")] = 128
     permute: PermuteRows = True
     row_signs: RowSigns = True
 

@@ -40,7 +40,11 @@ class Outer(Matrix, frozen=True, tag="outer"):
     count: Several = None
     permute: PermuteRows = True
     row_signs: Annotated[
-        bool, Meta(title="row signs", description="flip the rows of every factor, with their labels")
+        bool,
+        Meta(
+            title="row signs",
+            description="give every row of every factor a random sign, which its labels share",
+        ),
     ] = True
 
     def __post_init__(self) -> None:
@@ -50,7 +54,9 @@ class Outer(Matrix, frozen=True, tag="outer"):
         for size in self.sizes:
             check_order(size, place)
         if (product := math.prod(self.sizes)) > MOST:
-            raise BadField(place, f"the product of all sizes is {product}; take at most {MOST}")
+            raise BadField(
+                place, f"the product of all sizes of factors is {product}; it must be at most {MOST}"
+            )
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -20,9 +20,9 @@ class Pair(Matrix, frozen=True, tag="pair"):
     """
 
     cosine: Annotated[
-        float, Meta(ge=-1, le=1, title="cosine c", description="of the angle between the two inputs")
+        float, Meta(ge=-1, le=1, title="cosine c", description="cosine of the angle between the two inputs")
     ] = 0.0
-    d: Annotated[Dimension, Meta(title="d", description="features")] = 2
+    d: Annotated[Dimension, Meta(title="d", description="number of features")] = 2
 
     def size(self) -> tuple[int, int]:
         return 2, self.d

@@ -18,8 +18,8 @@ class Rademacher(Matrix, frozen=True, tag="rademacher"):
     Source: WKA21 §6 (experiments); theory/conventions#matrices.
     """
 
-    d: Annotated[Dimension, Meta(title="d", description="features")] = 128
-    n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
+    d: Annotated[Dimension, Meta(title="d", description="number of features")] = 128
+    n: Annotated[Count | None, Meta(title="rows n", description="number of instances; none: d")] = None
 
     def structure(self) -> MatrixStructure:
         return super().structure()._replace(row_values="signs", independent_signs=self.repeat is None)

@@ -26,11 +26,20 @@ class RingWalk(Matrix, frozen=True, tag="ring-walk"):
     theory/noise-of-sgd#valleys.
     """
 
-    d: Annotated[int, Meta(ge=2, le=256, multiple_of=2, title="sites d", description="of the ring, even")] = (
-        60
-    )
-    n: Annotated[Count, Meta(title="rows n", description="places along the walk")] = 100
-    every: Annotated[Count, Meta(title="every", description="steps from one row to the next")] = 1
+    d: Annotated[
+        int,
+        Meta(
+            ge=2,
+            le=256,
+            multiple_of=2,
+            title="sites d",
+            description="number of sites on the ring, which must be even",
+        ),
+    ] = 60
+    n: Annotated[Count, Meta(title="rows n", description="number of positions along the walk")] = 100
+    every: Annotated[
+        Count, Meta(title="every", description="number of steps of the walk from one row to the next")
+    ] = 1
 
     def size(self) -> tuple[int, int]:
         return self.n, self.d
@@ -64,7 +73,7 @@ def lengths(sites: int) -> NDArray[np.int64]:
 
 
 def stationary(sites: int) -> NDArray[np.float64]:
-    """Return the stationary probabilities of the sites, p = pT, for fair steps forwards or backwards."""
+    """Return the stationary probabilities of the sites, p = pT, where T has the transition probabilities."""
     starts, steps = np.arange(sites), lengths(sites)
     balance = -np.eye(sites)  # (Tᵀ − I) p = 0
     for sign in (1, -1):

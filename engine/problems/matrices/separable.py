@@ -21,23 +21,27 @@ class Separable(Matrix, frozen=True, tag="separable"):
     theory/implicit-bias#max-margin.
     """
 
-    d: Annotated[Dimension, Meta(title="d", description="features")] = 5
-    n: Annotated[Count, Meta(title="rows n", description="instances")] = 20
+    d: Annotated[Dimension, Meta(title="d", description="number of features")] = 5
+    n: Annotated[Count, Meta(title="rows n", description="number of instances")] = 20
     margin: Annotated[
         float,
         Meta(
             ge=0,
             le=LARGEST,
             title="margin μ",
-            description="distance by which the entry is pushed away from 0",
+            description="distance by which entry i is shifted away from 0",
         ),
     ] = 0.5
-    entry: Annotated[int, Meta(ge=0, lt=MOST, title="entry i", description="counted from 0")] = 3
+    entry: Annotated[
+        int, Meta(ge=0, lt=MOST, title="entry i", description="index of the shifted entry, counted from 0")
+    ] = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.entry >= self.d:
-            raise BadField("entry", f"there are {self.d} entries; take at most {self.d - 1}")
+            raise BadField(
+                "entry", f"instances have {self.d} entries, counted from 0; take at most {self.d - 1}"
+            )
 
     def size(self) -> tuple[int, int]:
         return self.n, self.d

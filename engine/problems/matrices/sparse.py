@@ -19,5 +19,5 @@ class Sparse(Gaussian, frozen=True, tag="sparse"):
     theory/conventions#matrices.
     """
 
-    d: Annotated[Dimension, Meta(title="d", description="features")] = 1000
-    n: Annotated[Count, Meta(title="rows n", description="instances")] = 100
+    d: Annotated[Dimension, Meta(title="d", description="number of features")] = 1000
+    n: Annotated[Count, Meta(title="rows n", description="number of instances")] = 100

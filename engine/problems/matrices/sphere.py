@@ -21,11 +21,11 @@ class Sphere(Matrix, frozen=True, tag="sphere"):
     theory/wide-nets#mean-field.
     """
 
-    d: Annotated[Dimension, Meta(title="d", description="features")] = 128
-    n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
+    d: Annotated[Dimension, Meta(title="d", description="number of features")] = 128
+    n: Annotated[Count | None, Meta(title="rows n", description="number of instances; none: d")] = None
     length: Annotated[
         Annotated[float, Meta(gt=0, le=LARGEST)] | None,
-        Meta(title="length r", description="of every instance; none: √d", extra=SELDOM),
+        Meta(title="length r", description="length of every instance; none: √d", extra=SELDOM),
     ] = None
 
     def size(self) -> tuple[int, int]:

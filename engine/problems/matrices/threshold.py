@@ -20,12 +20,14 @@ class Threshold(Matrix, frozen=True, tag="threshold"):
     theory/conventions#matrices.
     """
 
-    d: Annotated[Dimension, Meta(title="d", description="entries of an instance, and features")] = 128
-    n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
-    t: Annotated[float, Meta(title="threshold t", description="number that an entry is compared with")] = 0.0
+    d: Annotated[
+        Dimension, Meta(title="d", description="number of entries of an instance, and of features")
+    ] = 128
+    n: Annotated[Count | None, Meta(title="rows n", description="number of instances; none: d")] = None
+    t: Annotated[float, Meta(title="threshold t", description="number with which entries are compared")] = 0.0
     values: Annotated[
         Literal["bits", "signs"],
-        Meta(title="values", description="values of features: 0 and 1, or −1 and +1"),
+        Meta(title="values", description="values of the features: 0 and 1, or −1 and +1"),
     ] = "bits"
 
     def structure(self) -> MatrixStructure:

@@ -21,8 +21,10 @@ class Unconstrained(Matrix, frozen=True, tag="unconstrained"):
     Han, Donoho 2020; theory/curvature#collapse.
     """
 
-    classes: Annotated[Dimension, Meta(title="classes K", description="of instances")] = 4
-    each: Annotated[Count, Meta(title="rows n of a class", description="instances of every class")] = 10
+    classes: Annotated[Dimension, Meta(title="classes K", description="number of classes of instances")] = 4
+    each: Annotated[
+        Count, Meta(title="rows n of a class", description="number of instances of every class")
+    ] = 10
 
     def structure(self) -> MatrixStructure:
         rows = None if self.repeat or self.rotate else self.each

@@ -28,20 +28,27 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
     the label. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017; theory/automatic-descent#adaptive-fail.
     """
 
-    n: Annotated[Count, Meta(title="rows n", description="instances")] = 20
+    n: Annotated[Count, Meta(title="rows n", description="number of instances")] = 20
     p: Annotated[float, Meta(ge=0, le=1, title="p", description="probability of y = +1")] = 0.6
     private: Annotated[
-        Count, Meta(title="private", description="number of entries that belong to one instance alone")
+        Count, Meta(title="private", description="number of entries that each instance has for itself")
     ] = 5
     shown: Annotated[
         tuple[Examples, Examples] | None,
-        Meta(title="shown", description="numbers of +1 and of −1 among the first rows", extra=SELDOM),
+        Meta(
+            title="shown",
+            description="how many rows with label +1, and how many with −1, come first",
+            extra=SELDOM,
+        ),
     ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.shown is not None and sum(self.shown) > self.n:
-            raise BadField("shown", f"{sum(self.shown)} rows of {self.n}; take fewer, or more rows n")
+            raise BadField(
+                "shown",
+                f"these are {sum(self.shown)} rows, but there are only {self.n}; show fewer rows, or raise n",
+            )
 
     def structure(self) -> MatrixStructure:
         return super().structure()._replace(private_entries=self.private, class_count=2)

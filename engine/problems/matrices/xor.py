@@ -26,10 +26,15 @@ class XOR(Matrix, frozen=True, tag="xor"):
     keeps its sign. Source: WKA21 §4; theory/conventions#matrices.
     """
 
-    d: Annotated[Dimension, Meta(title="d", description="products and rows: a power of two")] = 128
+    d: Annotated[Dimension, Meta(title="d", description="number of products and of rows: a power of two")] = (
+        128
+    )
     features: Annotated[
         Literal["bits", "products"],
-        Meta(title="features", description="what a learner sees: the log₂ d bits, or all d products"),
+        Meta(
+            title="features",
+            description="features that learners see: the log₂ d bits, or all d products of bits",
+        ),
     ] = "bits"
     permute: PermuteRows = True
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Combination(NamedTuple):
-    """m targets that are linear in the features, for R replicas: y = Σ_r sizes_r · feature places_r."""
+    """m targets for R replicas, each a weighted sum of r features: y = Σ_j sizes_j · x_(places_j)."""
 
     places: NDArray[np.int64]
     """Indices of the features in each target, [R, m, r]. The features in a target are all different."""
@@ -143,4 +143,4 @@ class Target(Part, frozen=True):
         report = matrix.data_report()
         if report is None or not report.label:
             return None
-        return report.of_labels(0, f"the label is not used, because the target is {self.kind}")
+        return report.of_labels(0, f"the label column is not used, because the target is {self.kind}")

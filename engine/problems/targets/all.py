@@ -10,7 +10,7 @@ from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class All(Target, frozen=True, tag="all"):
-    """Every feature is a target: d problems learned side by side; the loss is their average.
+    """Every feature is a target, so d problems are learned side by side. The loss is their average.
 
     Source: WV05; WKA21 Thm 9; theory/conventions#targets.
     """

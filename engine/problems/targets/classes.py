@@ -39,17 +39,17 @@ class Classes(Target, frozen=True, tag="classes"):
 
     corrupted: Annotated[
         Annotated[float, Meta(ge=0, le=1)],
-        Meta(title="corrupted", description="share of the instances of each cluster with wrong labels"),
+        Meta(title="corrupted", description="share of the instances of each cluster that have wrong labels"),
     ] = 0.0
     size: Annotated[
         Literal["1", "sqrt(K)"],
-        Meta(title="size", description="size of the label 1 of K one-hot targets: 1, or √K", extra=SELDOM),
+        Meta(title="size", description="value of the label 1 of K one-hot targets: 1, or √K", extra=SELDOM),
     ] = "1"
     each: Annotated[
         bool,
         Meta(
             title="a target each",
-            description="two classes give two one-hot targets, instead of one target ±1",
+            description="give two classes two one-hot targets, instead of one target ±1",
             extra=SELDOM,
         ),
     ] = False
@@ -62,13 +62,13 @@ class Classes(Target, frozen=True, tag="classes"):
         if matrix.structure().class_count is None:
             raise BadInput(
                 "problem.target.kind",
-                f"the instances of {matrix.kind} have no classes; take [problem.matrix] kind = "
-                '"clusters" or "digits", or, for a file, name the column `label` of words or whole numbers',
+                f"the instances of {matrix.kind} have no classes; set [problem.matrix] kind = "
+                '"clusters" or "digits", or, for a file, set `label` to a column of words or whole numbers',
             )
         if matrix.repeat is not None:
             raise BadInput(
                 "problem.matrix.repeat",
-                "repeat negates instances, and a negated instance has no class; leave it out",
+                "repeat shows negated instances, which belong to no class; leave repeat out",
             )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:

@@ -24,7 +24,10 @@ class Coin(Target, frozen=True, tag="coin"):
     theory/parities-and-noise#fitting-anything.
     """
 
-    classes: Annotated[Dimension, Meta(title="classes K", description="2: labels ±1; more: one-hot")] = 2
+    classes: Annotated[
+        Dimension,
+        Meta(title="classes K", description="number of classes; 2: labels ±1, more: one-hot labels"),
+    ] = 2
 
     def columns(self, matrix: Matrix) -> int:
         return 1 if self.classes == 2 else self.classes
@@ -33,7 +36,7 @@ class Coin(Target, frozen=True, tag="coin"):
         if self.classes > 2 and matrix.repeat is not None:
             raise BadInput(
                 "problem.matrix.repeat",
-                "repeat negates instances, and a negated instance has no class; leave it out",
+                "repeat shows negated instances, which belong to no class; leave repeat out",
             )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:

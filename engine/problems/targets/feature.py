@@ -19,7 +19,10 @@ class Feature(Target, frozen=True, tag="feature"):
     Feature indices start at 0. Source: WKA21 §3; theory/conventions#targets.
     """
 
-    index: Annotated[int, Meta(ge=0, lt=MOST_FEATURES, title="feature i", description="counted from 0")] = 3
+    index: Annotated[
+        int,
+        Meta(ge=0, lt=MOST_FEATURES, title="feature i", description="index of the feature, counted from 0"),
+    ] = 3
 
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()
@@ -27,7 +30,7 @@ class Feature(Target, frozen=True, tag="feature"):
             raise BadInput(
                 "problem.target.index",
                 f"there is no feature {self.index}; "
-                + (f"the {d} features are 0 … {d - 1}" if d > 1 else "the only one is feature 0"),
+                + (f"the {d} features are 0 … {d - 1}" if d > 1 else "the only feature is 0"),
             )
 
     def structure(self, matrix: Matrix) -> TargetStructure:

@@ -49,7 +49,10 @@ class File(Target, frozen=True, tag="file"):
     path: LabelPath = None
     standardise: Annotated[
         bool,
-        Meta(title="standardise", description="labels with mean 0 and deviation 1 on the training rows"),
+        Meta(
+            title="standardise",
+            description="scale labels to mean 0 and standard deviation 1 on the training rows",
+        ),
     ] = False
     header: Header = None
     index: Index = None
@@ -70,20 +73,23 @@ class File(Target, frozen=True, tag="file"):
         if not matrix.structure().rows_are_given:
             raise BadInput(
                 f"{PLACE}.kind",
-                f"labels from a file need instances from a file, and the matrix is {matrix.kind}; "
-                'take [problem.matrix] kind = "file"',
+                f"labels from a file need instances from a file, but the matrix is {matrix.kind}; "
+                'set [problem.matrix] kind = "file"',
             )
         if matrix.repeat is not None:
             raise BadInput(
-                "problem.matrix.repeat", "rows with labels from a file cannot be repeated; leave repeat out"
+                "problem.matrix.repeat",
+                "rows whose labels come from a file cannot be repeated; leave repeat out",
             )
         for name, value in asdict(self._settings()).items():
             if self.path is None and value is not None:
-                fault = "this setting describes a file of labels; give its path, too, or leave it out"
+                fault = (
+                    "this setting is for a file of labels; set path to this file, or leave the setting out"
+                )
                 raise BadInput(f"{PLACE}.{name}", fault)
         n, _ = matrix.shape()
         if (rows := len(self._labels(matrix).numbers)) != n:
-            fault = f"{self.path} has {rows} rows of labels, the matrix has {n} instances"
+            fault = f"{self.path} has {rows} rows of labels, but the matrix has {n} instances"
             raise BadInput(f"{PLACE}.path", fault)
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
@@ -109,7 +115,7 @@ class File(Target, frozen=True, tag="file"):
         report, labels = matrix.data_report(), self._labels(matrix)
         assert report is not None, "labels of the matrix come from a file"
         classes = labels.classes.in_words if labels.classes is not None and labels.are_words else ""
-        numbers = "standardised" if self.standardise else "numbers as they are"
+        numbers = "standardised" if self.standardise else "numbers, not standardised"
         return report.of_labels(labels.numbers.shape[1], f"labels: {classes or numbers}", classes)
 
     def _labels(self, matrix: Matrix) -> RowLabels:
@@ -121,7 +127,7 @@ class File(Target, frozen=True, tag="file"):
         if (labels := matrix.structure().given_labels) is None:
             raise BadInput(
                 f"{PLACE}.path",
-                "missing; give a file of labels here, or name the column of labels by problem.matrix.label",
+                "missing; set a file of labels here, or set problem.matrix.label to a column of labels",
             )
         return labels
 

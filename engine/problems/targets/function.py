@@ -24,7 +24,7 @@ class Function(Target, frozen=True, tag="function"):
     """
 
     f: Annotated[
-        str, Meta(max_length=LONGEST, title="f(x)", description="an expression of x, as in sin(2*x)")
+        str, Meta(max_length=LONGEST, title="f(x)", description="expression in x, such as sin(2*x)")
     ] = "sin(2*x)"
 
     def __post_init__(self) -> None:
@@ -32,7 +32,9 @@ class Function(Target, frozen=True, tag="function"):
         try:
             tabulated(self.f, np.empty(0))
         except BadExpression as error:
-            raise BadField("f", f"{error}; it must be an expression of x, as in sin(2*x)") from error
+            raise BadField(
+                "f", f"{error}; the function must be an expression in x, such as sin(2*x)"
+            ) from error
 
     def check(self, matrix: Matrix) -> None:
         of_one_entry(matrix)
@@ -49,6 +51,6 @@ def of_one_entry(matrix: Matrix) -> None:
     if (count := matrix.feature_count()) != 1:
         raise BadInput(
             "problem.target.kind",
-            f"a function of x needs instances of one entry, and those of {matrix.kind} have {count}; "
-            'take [problem.matrix] kind = "interval"',
+            f"a function of x needs instances with a single entry, but those of {matrix.kind} have {count}; "
+            'set [problem.matrix] kind = "interval"',
         )

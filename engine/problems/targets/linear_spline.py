@@ -35,7 +35,7 @@ class LinearSpline(Target, frozen=True, tag="linear-spline"):
             min_length=2,
             max_length=MOST_POINTS,
             title="points (x, y)",
-            description="joined by straight lines, as in [-1, 0], [0, 1], [2, 0.5]",
+            description="points to join by straight lines, such as [-1, 0], [0, 1], [2, 0.5]",
         ),
     ] = ((-2.0, 0.0), (-1.0, 1.0), (-0.4, -0.5), (0.3, 0.2), (1.0, 1.0), (2.0, 0.5))
 
@@ -43,7 +43,7 @@ class LinearSpline(Target, frozen=True, tag="linear-spline"):
         super().__post_init__()
         for (x, _), (following, _) in pairwise(self.points):
             if not x < following:
-                raise BadField("points", f"{following:g} comes after {x:g}; give the points by increasing x")
+                raise BadField("points", f"the x values must increase, but {following:g} comes after {x:g}")
 
     def check(self, matrix: Matrix) -> None:
         of_one_entry(matrix)

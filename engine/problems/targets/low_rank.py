@@ -16,14 +16,15 @@ from engine.problems.targets import Combination, Target, TargetStructure
 class LowRank(Target, frozen=True, tag="low-rank"):
     """The label is y = Σ_ij W*_ij x_ij with a random matrix W* of low rank, for instances that are matrices.
 
-    W* is A Bᵀ for Gaussian A and B with `rank` columns, scaled to ‖W*‖_F = `norm`, one draw per replica. Its
-    entries, row by row, are w*. Source: WGL20; theory/implicit-bias#matrix-completion.
+    W* is A Bᵀ for Gaussian A and B with `rank` columns, scaled to ‖W*‖_F = `norm`, one draw per replica. The
+    entries of W*, row by row, are w*. Source: WGL20; theory/implicit-bias#matrix-completion.
     """
 
     factors: Pair = None
     rank: Annotated[Count, Meta(title="rank", description="rank of W*")] = 1
     norm: Annotated[
-        Positive, Meta(title="‖W*‖_F", description="root of the sum of squares of all entries")
+        Positive,
+        Meta(title="‖W*‖_F", description="Frobenius norm: square root of the sum of all squared entries"),
     ] = 1.0
 
     def structure(self, matrix: Matrix) -> TargetStructure:
@@ -35,7 +36,7 @@ class LowRank(Target, frozen=True, tag="low-rank"):
             raise BadInput("problem.target.factors", why)
         if self.rank > (least := min(pair_of(self.factors, d))):
             raise BadInput(
-                "problem.target.rank", f"{self.rank} is more than W* can have; take at most {least}"
+                "problem.target.rank", f"W* cannot have the rank {self.rank}; take at most {least}"
             )
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:

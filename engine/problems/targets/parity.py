@@ -24,7 +24,9 @@ class Parity(Target, frozen=True, tag="parity"):
 
     degree: Annotated[
         Count | Literal["any"],
-        Meta(title="degree k", description="number of features in the product; any: any set"),
+        Meta(
+            title="degree k", description="number of features in the product; any: a random set of any size"
+        ),
     ] = "any"
 
     def structure(self, matrix: Matrix) -> TargetStructure:
@@ -36,12 +38,13 @@ class Parity(Target, frozen=True, tag="parity"):
         if matrix.structure().feature_values != "signs":
             raise BadInput(
                 "problem.target.kind",
-                f"a parity is of features ±1, and those of {matrix.kind} are not; "
-                'take [problem.matrix] kind = "rademacher"',
+                f"a parity needs features ±1, but those of {matrix.kind} have other values; "
+                'set [problem.matrix] kind = "rademacher"',
             )
         if self.degree != "any" and self.degree > (d := matrix.feature_count()):
             raise BadInput(
-                "problem.target.degree", f"{self.degree} is more than the {d} features; take fewer"
+                "problem.target.degree",
+                f"there are only {d} features; take at most {d}",
             )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:

@@ -20,8 +20,10 @@ class Sparse(Target, frozen=True, tag="sparse"):
     coin decides the sign of every non-zero entry ±1/√r. Source: WGL20 §4; theory/conventions#targets.
     """
 
-    r: Annotated[Count, Meta(title="non-zeros r", description="features in the label")] = 5
-    signs: Annotated[bool, Meta(title="signs", description="flip each non-zero weight at random")] = False
+    r: Annotated[
+        Count, Meta(title="non-zeros r", description="number of features that the label depends on")
+    ] = 5
+    signs: Annotated[bool, Meta(title="signs", description="give each non-zero weight a random sign")] = False
 
     def structure(self, matrix: Matrix) -> TargetStructure:
         features = matrix.structure().feature_values
@@ -40,7 +42,11 @@ class Sparse(Target, frozen=True, tag="sparse"):
     def check(self, matrix: Matrix) -> None:
         d = matrix.feature_count()
         if self.r > d:
-            limit = f"the {d} features; take {d} or fewer" if d > 1 else "the one feature there is; take 1"
+            limit = (
+                f"the number of features, {d}; take at most {d}"
+                if d > 1
+                else "the number of features, 1; take 1"
+            )
             raise BadInput("problem.target.r", f"{self.r} is more than {limit}")
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:

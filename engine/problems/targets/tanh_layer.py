@@ -22,9 +22,9 @@ class TanhLayer(Target, frozen=True, tag="tanh-layer"):
     al. 2023; theory/automatic-descent#majoriser, theory/symmetry#modern-optimizers.
     """
 
-    outputs: Annotated[Count, Meta(title="targets m", description="units of the layer")] = 4
+    outputs: Annotated[Count, Meta(title="targets m", description="number of units of the layer")] = 4
     scale: Annotated[
-        float, Meta(gt=0, le=LARGEST, title="scale s", description="factor in the argument of tanh")
+        float, Meta(gt=0, le=LARGEST, title="scale s", description="factor of the argument of tanh")
     ] = 1.0
     normalised: Annotated[
         bool, Meta(title="normalised", description="scale the labels of every instance to the length √m")

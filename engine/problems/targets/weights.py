@@ -31,11 +31,14 @@ class Weights(Target, frozen=True, tag="weights"):
             min_length=1,
             max_length=MOST_WEIGHTS,
             title="weights w",
-            description="weights of the first features, as in 1, 0.5, 0.8",
+            description="weights of the first features, such as 1, 0.5, 0.8",
         ),
     ] = (1.0, 0.5, 0.8)
     copies: Annotated[
-        Count, Meta(title="copies", description="number of times that the weights are repeated", extra=SELDOM)
+        Count,
+        Meta(
+            title="copies", description="number of times that the list of weights is repeated", extra=SELDOM
+        ),
     ] = 1
 
     def structure(self, matrix: Matrix) -> TargetStructure:

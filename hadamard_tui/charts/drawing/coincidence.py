@@ -101,7 +101,7 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
 def drawn_once(
     series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
 ) -> list[Series]:
-    """Return the series, with gaps in lines in the columns in which `repeated` hides them.
+    """Return the series. Lines have gaps in the columns in which `repeated` says that they are hidden.
 
     Args:
         axes: the axes for which `lines` were computed.
@@ -116,7 +116,7 @@ def drawn_once(
 
 
 def _with_gaps(line: Series, gaps: np.ndarray, axes: Axes) -> Series:
-    """Return a line with gaps, given as pairs of x [G, 2].
+    """Return a line with gaps between pairs of x values, `gaps` [G, 2].
 
     The points inside a gap are replaced by points at both ends of the gap.
     """
@@ -160,7 +160,7 @@ def _sparseness(line: Series) -> float:
 
 
 def _long_runs(is_near: np.ndarray, least: float) -> np.ndarray:
-    """Return whether each column belongs to at least `least` adjacent columns in which `is_near` is True."""
+    """Return whether each column is one of at least `least` adjacent columns in which `is_near` is True."""
     in_long_run = np.zeros_like(is_near)
     for start, end in _ends_of_runs(is_near).tolist():
         in_long_run[start:end] = end - start >= least

@@ -356,9 +356,9 @@ def _wrapped(
 
 
 def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
-    """Return entries in which theory lines name their curves by letters.
+    """Return entries in which the names of theory lines contain letters in place of the names of curves.
 
-    The name of a line that several curves have appears once, as in "bound of A", "of B".
+    If several curves have a line of the same name, this name is written once, as in "bound of A", "of B".
     """
     letters = {part.name: part.mark for part in _parts_of(entries) if part.mark}
     named_lines: set[str] = set()

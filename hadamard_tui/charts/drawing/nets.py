@@ -36,7 +36,7 @@ NARROWEST = 24
 """Minimum width of a net in columns."""
 
 NODE, TARGET, ELLIPSIS = "●", "★", "⋮"
-WORDS = "bright: strong · dots: weak · dashed: negative"
+WORDS = "bright: strong, dotted: weak, dashed: negative"
 
 TITLE, NAME, NODES, NOTE = -1, -2, -3, -4
 """Inks (colour numbers) of everything but edges.
@@ -100,7 +100,7 @@ def draw(shown: Nets, width: int, height: int) -> Drawn:
     count = max(1, min(len(shown.nets), width // NARROWEST))
     more = len(shown.nets) - count
     _write(drawn, 0, 0, elided(shown.title, width), TITLE)
-    words = WORDS if not more else f"{WORDS} · {more} more where there is room"
+    words = WORDS if not more else f"{WORDS} · {more} more in a wider window"
     _write(drawn, height - 1, 0, whole_remarks(words, width), NOTE)
     net_width = width // count
     for number, net in enumerate(shown.nets[:count]):
@@ -140,7 +140,7 @@ def _draw_net(drawn: Drawn, net: Net, number: int, columns: slice, rows: slice) 
 
 
 def _head(net: Net) -> str:
-    return f"{net.name}, edges up to {net.largest:.3g}"
+    return f"{net.name}, largest weight {net.largest:.3g}"
 
 
 def _places(net: Net, high: int) -> list[NodePlace]:

@@ -178,7 +178,10 @@ def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.n
 
 
 class Hidden(NamedTuple):
-    """Numbers of points that the axes cannot show with any limits. NaN does not count as a point."""
+    """Numbers of points that the axes cannot show, whatever their limits are.
+
+    NaN does not count as a point.
+    """
 
     places: int = 0
     """Points with x = ±inf, or x ≤ 0 on a logarithmic x-axis."""
@@ -303,7 +306,7 @@ def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
     remarks = [f"{side} the chart: {', '.join(called)}" for side, called in sides if called]
     points = hidden.values + hidden.places * (not axes.x_log)
     if hidden.places and axes.x_log:
-        remarks.append(f"no place for {axes.x_label} ≤ 0")
+        remarks.append(f"{axes.x_label} ≤ 0 not shown")
     for count, why in ((points, "≤ 0 or ∞"), (hidden.rounding, "0 up to rounding")):
         if count:
             remarks.append(f"{count} point{'s' * (count > 1)} not drawn ({why})")

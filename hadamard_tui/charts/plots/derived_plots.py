@@ -37,7 +37,10 @@ def difference(look: Look) -> Plot:
     changed = replace(
         view,
         axes=replace(
-            view.axes, y_label=f"{view.axes.y_label} minus that with {pinned.name}", y_log=False, marks=()
+            view.axes,
+            y_label=f"{view.axes.y_label} minus its value with {pinned.name}",
+            y_log=False,
+            marks=(),
         ),
         quantity=replace(view.quantity, as_measured=False),
         curves=curves,

@@ -250,7 +250,7 @@ class Pinned(NamedTuple):
 
 
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
-    """Data of a picture (a view), with everything that determines how they are shown to the user.
+    """Data of a picture (a view), with everything that determines the chart that the user sees.
 
     Args:
         point: the index of the sweep point whose run is played back.
@@ -316,7 +316,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def resolved(self) -> ChartOptions:
-        """Chart options in which None is replaced by the scales that the picture chooses."""
+        """The chart options, with None replaced by the scales that the picture chooses."""
         x_log, y_log = self.options.x_log, self.options.y_log
         return replace(
             self.options,
@@ -326,7 +326,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def x(self) -> float | None:
-        """Value of x at the playhead or cursor; None if the picture has no values."""
+        """The x of the playhead or cursor; None if the picture has no values."""
         if along_records(self.view):
             return self.view.x_of(self.point, min(self.place, self.shown))
         places = self.view.known_places
@@ -402,7 +402,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return nearest(places, x, by_factors)
 
     def clock_at(self, x: float) -> float | None:
-        """Return the clock value of the played run at the evaluation point that is nearest to x.
+        """Return the clock value of the run that is played back, at the evaluation point nearest to x.
 
         If the run has no evaluation points yet, return None.
         """
@@ -423,7 +423,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def at_end(self) -> bool:
-        """Whether the playhead is at the planned end of the played run."""
+        """Whether the playhead is at the planned end of the run that is played back."""
         return self.x is not None and self.x == self.view.x_of(self.point, np.inf)
 
     @property

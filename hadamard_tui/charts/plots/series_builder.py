@@ -270,7 +270,7 @@ def smoothing(look: Look) -> str:
     reaches = [_reach(curve) for curve in look.view.curves if curve.places.clock is not None and len(curve.x)]
     if not (look.options.smooth and reaches):
         return ""
-    return f"smoothed over ± {max(reaches)} record{'s' * (max(reaches) > 1)}"
+    return f"averaged over ± {max(reaches)} point{'s' * (max(reaches) > 1)}"
 
 
 def _reach(curve: CurveView) -> int:

@@ -119,7 +119,7 @@ def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
         return
     first, last = float(curve.x.min()), float(curve.x.max())
     if first == last and len(view.places) > 1:
-        yield "run at {} alone", first
+        yield "run only at {}", first
     elif first > view.places[0]:
         yield "not run below {}", first
     if first < last < view.places[-1]:
@@ -206,9 +206,9 @@ def _begins_as(curve: CurveView, other: CurveView) -> bool:
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
-    """Return the curve of a reference as a horizontal line, if its measured x does not change.
+    """Return the curve of a reference learner as a horizontal line, if its measured x does not change.
 
-    The line spans the x of all other curves. All other curves are returned unchanged.
+    The line spans the x of all other curves. If `curve` is another curve, it is returned unchanged.
     """
     if not (
         curve.training.is_reference
@@ -225,9 +225,9 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Return the region that proved lower bounds exclude for every learner to which they apply.
+    """Return the region that proved lower bounds exclude for all learners to which they apply.
 
-    The bounds of pinned runs also count. If bounds apply to a learner in one run but not in another, no
+    The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, no
     region is returned.
     """
     views = [look.view, *(run.view for run in look.pinned)]
@@ -305,7 +305,12 @@ def _guessed(look: Look) -> list[Series]:
     ]
     nothing = np.empty(0)
     return (
-        [Series("guessed to stay below 0.1", nothing, nothing, others(), "pairs", mark=GUESS), *marked]
+        [
+            Series(
+                "guess: loss stays below 0.1 from here on", nothing, nothing, others(), "pairs", mark=GUESS
+            ),
+            *marked,
+        ]
         if marked
         else []
     )
@@ -326,9 +331,9 @@ def _line(line: LineView, look: Look) -> Series:
 
 
 def _points(view: View) -> list[Series]:
-    """Return the training examples that a picture shows beside its curves, with gaps between the points.
+    """Return the training examples that a picture shows beside its curves.
 
-    So no line joins them.
+    Gaps between the points prevent that a line joins them.
     """
     if view.points is None:
         return []
@@ -345,7 +350,7 @@ def _place(look: Look) -> str:
     if look.playhead is None or along_records(look.view):
         return ""
     place_name = look.view.axes.names.get(look.playhead) or tick_label(look.playhead)
-    return f"┊ the table: {x_name(look.view)} = {place_name}"
+    return f"┊ values in the table: {x_name(look.view)} = {place_name}"
 
 
 def heat_map(look: Look, heat: HeatView) -> HeatMap:
@@ -439,7 +444,7 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
 def upright(series: Series, axes: Axes) -> Series:
     """Return a vertical mark, stretched over the height of the chart.
 
-    All other series are returned unchanged.
+    If `series` is no vertical mark, it is returned unchanged.
     """
     is_upright = (
         series.style == STYLE and is_line(series) and len(series.x) == 2 and series.x[0] == series.x[1]

@@ -19,7 +19,7 @@ class MyPart(ModuleArchitecture, frozen=True, tag="my-part"):
     Any module works that maps instances [n, d] to [n] or [n, 1]. Source: none needed.
     """
 
-    width: Annotated[int, Meta(ge=1, le=4096, title="width", description="units of the hidden layer")] = 32
+    width: Annotated[int, Meta(ge=1, le=4096, title="width", description="number of hidden units")] = 32
 
     def module(self, d: int) -> torch.nn.Module:
         return torch.nn.Sequential(

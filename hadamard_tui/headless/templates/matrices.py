@@ -14,9 +14,9 @@ from engine.problems.matrices import Matrix, Rows
 class MyPart(Matrix, frozen=True, tag="my-part"):
     """Independent entries that are uniform in [−a, a]. Source: none needed."""
 
-    d: Annotated[Dimension, Meta(title="d", description="features")] = 64
-    n: Annotated[Count, Meta(title="rows n", description="instances")] = 64
-    a: Annotated[float, Meta(gt=0, le=100, title="a", description="largest size of an entry")] = 1.0
+    d: Annotated[Dimension, Meta(title="d", description="number of features")] = 64
+    n: Annotated[Count, Meta(title="rows n", description="number of instances")] = 64
+    a: Annotated[float, Meta(gt=0, le=100, title="a", description="largest absolute value of an entry")] = 1.0
 
     def size(self) -> tuple[int, int]:
         return self.n, self.d

@@ -18,7 +18,9 @@ from engine.solvers import Refit, Solver
 class MyPart(Solver, frozen=True, tag="my-part"):
     """Ridge regression: w minimises Σ_j (x_jᵀw − y_j)² + λ‖w‖². Source: Hoerl, Kennard 1970."""
 
-    lam: Annotated[float, Meta(gt=0, le=1e6, title="penalty λ", description="of the squared weights")] = 1.0
+    lam: Annotated[
+        float, Meta(gt=0, le=1e6, title="penalty λ", description="factor of ‖w‖² in the minimised sum")
+    ] = 1.0
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         return Refit(data, partial(solution, lam=self.lam))

@@ -16,7 +16,7 @@ from engine.problems.targets import Combination, Target, TargetStructure
 class MyPart(Target, frozen=True, tag="my-part"):
     """The label is the mean of the first r features. Source: none needed."""
 
-    r: Annotated[Count, Meta(title="r", description="features in the label, at most d")] = 2
+    r: Annotated[Count, Meta(title="r", description="number of features in the label, at most d")] = 2
 
     def structure(self, matrix: Matrix) -> TargetStructure:
         return TargetStructure("any", linear=True)

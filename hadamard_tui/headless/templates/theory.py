@@ -13,9 +13,9 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class MyPart(Line, frozen=True, tag="my-part"):
-    """1: the square loss of predictions 0, where labels are ±1. Source: none needed."""
+    """1: the square loss of predicting 0, if all labels are ±1. Source: none needed."""
 
-    title: ClassVar[str] = "loss of predictions 0"
+    title: ClassVar[str] = "loss of predicting 0"
     measure: ClassVar[str] = "loss"
     formula: ClassVar[str] = "1"
     source: ClassVar[str] = "none needed"
@@ -25,11 +25,11 @@ class MyPart(Line, frozen=True, tag="my-part"):
 
     def holds(self, experiment: Setup) -> Finding:
         if experiment.problem.label_values != "signs":
-            return Finding(False, f"requires labels ±1, and here they are {experiment.problem.label_values}")
+            return Finding(False, f"requires labels ±1, but the labels are {experiment.problem.label_values}")
         return Finding(True, "labels are ±1, and their squares are 1")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return Finding(True, f"{learner.name} can be compared with predictions of 0, as everyone can")
+        return Finding(True, f"{learner.name}, like any learner, can be compared with a constant prediction")
 
     def value(self, at: At) -> Floats:
         return np.ones(len(at.k))

@@ -17,14 +17,14 @@ from engine.updates import Rate, Rates, State, Update, zeros
 class MyPart(Update, frozen=True, tag="my-part"):
     """Heavy-ball momentum: v ← μ v + g, w ← w − η v, from v = 0.
 
-    Tensors have a batch of learners as their first dimension, and `rates` has the rate of each tensor.
+    The first dimension of every tensor is a batch of learners. `rates` has the learning rate of each tensor.
     Source: Polyak 1964.
     """
 
     lr: Rate = 0.01
-    momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of v that stays")] = (
-        0.9
-    )
+    momentum: Annotated[
+        float, Meta(ge=0, lt=1, title="momentum μ", description="factor by which v shrinks per step")
+    ] = 0.9
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"v": zeros(params)}
