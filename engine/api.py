@@ -32,7 +32,7 @@ from engine.spec.document_expressions import as_document
 from engine.spec.experiment import Experiment, drawn, of_run
 from engine.spec.reading import Raw
 from engine.spec.sweep import Sweep, only
-from engine.symmetry.optimizers import assert_invariant as assert_invariant
+from engine.symmetry.optimizer_symmetry import assert_invariant as assert_invariant
 
 if TYPE_CHECKING:
     import pandas

@@ -361,7 +361,7 @@ class HadamardApp(FailingApp):
         one, list all sections.
         """
         from engine.spec import theory_pages
-        from hadamard_tui.screens.theory import cited_sections, page_of
+        from hadamard_tui.screens.theory_page import cited_sections, page_of
 
         editable = self.laboratory.editable
         source = f"theory/{address}" if address else editable.experiment.source

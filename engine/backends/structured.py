@@ -91,8 +91,8 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
 def rotated(inputs: TrainingInputs) -> TrainingInputs:
     """Return the inputs of an invariant learner with its orthogonal instances rotated to the axes."""
     learner, data = inputs.learner, inputs.data
-    if learner.update is not None:
-        learner = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
+    if learner.update is not None and (rule := learner.update.structure().invariant_counterpart):
+        learner = msgspec.structs.replace(learner, update=rule)
     along_axes = replace(data, instances=ScaledIdentity(data.instances), w_star=None)
     return replace(inputs, learner=learner, data=along_axes)
 

@@ -16,6 +16,7 @@ from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
 from engine.measures import Measure
 from engine.pictures import reductions, wording
+from engine.pictures.view import index_at, line_of
 from engine.pictures.wording import curve_name, line_name, measure_name, x_name
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         curve = self.of(view)
         name, other = other_at(view, self.to, curve)
         if self.at is not None:
-            place = curve.place(self.at) or 0
+            place = index_at(curve, self.at) or 0
             first = wording.called(view, curve), float(curve.y[place])
             return wording.compared(view, float(curve.x[place]), first, [(name, float(other(whole)[place]))])
         numbers = self.combined(curve.y, other(whole))
@@ -367,7 +368,7 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
     """
     if at is None:
         return np.flatnonzero(is_defined)
-    place = curve.place(at)
+    place = index_at(curve, at)
     return np.flatnonzero(is_defined & (np.arange(len(curve.x)) == (-1 if place is None else place)))
 
 
@@ -378,7 +379,7 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
     replicas; `whole` selects all.
     """
     try:
-        line = view.line(name, curve.name)
+        line = line_of(view, name, curve.name)
     except KeyError:
         other = view.curve(name)
         return curve_name(view, other), lambda take: _between(curve.x, other.x, take(other))

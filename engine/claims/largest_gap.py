@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.claims import Claim, Floats, LeastShare, Outcome, Place, in_replicas, unfinished, where
 from engine.pictures import wording
+from engine.pictures.view import index_at
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
@@ -33,7 +34,7 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)
-        place = curve.place(self.at)
+        place = index_at(curve, self.at)
         if place is None:
             return self.fails(f"nothing is recorded at {where(view, self.at)}")
         if why := unfinished(view, curve):

@@ -13,6 +13,7 @@ from engine.core.expressions import number
 from engine.core.parts import BadField
 from engine.learners.learner import Name
 from engine.pictures import reductions, wording
+from engine.pictures.view import line_of
 from engine.pictures.wording import line_name
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     def judge(self, view: View) -> Outcome:
         curve, kind = self.of(view), self.kind_of_line
         try:
-            line = view.line(kind, curve.name)
+            line = line_of(view, kind, curve.name)
         except KeyError:
             reason = view.absences.lines.get(kind, "the picture has no line of this kind for this curve")
             return self.fails(f"{kind} does not apply: {reason}")
@@ -132,7 +133,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         Return None if the curve has no such line, or no evaluation points.
         """
         try:
-            line = view.line(self.kind_of_line, curve.name)
+            line = line_of(view, self.kind_of_line, curve.name)
         except KeyError:
             return None
         x, gap, tolerance, _ = self._compared(view, curve, line)

@@ -11,6 +11,7 @@ from msgspec import Meta
 from engine.claims import Claim, Floats, MaybePlace, Outcome, Tolerance, name_of, unfinished, where
 from engine.learners.learner import Name
 from engine.pictures import reductions, wording
+from engine.pictures.view import index_at
 from engine.pictures.wording import curve_name
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         curve, other = self.of(view), view.curve(self.below)
         names = wording.called(view, curve), wording.called(view, other)
         other_y = np.interp(curve.x, other.x, other.y)
-        at = curve.place(self.at) if self.at is not None else int(np.nanargmax(np.abs(other_y - curve.y)))
+        at = index_at(curve, self.at) if self.at is not None else int(np.nanargmax(np.abs(other_y - curve.y)))
         at = at or 0
         first_value, compared = (names[0], float(curve.y[at])), [(names[1], float(other_y[at]))]
         values = wording.compared(view, float(curve.x[at]), first_value, compared)
@@ -60,7 +61,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
             np.interp(curve.x, other.x, np.where(other.ends.sound, other.y, np.nan))
         )
         if self.at is not None:
-            place = curve.place(self.at)
+            place = index_at(curve, self.at)
             is_defined &= np.arange(len(curve.x)) == (-1 if place is None else place)
         places = np.flatnonzero(is_defined)
         if not len(places):

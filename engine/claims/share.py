@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.claims import Comparing, LeastShare, Outcome, Place, in_replicas, name_of, where
 from engine.core.parts import BadField
 from engine.pictures import wording
+from engine.pictures.view import index_at
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
@@ -40,7 +41,7 @@ class Share(Comparing, frozen=True, kw_only=True, tag="share"):
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)
-        place = curve.place(self.at)
+        place = index_at(curve, self.at)
         if place is None:
             return self.fails(f"there is no {name_of(view)} recorded at {where(view, self.at)}")
         values = [float(curve.over([replica])[place]) for replica in range(curve.replicas)]

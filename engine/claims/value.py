@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.claims import Comparing, Outcome, Place, divergence, name_of
 from engine.pictures import wording
+from engine.pictures.view import index_at
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
@@ -57,7 +58,7 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)
-        place = curve.place(self.at)
+        place = index_at(curve, self.at)
         nothing = f"there is no {name_of(view)} recorded at {view.picture.x} = {self.at:.10g}"
         if place is None:
             ended = curve.ends.diverged == curve.replicas and (curve.ends.diverged_at or 0.0) <= self.at

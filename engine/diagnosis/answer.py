@@ -11,8 +11,8 @@ import numpy as np
 from engine.core.texts import cut, listed
 from engine.diagnosis.diagnosing import Diagnosis
 from engine.diagnosis.labelled_table import Floats, standardised
-from engine.diagnosis.pairs import PAIRS, Pair, learner_called
-from engine.diagnosis.verdict import Interval, PairVerdict
+from engine.diagnosis.pair_verdict import ConfidenceInterval, PairVerdict
+from engine.diagnosis.pairs import PAIRS, LearnerPair, learner_called
 
 NAMED_FEATURES = 5
 LEAST_IMPORTANCE = 0.05
@@ -109,13 +109,13 @@ def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _pair_as_json(diagnosis: Diagnosis, pair: Pair) -> dict[str, Any]:
+def _pair_as_json(diagnosis: Diagnosis, pair: LearnerPair) -> dict[str, Any]:
     verdict = diagnosis.verdicts.get(pair.name)
     described: dict[str, Any] = {"name": pair.name, "axes": pair.axes, "partner": pair.partner}
     if verdict is None:
         return described | {"verdict": None}
     ratios = {
-        name: dict(zip(Interval._fields, _numbers(np.array(interval)), strict=True))
+        name: dict(zip(ConfidenceInterval._fields, _numbers(np.array(interval)), strict=True))
         for name, interval in zip(PairVerdict._fields[1:], verdict[1:], strict=True)
     }
     return described | {"verdict": verdict.word} | ratios
@@ -125,11 +125,11 @@ def _numbers(numbers: Floats) -> list[float | None]:
     return [number if math.isfinite(number) else None for number in numbers.tolist()]
 
 
-def _titles(pair: Pair) -> tuple[str, str]:
+def _titles(pair: LearnerPair) -> tuple[str, str]:
     return learner_called(pair.axes).title, learner_called(pair.partner).title
 
 
-def _about_pair(diagnosis: Diagnosis, pair: Pair, verdict: PairVerdict) -> Iterator[str]:
+def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -> Iterator[str]:
     """Yield the sentences about a judged pair."""
     place = diagnosis.plan.sizes.index(diagnosis.plan.decided_at)
     axes_loss, partner_loss = (diagnosis.mean(name)[place] for name in pair.names)
@@ -160,7 +160,7 @@ def _why_undecided(verdict: PairVerdict, axes: str, partner: str) -> str:
     return f"The confidence intervals include 1 or disagree: {'; '.join(reasons)}."
 
 
-def _factor(interval: Interval) -> str:
+def _factor(interval: ConfidenceInterval) -> str:
     mean, low, high = (math.exp(min(number, 700.0)) for number in interval)
     return f"{mean:.2f} [{low:.2f}, {high:.2f}]"
 

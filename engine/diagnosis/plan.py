@@ -9,7 +9,7 @@ from engine.core.parts import BadInput
 from engine.diagnosis.descents import HIDDEN
 from engine.diagnosis.labelled_table import LabelledTable
 from engine.diagnosis.library_learners import LEAST_LEAF
-from engine.diagnosis.pairs import DESCENTS, LEARNERS, PAIRS, Learner
+from engine.diagnosis.pairs import DESCENTS, LEARNERS, PAIRS, DiagnosisLearner
 
 SPLITS = 12
 TEST_SHARE, MOST_TESTED = 0.3, 2000
@@ -73,16 +73,16 @@ class Plan(NamedTuple):
         return self.rows - self.tested
 
     @property
-    def learners(self) -> tuple[Learner, ...]:
+    def learners(self) -> tuple[DiagnosisLearner, ...]:
         """Learners of all pairs in this plan."""
         names = {name for pair in PAIRS for name in pair.names if pair.judged or self.shows_all}
         return tuple(learner for learner in LEARNERS if learner.name in names)
 
-    def sizes_of(self, learner: Learner) -> tuple[int, ...]:
+    def sizes_of(self, learner: DiagnosisLearner) -> tuple[int, ...]:
         """Return the numbers of examples from which a learner learns."""
         return self.sizes if learner.judged else self.shown_sizes
 
-    def rotated_at(self, learner: Learner, size: int) -> bool:
+    def rotated_at(self, learner: DiagnosisLearner, size: int) -> bool:
         """Return whether a learner also learns from rotated features.
 
         An invariant learner does so only as a control, at the number of examples at which pairs are judged.
@@ -158,6 +158,6 @@ def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all
     return plan
 
 
-def is_descent(learner: Learner) -> bool:
+def is_descent(learner: DiagnosisLearner) -> bool:
     """Return whether a learner is trained by gradients, so that several splits train side by side."""
     return learner.name in DESCENTS

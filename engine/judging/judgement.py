@@ -39,7 +39,7 @@ The effect is unstable if rounding errors, amplified by the learner, may explain
 
 
 @dataclass(frozen=True)
-class Judgement:
+class LearnerJudgement:
     """Invariance of a learner, by its structure and by measurement, and the bounds that apply to it."""
 
     learner: str
@@ -169,7 +169,7 @@ def judgement(
     trace: Trace,
     learner: Learner,
     going: Callable[[float], object] = lambda done: None,
-) -> Judgement:
+) -> LearnerJudgement:
     """Return the judgement of a learner of a finished run.
 
     Measuring the change under one group trains the learner three more times, at its best rate.
@@ -188,7 +188,7 @@ def judgement(
     losses, kinds = seen.curve(curve.name), {line.kind for line in binding}
     reasons = (line.on_learners[learner.name].reason for line in trace.lines if line.kind in kinds)
     changes, by_rounding = certificates(experiment, learner, going)
-    return Judgement(
+    return LearnerJudgement(
         learner.name,
         curve.verdict,
         changes,

@@ -93,12 +93,6 @@ NEAR = 1e-9
 """Relative distance up to which two x positions count as equal."""
 
 
-def _place(places: Floats, x: float) -> int | None:
-    """Return the index of the first position that equals x up to rounding, or None if there is none."""
-    matches = np.flatnonzero(np.abs(places - x) <= NEAR * abs(x))
-    return int(matches[0]) if len(matches) else None
-
-
 class Places(msgspec.Struct, frozen=True, eq=False):
     """Properties of the x positions of a curve."""
 
@@ -218,18 +212,6 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     training: Training = Training()
     ends: Ends
 
-    def place(self, x: float) -> int | None:
-        """Return the index of the point of the curve at x, or None if the curve has no point there.
-
-        If x is a measured quantity, return the index of the first point that has reached or passed the given
-        x.
-        """
-        if self.places.is_passed:
-            sides = np.sign(self.x - x)
-            passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first point
-            return int(passed[0]) if len(passed) else None
-        return _place(self.x, x)
-
 
 def increases(curve: CurveView) -> bool:
     """Return whether the x positions of a curve never decrease."""
@@ -335,10 +317,6 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         """Name in charts and captions."""
         return self.title or self.kind
 
-    def place(self, x: float) -> int | None:
-        """Return the index of the point of the line at x, or None if the line has no point there."""
-        return _place(self.x, x)
-
     def over(self, replicas: Sequence[int]) -> Floats:
         """Return y [N], computed from a subset of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
@@ -373,6 +351,19 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     def binds(self, curve: CurveView) -> bool:
         """Return whether the line applies to the learner of a curve for which it is shown."""
         return bool(self.curve) or curve.learner in self.applies_to
+
+
+def index_at(curve: CurveView | LineView, x: float) -> int | None:
+    """Return the index of the point of a curve or theory line at x, or None if it has no point there.
+
+    If x is a measured quantity, return the index of the first point that has reached or passed the given x.
+    """
+    if isinstance(curve, CurveView) and curve.places.is_passed:
+        sides = np.sign(curve.x - x)
+        passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first point
+        return int(passed[0]) if len(passed) else None
+    matches = np.flatnonzero(np.abs(curve.x - x) <= NEAR * abs(x))
+    return int(matches[0]) if len(matches) else None
 
 
 class ViewAxes(msgspec.Struct, frozen=True, eq=False):
@@ -439,7 +430,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     points: tuple[Floats, Floats] | None = None
     """Inputs and labels of the examples that are shown beside the curves; None if none are shown."""
 
-    places_of: Callable[[View], Floats] = lambda view: view.known_places
+    places_of: Callable[[View], Floats] = lambda view: known_places(view)
     """Function that returns the x positions of all present and planned values of a view."""
 
     x_of: Callable[[int, float], float | None] = lambda point, clock: None
@@ -468,29 +459,6 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
                 return curve
         raise KeyError(name)
 
-    def line(self, kind: str, curve: str) -> LineView:
-        """Return the theory line whose name is `kind`, or the line of this kind that is shown for a curve.
-
-        Args:
-            kind: name or kind of the theory line.
-            curve: name of the curve.
-
-        Raises: KeyError.
-        """
-        about = next((candidate for candidate in self.curves if candidate.name == curve), None)
-        for line in self.lines:
-            if kind == line.name or (kind == line.kind and about is not None and line.is_about(about)):
-                return line
-        raise KeyError(kind)
-
-    @cached_property
-    def known_places(self) -> Floats:
-        """Sorted positions on the x-axis at which a curve or heat map has a value."""
-        parts = [curve.x[~np.isnan(curve.y)] for curve in self.curves]
-        parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in self.heats]
-        places = np.unique(np.concatenate([*parts, np.empty(0)]))
-        return np.asarray(places[np.isfinite(places)])
-
     @cached_property
     def beneath(self) -> View | None:
         """View to show below this one, or None. It is computed when it is first needed."""
@@ -510,6 +478,30 @@ def at_values(view: View, apart: Apart) -> View:
     curves = [curve for curve in view.curves if curve.apart == apart]
     lines = [line for line in view.lines if line.apart == apart]
     return msgspec.structs.replace(view, curves=curves, lines=lines)
+
+
+def known_places(view: View) -> Floats:
+    """Return the sorted positions on the x-axis at which a curve or heat map has a value."""
+    parts = [curve.x[~np.isnan(curve.y)] for curve in view.curves]
+    parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in view.heats]
+    places = np.unique(np.concatenate([*parts, np.empty(0)]))
+    return np.asarray(places[np.isfinite(places)])
+
+
+def line_of(view: View, kind: str, curve: str) -> LineView:
+    """Return the theory line whose name is `kind`, or the line of this kind that is shown for a curve.
+
+    Args:
+        kind: name or kind of the theory line.
+        curve: name of the curve.
+
+    Raises: KeyError.
+    """
+    about = next((candidate for candidate in view.curves if candidate.name == curve), None)
+    for line in view.lines:
+        if kind == line.name or (kind == line.kind and about is not None and line.is_about(about)):
+            return line
+    raise KeyError(kind)
 
 
 def heat_of(view: View, learner_name: str) -> HeatView:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.core.expressions import briefer, number, symbol, values_written, written
-from engine.pictures.view import CurveView, Floats, LineView, View, along_records, negligible
+from engine.pictures.view import CurveView, Floats, LineView, View, along_records, index_at, negligible
 
 
 def x_name(view: View) -> str:
@@ -183,7 +183,7 @@ def value(view: View, y: float) -> str:
 
 def value_at(curve: CurveView, x: float) -> float | None:
     """Return the value of a curve at x, or None if it has no value there."""
-    at = curve.place(x)
+    at = index_at(curve, x)
     return None if at is None or np.isnan(curve.y[at]) else float(curve.y[at])
 
 

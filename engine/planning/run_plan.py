@@ -16,10 +16,18 @@ from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.measures import Measure, measures_in, named
 from engine.pictures.picture import Picture
-from engine.spec.experiment import Experiment, Run, Setup, missing, of_run, picture_of_claim, pictures_of
+from engine.spec.experiment import (
+    Experiment,
+    RunSettings,
+    Setup,
+    missing,
+    of_run,
+    picture_of_claim,
+    pictures_of,
+)
 from engine.symmetry.verdict import verdict
 from engine.theory import Line, OtherRun, on_learner, on_problem
-from engine.training.descent import curve_name, rates_of
+from engine.training.descent import curve_names, rates_of
 from engine.updates import BEST
 
 if TYPE_CHECKING:
@@ -124,9 +132,10 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
     """
     if learner.update is None or learner.rate_choice in (None, BEST):
         return {learner.name: learner}
+    rates = rates_of(learner)
     return {
-        curve_name(learner, rate): structs.replace(learner, update=structs.replace(learner.update, lr=rate))
-        for rate in rates_of(learner)
+        curve: structs.replace(learner, update=structs.replace(learner.update, lr=rate))
+        for curve, rate in zip(curve_names(learner, rates), rates, strict=True)
     }
 
 
@@ -154,7 +163,7 @@ def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
         problem=run.problem,
         protocol=experiment.protocol,
         learners=(run.learner,),
-        run=Run(
+        run=RunSettings(
             seed=settings.seed,
             streams=settings.streams,
             replicas=settings.replicas,
@@ -284,7 +293,7 @@ class LearnerPlan:
     @property
     def curve_names(self) -> list[str]:
         """Names of the curves, one per rate."""
-        return [curve_name(self.learner, rate) for rate in self.rates]
+        return curve_names(self.learner, self.rates)
 
     @property
     def rates_by_curve(self) -> dict[str, float | None]:

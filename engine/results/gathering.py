@@ -30,8 +30,8 @@ from engine.pictures.view import (
     Training,
     kind_places,
 )
+from engine.results.picture_steps import PictureSteps, Samples, of_curve, of_line
 from engine.results.results import Results
-from engine.results.steps import PictureSteps, Samples, of_curve, of_line
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.experiment import missing
 from engine.spec.sweep import Point, Sweep

@@ -33,11 +33,12 @@ from engine.pictures.view import (
     ViewAxes,
     along_records,
     fate,
+    known_places,
 )
 from engine.protocols import CLOCKS
 from engine.results.gathering import NOTHING, Gathered, Key, Replicas, Stretch, gathered, is_reference
+from engine.results.picture_steps import AtPoint, PictureSteps, Samples, of_line
 from engine.results.results import Results
-from engine.results.steps import AtPoint, PictureSteps, Samples, of_line
 from engine.results.trace import Curve, TheoryLine
 from engine.spec.sweep import Point, Sweep, marks_of
 
@@ -242,11 +243,11 @@ def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
         runs = [(results.sweep.points[number], trace) for number, trace in results.traces.items()]
         runs = [run for run in runs if run[0].is_in(shown.picture)]
         if not all(steps.clocks <= trace.planned.keys() for _, trace in runs):
-            return shown.known_places
+            return known_places(shown)
         far = max(runs, key=lambda run: steps.place(run[0], run[1].clocks_at(run[1].last)))
         return steps.places(far[0], far[1].planned)
     made_of_axes = [steps.place(point, {}) for point in points] if steps.x_of_axes else []
-    return np.union1d(shown.known_places, made_of_axes)
+    return np.union1d(known_places(shown), made_of_axes)
 
 
 def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:

@@ -91,7 +91,7 @@ class RunReader:
         self.close()
         return self.results
 
-    def _receive(self, frame: journal.Frame) -> int:
+    def _receive(self, frame: journal.JournalFrame) -> int:
         if frame.kind not in KNOWN:
             self.unknown.add(frame.kind)
             return 0

@@ -35,7 +35,7 @@ from engine.results.trace import Curve, Trace
 from engine.runtime import curve_keys
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import MOST, Keeper, run
-from engine.spec.experiment import Experiment, Run
+from engine.spec.experiment import Experiment, RunSettings
 
 if TYPE_CHECKING:
     from engine.runtime.run_writer import RunWriter
@@ -279,12 +279,12 @@ class SpreadKeeper:
         return None if self._writer is None else self._writer.keep(planned, curves, is_side_run)
 
 
-def _key(planned: LearnerPlan, run: Run | None = None) -> bytes:
+def _key(planned: LearnerPlan, run: RunSettings | None = None) -> bytes:
     setup = planned.experiment
     return curve_keys.key_of(setup if run is None else replace(setup, run=run), planned.learner)
 
 
-def groups(plan: RunPlan, count: int) -> list[Run]:
+def groups(plan: RunPlan, count: int) -> list[RunSettings]:
     """Divide the replicas of a run into up to `count` groups, and return the run settings of each group.
 
     Replicas that depend on one another stay in one group. There are three such cases: a curve that ends early

@@ -77,7 +77,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
         """
         return "cut off" if self.state == "running" and self.is_here and not self.is_written else self.state
 
-    def receive(self, frame: journal.Frame) -> None:
+    def receive(self, frame: journal.JournalFrame) -> None:
         """Update the fields from a frame of the run's file."""
         if frame.kind == "mark":
             content = frame.content

@@ -25,6 +25,7 @@ from engine.protocols import CLOCKS, nearest
 from engine.solvers import Solver
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment, missing, no_hessian, picture_of, pictures_of
+from engine.updates import refused_loss
 
 SIZES = ("n", "d")
 """Names of sizes that expressions of a picture may use, besides the dimensions of its measure."""
@@ -589,7 +590,7 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
         raise BadInput(f"{place}.update", "missing; a learner has an architecture and an update, or a solver")
     if reason := experiment.protocol.refuses(learner):
         raise BadInput(f"{place}.update", reason)
-    if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
+    if learner.update is not None and (reason := refused_loss(learner.update, loss)):
         raise BadInput(f"{place}.update", reason)
     if learner.schedule is not None and learner.schedule.of_loss and not loss.positive:
         fault = f"rates divided by the loss need a loss that is never 0, and {loss.kind} loss may be 0"

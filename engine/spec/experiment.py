@@ -34,7 +34,7 @@ MOST_MEASURES = 100
 """Largest number of measures that a run records besides those of pictures and claims."""
 
 
-class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the computation."""
 
     seed: Annotated[
@@ -97,7 +97,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     problem: Problem
     protocol: MemberOf[Protocol]
     learners: Annotated[tuple[Learner, ...], Meta(min_length=1, max_length=MOST_LEARNERS)]
-    run: Run = Run()
+    run: RunSettings = RunSettings()
 
     @property
     def dtype(self) -> Literal["float32", "float64"]:

@@ -51,7 +51,7 @@ SWITCHES = {
 
 Struct = type[msgspec.Struct]
 
-RENAMED: dict[str, dict[str, str]] = {"Run.path": {"by-blocks": "dense"}}
+RENAMED: dict[str, dict[str, str]] = {"RunSettings.path": {"by-blocks": "dense"}}
 """New words by former word, for each family, table or field that uses them:
 
     "updates"                              a family, for the kinds of its members

@@ -76,7 +76,8 @@ def certificate(
     counterpart = learner
     unseen = learner.architecture is not None and learner.architecture.structure().by_inner_products
     if learner.update is not None and group == ROTATIONS and not unseen:
-        counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
+        rule = learner.update.structure().invariant_counterpart or learner.update
+        counterpart = msgspec.structs.replace(learner, update=rule)
     compared = Comparison(setup, learner, counterpart)
     return compared.under([*_elements(group, compared)], going)
 

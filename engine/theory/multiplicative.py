@@ -85,7 +85,9 @@ def _multiplicative_rate(learner: Learner) -> float | None:
     """
     if learner.update is None or learner.architecture is None:
         return None
-    return learner.update.exponentiated_rate(learner.architecture)
+    exponentiates, rate = learner.update.structure().exponentiates, learner.rate_choice
+    factor = 1.0 if exponentiates == "weights" else learner.architecture.structure().rate_of_weights
+    return rate * factor if isinstance(rate, float) and exponentiates and factor is not None else None
 
 
 def _factor(learner: Learner) -> float | None:

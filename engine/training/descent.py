@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -422,12 +422,9 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
     }
 
 
-def curve_name(learner: Learner, rate: float) -> str:
-    """Return the name of a learner's curve for one rate.
-
-    If the learner has several rates, the name contains the rate.
-    """
-    return learner.name if len(rates_of(learner)) == 1 else f"{learner.name} η={rate:.4g}"
+def curve_names(learner: Learner, rates: Sequence[float]) -> list[str]:
+    """Return the names of a learner's curves, one per rate; with several rates, names contain the rates."""
+    return [learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}" for rate in rates]
 
 
 def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:

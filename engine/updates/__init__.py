@@ -7,7 +7,7 @@ dimension B of every tensor.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -125,6 +125,22 @@ class UpdateStructure(NamedTuple):
     `invariance` returns.
     """
 
+    invariant_counterpart: Update | None = None
+    """Rotation-invariant rule with the same steps, for a rule that is invariant "on this data"; else None.
+
+    The empirical invariance test trains this counterpart on rotated instances.
+    """
+
+    exponentiates: Literal["weights", "products"] | None = None
+    """What is multiplied by exp(−c η g), exactly or for small η, if all weights start at 1/d.
+
+    `weights` are the weights themselves, with c = 1. `products` are weights that the architecture computes
+    as products of parameters, with the architecture's `rate_of_weights` as c. None is for other rules.
+    """
+
+    only_after_mistakes: bool = False
+    """Whether the rule moves after mistakes only, so that it requires a loss with slope 0 elsewhere."""
+
     stable_up_to: float | None = None
     """Smallest η S at which full-batch steps on a quadratic of curvature S diverge, or None if unknown."""
 
@@ -176,7 +192,6 @@ class Update(Part, frozen=True):
             "structure",
             "invariance",
             "response",
-            "exponentiated_rate",
             "mirror",
             "multiplicative_step",
             "scalar_step",
@@ -202,13 +217,6 @@ class Update(Part, frozen=True):
         """
         return None
 
-    def exponentiated_rate(self, architecture: Architecture) -> float | None:
-        """Return η if the rule multiplies weights by exp(−η g), starting at 1/d, or None for other rules.
-
-        This may hold exactly, or only for small η.
-        """
-        return None
-
     @property
     def mirror(self) -> Mirror | None:
         """Gradient flow that the rule follows at small rates, or None if it follows none."""
@@ -220,10 +228,6 @@ class Update(Part, frozen=True):
 
     def refuses_features(self, d: int) -> str | None:
         """Return the reason why this rule cannot move weights of d features, or None if it can."""
-        return None
-
-    def refuses_loss(self, loss: Loss) -> str | None:
-        """Return the reason why this rule cannot be used with this loss, or None if it can."""
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
@@ -298,15 +302,6 @@ class Update(Part, frozen=True):
         """
         return None
 
-    def invariant_counterpart(self) -> Update:
-        """Return a rotation-invariant rule that takes the same steps on this data.
-
-        A rule whose verdict is invariant "on this data" must have such a counterpart. The empirical
-        invariance test trains the counterpart on rotated instances. By default, the rule is its own
-        counterpart.
-        """
-        return self
-
 
 class Plain(Update, frozen=True):
     """Base class of rules whose steps are w ← w − η g."""
@@ -364,7 +359,9 @@ class Diagonal(Update, frozen=True):
     ] = False
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(learner_kind="gradient" if self.shared else "coordinate")
+        counterpart = None if self.shared else msgspec.structs.replace(self, shared=True)
+        kind: LearnerKind = "gradient" if self.shared else "coordinate"
+        return super().structure()._replace(learner_kind=kind, invariant_counterpart=counterpart)
 
     def squares(self, gradients: Params) -> Params:
         """Return the squares g² that scale the rates.
@@ -385,9 +382,6 @@ class Diagonal(Update, frozen=True):
             first = next(iter(none))
             none[first] = none[first][..., :1].contiguous()
         return none
-
-    def invariant_counterpart(self) -> Self:
-        return msgspec.structs.replace(self, shared=True)
 
     def by_sizes(self, matrix: Matrix, single: bool) -> Verdict:
         """Return the invariance verdict of a rule that divides gradient entries by sizes of past entries."""
@@ -526,17 +520,17 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
     )
 
 
-def only_mistakes(rule: Update, loss: Loss) -> str | None:
-    """Return why a mistake-driven rule cannot use this loss, or None if it can.
-
-    The loss must have slope 0 on correct predictions.
-    """
-    if loss.kind == "mistake":
-        return None
-    return (
-        f"{rule.kind} moves only after mistakes, but {loss.kind} loss has a slope without a mistake too; "
-        f"take mistake loss"
-    )
+def refused_loss(rule: Update, loss: Loss) -> str | None:
+    """Return the reason why a rule cannot be used with this loss, or None if it can."""
+    structure = rule.structure()
+    if structure.only_after_mistakes and loss.kind != "mistake":
+        return (
+            f"{rule.kind} moves only after mistakes, but {loss.kind} loss has a slope without a mistake too; "
+            f"take mistake loss"
+        )
+    if structure.observes == "curvature" and loss.joint:
+        return f"{rule.kind} requires a separate loss for each output, and {loss.kind} couples all outputs"
+    return None
 
 
 class Mirror(NamedTuple):

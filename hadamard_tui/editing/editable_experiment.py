@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from engine.core import catalogue
-from engine.core.expressions import has_braces, plain
+from engine.core.expressions import has_braces
 from engine.core.parts import BadInput
 from engine.pictures.view import KindPlace, kind_places
 from engine.spec import documents, presets, reading, sweeping
 from engine.spec.changes import unjudged
+from engine.spec.differences import texts_of_changed
 from engine.spec.document_expressions import as_document
 from engine.spec.fields import UNTAGGED
 from engine.spec.sweep import only
 from hadamard_tui.editing import document_edits
-from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.document_edits import Fitting, LeftOutClaim, Names, fitting_claims
 
 if TYPE_CHECKING:
@@ -398,18 +398,10 @@ class EditableExperiment:
         return f"{part}[{number_in_run}]{place[prefix.end() :]}"
 
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
-        """Return the title, story and source of the experiment.
-
-        If only run settings, pictures or claims differ from the preset, these are the preset's texts.
-        Expressions in the texts are not evaluated. Otherwise, the title states the change, and story and
-        source are empty.
-        """
+        """Return the title, story and source of the experiment."""
         origin = self._origin
-        if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
-            return {key: self._origin_document[key] for key in ("title", "story", "source")}
         origin_title = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
-        changes = map(str, differences(self._origin_document, document))
-        return {"title": plain(f"{origin_title}: {', '.join(changes)}"), "story": "", "source": ""}
+        return texts_of_changed(origin_title, experiment, document, origin, self._origin_document)
 
 
 def _document_of(preset: str | None) -> Raw | None:
@@ -422,12 +414,6 @@ def _document_of(preset: str | None) -> Raw | None:
 
 def _items(value: Any) -> list[Any] | tuple[Any, ...]:
     return value if isinstance(value, list | tuple) else [value]
-
-
-def _what_runs(experiment: Experiment) -> Experiment:
-    """Return the experiment without its texts, pictures and claims, which do not affect the training."""
-    words = {"title": "", "story": "", "source": "", "subject": "Other"}
-    return msgspec.structs.replace(experiment, **words, pictures=(), claims=())
 
 
 POINTS, MOST_TRIED = 5, 12

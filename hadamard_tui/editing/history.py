@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from engine.core.texts import cut
+from engine.spec.differences import between
 from engine.spec.fields import fields_of
 from engine.spec.presets import name_of
 from hadamard_tui.charts.plots.series_builder import mark
-from hadamard_tui.editing.differences import between
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw

@@ -52,7 +52,7 @@ NET = {"kind": "dense", "widths": [128], "activation": "relu"}
 class Timed(NamedTuple):
     """A job, with the cost of its last run."""
 
-    job: Job
+    job: BenchmarkJob
     measured: Measured
 
 
@@ -109,7 +109,7 @@ def as_json(timings: list[Timed]) -> dict[str, Any]:
     }
 
 
-class Job(NamedTuple):
+class BenchmarkJob(NamedTuple):
     """Experiment to be timed."""
 
     name: str
@@ -129,10 +129,10 @@ class Measured(NamedTuple):
     trace: Trace
 
 
-def jobs() -> list[Job]:
+def jobs() -> list[BenchmarkJob]:
     """Return the jobs that every machine can run, beginning with the shortest."""
     listed_jobs = [
-        Job(
+        BenchmarkJob(
             "J1",
             "hadamard-128, five learners",
             presets.load("hadamard-128", ["run.device=cpu"]),
@@ -140,7 +140,7 @@ def jobs() -> list[Job]:
         )
     ]
     listed_jobs += [
-        Job(
+        BenchmarkJob(
             f"J2 {learner_name}",
             "1024 targets, d = 1024, one pass",
             all_targets(learner_name),
@@ -149,7 +149,7 @@ def jobs() -> list[Job]:
         for learner_name in ALL_TARGETS
     ]
     listed_jobs += [
-        Job(
+        BenchmarkJob(
             f"J3 {learner_name}",
             "d = 2²⁰, 60 examples",
             million(learner_name, 60),
@@ -157,9 +157,11 @@ def jobs() -> list[Job]:
         )
         for learner_name in MILLION
     ]
-    listed_jobs.append(Job("J3 GD", "d = 2²⁰, 1000 examples", million("GD", 1000), REFERENCE["J3 GD"]))
     listed_jobs.append(
-        Job("J4", "learning curve, 20 ReLU nets for every k", learning_curve(20), REFERENCE["J4"])
+        BenchmarkJob("J3 GD", "d = 2²⁰, 1000 examples", million("GD", 1000), REFERENCE["J3 GD"])
+    )
+    listed_jobs.append(
+        BenchmarkJob("J4", "learning curve, 20 ReLU nets for every k", learning_curve(20), REFERENCE["J4"])
     )
     return listed_jobs
 

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.core.expressions import number
-from engine.pictures.view import CurveView, LineView, View, negligible
+from engine.pictures.view import CurveView, LineView, View, index_at, negligible
 from engine.pictures.wording import curve_name, line_name
 from engine.results import views
 from engine.results.headlines import headline
@@ -216,7 +216,7 @@ def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
 
     A negligible value is shown as 0.
     """
-    place = curve.place(x)
+    place = index_at(curve, x)
     if place is None or np.isnan(curve.y[place]):
         return NOTHING
     y = float(curve.y[place])

@@ -47,7 +47,7 @@ FOOTNOTE = (
 )
 
 
-class Page(NamedTuple):
+class JudgementPage(NamedTuple):
     """A judgement in all output formats."""
 
     shown: Callable[[Console], ConsoleRenderable]
@@ -59,7 +59,7 @@ class Page(NamedTuple):
     """Whether the structure of the rule and the measurement agree, and no bound is broken."""
 
 
-def page(name: str, settings: Sequence[str], errors: Console) -> Page:
+def page(name: str, settings: Sequence[str], errors: Console) -> JudgementPage:
     """Judge the update rule `name`, with hyperparameters from `settings`, such as `beta=0.5`.
 
     Progress is shown on `errors`. Raises: BadInput.
@@ -68,7 +68,7 @@ def page(name: str, settings: Sequence[str], errors: Console) -> Page:
     title = title_of(name, rule)
     with console.progress(errors) as show:
         judged = judge_rule(rule, title, going=lambda share: show(f"judging {title}", share))
-    return Page(
+    return JudgementPage(
         lambda terminal: shown(judged, terminal),
         as_json(judged) | {"parts": outside.origins()},
         as_markdown(judged),

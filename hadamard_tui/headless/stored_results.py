@@ -12,7 +12,7 @@ from rich.text import Text
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.runtime.run_reader import opened
 from engine.spec import documents
-from hadamard_tui.editing.differences import differences
+from engine.spec.differences import differences
 from hadamard_tui.headless.compute import Done
 
 if TYPE_CHECKING:

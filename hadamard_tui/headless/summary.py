@@ -16,7 +16,7 @@ from engine.backends import backends
 from engine.core.expressions import number
 from engine.core.groups import TRIVIAL
 from engine.pictures.bounds import strongest_bound
-from engine.pictures.view import WHY_INACCURATE, ZERO
+from engine.pictures.view import WHY_INACCURATE, ZERO, index_at
 from engine.pictures.wording import line_in_brief, listed
 from engine.results.outcomes import expected_to_diverge
 from engine.results.results import of_one
@@ -149,7 +149,7 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
     elif curve.stderr is None:
         cells["loss"] = _number(loss)
     else:
-        cells["loss"] = f"{_number(loss)} ± {number(float(curve.stderr[curve.place(x)]), 1)}"
+        cells["loss"] = f"{_number(loss)} ± {number(float(curve.stderr[index_at(curve, x)]), 1)}"
     for measure_name in MEASURES:
         value = _at(run[measure_name], curve.name, x)
         cells[measure_name] = (
@@ -169,7 +169,7 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
 def _at(measured: View, curve_name: str, x: float) -> float | None:
     """Return the value of a curve at x, or None if the curve has no value there."""
     curve = next((curve for curve in measured.curves if curve.name == curve_name), None)
-    place = None if curve is None else curve.place(x)
+    place = None if curve is None else index_at(curve, x)
     if curve is None or place is None or np.isnan(curve.y[place]):
         return None
     return float(curve.y[place])

@@ -91,19 +91,6 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Data and options for the chart of all learners' losses."""
         return self.look("loss")
 
-    def headline(self, look: Look) -> str:
-        """Return the headline of a chart.
-
-        Once the run is shown to its end, the headline states the finding. Until then, it is the title of the
-        experiment.
-        """
-        predictions = self.predictions
-        if predictions.outcomes is None:
-            return self.experiment.title
-        experiment = predictions.experiment or self.experiment
-        words = headline_of_look(look, experiment, predictions.outcomes, predictions.results)
-        return f"{scored(predictions.guesses, self.loss.view)} {words}" if predictions.guesses else words
-
     @property
     def playhead(self) -> float | None:
         """Position of the vertical line at the playhead; None if this is the end of the visible part."""
@@ -217,6 +204,20 @@ def plot(
     x_log, y_log = bool(options.x_log) and low > 0, y_axis is not None
     axes = Axes(*labels, (low, high), y_axis or limits(held), x_log, y_log)
     return Plot(series, axes, refused, context.playhead, smoothed)
+
+
+def headline(context: PanelContext, look: Look) -> str:
+    """Return the headline of a chart.
+
+    Once the run is shown to its end, the headline states the finding. Until then, it is the title of the
+    experiment.
+    """
+    predictions = context.predictions
+    if predictions.outcomes is None:
+        return context.experiment.title
+    experiment = predictions.experiment or context.experiment
+    words = headline_of_look(look, experiment, predictions.outcomes, predictions.results)
+    return f"{scored(predictions.guesses, context.loss.view)} {words}" if predictions.guesses else words
 
 
 def measured(context: PanelContext, measure: str) -> list[Series]:

@@ -9,8 +9,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
+from engine.spec.differences import SetupDifference, differences
 from hadamard_tui.charts.plots.look import Pinned
-from hadamard_tui.editing.differences import SetupDifference, differences
 from hadamard_tui.editing.history import title_of_place
 from hadamard_tui.running.viewed import Viewed
 
@@ -96,8 +96,8 @@ class Kept:
         Args:
             all_points: whether the view shows all sweep points, or only the last one.
         """
+        from engine.results.picture_steps import ReplicasMissing
         from engine.results.results import of_one
-        from engine.results.steps import ReplicasMissing
 
         try:
             return self.views.view(

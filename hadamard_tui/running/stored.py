@@ -81,7 +81,7 @@ class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
         return (Series(STORED, nothing, nothing, others(), "sparse"), *curves) if curves else ()
 
 
-class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class StoredPictures(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Stored pictures of a preset.
 
     Args:
@@ -101,16 +101,16 @@ def file_of(name: str) -> Path:
 
 
 @lru_cache(maxsize=8)
-def read(name: str) -> Stored | None:
+def read(name: str) -> StoredPictures | None:
     """Return the stored pictures of a built-in preset, or None if there are none.
 
     Raises: OSError, msgspec.ValidationError.
     """
     file = file_of(name)
-    return msgspec.json.decode(file.read_bytes(), type=Stored) if file.exists() else None
+    return msgspec.json.decode(file.read_bytes(), type=StoredPictures) if file.exists() else None
 
 
-def write(name: str, stored: Stored) -> None:
+def write(name: str, stored: StoredPictures) -> None:
     """Write the stored pictures of a built-in preset. Raises: BadInput."""
     file_of(name).parent.mkdir(exist_ok=True)
     content = msgspec.json.encode(stored, enc_hook=np.generic.item)  # axes may hold numpy numbers
@@ -129,7 +129,7 @@ def digest(document: Raw) -> str:
     return preset_index.digest(without_defaults(Experiment, content))
 
 
-def stored_of(editable: EditableExperiment) -> Stored | None:
+def stored_of(editable: EditableExperiment) -> StoredPictures | None:
     """Return the stored pictures of a set-up, or None if it is not an unchanged built-in preset."""
     if editable.preset is None or editable.changed or presets.name_of(editable.preset) != editable.preset:
         return None

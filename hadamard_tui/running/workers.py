@@ -7,7 +7,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from engine.core.stopping import Stopped, stopped_by
-from engine.judging.judgement import Judgement, judgement
+from engine.judging.judgement import LearnerJudgement, judgement
 from engine.results.snapshots import Snapshots, take, why_not
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class CertificateWorker:
     """
 
     def __init__(self, experiment: Experiment, trace: Trace) -> None:
-        self.judged: dict[str, Judgement] = {}
+        self.judged: dict[str, LearnerJudgement] = {}
         self.failed: dict[str, str] = {}
         self.at: str | None = None
         """Name of the learner that is being measured."""

@@ -17,7 +17,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from hadamard_tui.browsing import beginnings
-from hadamard_tui.browsing.preset_list import Group, best, groups, matching, shown_name
+from hadamard_tui.browsing.preset_list import PresetGroup, best, groups, matching, shown_name
 from hadamard_tui.browsing.preview import preview
 from hadamard_tui.keyboard import key, motions
 from hadamard_tui.screens.modal import Framed
@@ -66,7 +66,7 @@ class Browser(Framed[str | None]):
         """Highlight the preset `opened`, and search for the words `typed`."""
         super().__init__()
         self._opened, self._typed, self._ascii_only = opened, typed, ascii_only
-        self._groups: Sequence[Group] = ()
+        self._groups: Sequence[PresetGroup] = ()
         self._entries: dict[str, PresetEntry] = {}
 
     def compose(self) -> ComposeResult:
@@ -168,7 +168,7 @@ class Browser(Framed[str | None]):
         pane.scroll_relative(y=pages * max(1, pane.size.height - 1), animate=False)
 
 
-def _lines(group: Group, titled: bool) -> Iterator[Option]:
+def _lines(group: PresetGroup, titled: bool) -> Iterator[Option]:
     """Yield the lines of a group: its heading, and its presets by name. If `titled`, add their titles."""
     heading, entries = group
     yield Option(heading, disabled=True)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engine.diagnosis.labelled_table import LabelledTable
     from engine.diagnosis.plan import Plan
     from engine.problems.data_files import TableSettings
-    from hadamard_tui.browsing.own_table import Kind
+    from hadamard_tui.browsing.table_experiment import Kind
 
 KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers": "numbers"}
 POLL_SECONDS = 0.25
@@ -122,7 +122,7 @@ class DiagnosisPage(Framed[None]):
         If the table cannot be read or a number is invalid, show the error and return None.
         """
         from engine.diagnosis.plan import plan_of
-        from engine.diagnosis.reading import read_table
+        from engine.diagnosis.table_reading import read_table
 
         self._say(f"reading {self._path.rpartition('/')[2]} …")
         try:
@@ -212,7 +212,7 @@ class DiagnosisPage(Framed[None]):
         """Show the answer in words, the losses, and a chart of every pair of learners."""
         from engine.diagnosis.answer import answers
         from hadamard_tui.charts.plots.diagnosis_plot import chart_of, pairs_of
-        from hadamard_tui.headless.diagnosis_page import losses
+        from hadamard_tui.headless.diagnosis_text import losses
 
         first, *sentences = answers(diagnosis)
         pairs = list(pairs_of(diagnosis))

@@ -22,7 +22,7 @@ from hadamard_tui.browsing.preset_list import NEW, NEW_TITLE, OWN_TABLE, OWN_TAB
 from hadamard_tui.charts.line_heads import head
 from hadamard_tui.keyboard import ACTIONS, GROUPS, MOTIONS, action_of, key, panel_key, shown_keys
 from hadamard_tui.screens.modal import Framed
-from hadamard_tui.screens.theory import cited_sections, page_of, section_option
+from hadamard_tui.screens.theory_page import cited_sections, page_of, section_option
 from hadamard_tui.tours import paths
 from hadamard_tui.widgets.controls import Lines, Words
 

@@ -18,8 +18,8 @@ from textual.widget import Widget
 from textual.widgets import Button, Checkbox, DataTable, Input, OptionList, Static
 
 from engine.core.parts import BadInput
-from hadamard_tui.browsing import own_table
-from hadamard_tui.browsing.own_table import (
+from hadamard_tui.browsing import table_experiment
+from hadamard_tui.browsing.table_experiment import (
     Kind,
     TableChoices,
     completions,
@@ -212,7 +212,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         event.stop()
         if self.has_class("-read"):
             self.query_one("#run").focus()
-        elif own_table.is_file(event.value):
+        elif table_experiment.is_file(event.value):
             self._open(event.value)
         elif self._listed_path == event.value:
             self._open_highlighted()

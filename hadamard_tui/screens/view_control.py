@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.runs import Kept
     from hadamard_tui.running.session import Session
-    from hadamard_tui.running.stored import Stored
+    from hadamard_tui.running.stored import StoredPictures
 
 
 RUN_BEFORE = "the previous run"
@@ -52,7 +52,7 @@ class ViewControl(RunControl):
         self._height: float | None = None
         self._incomplete: list[Kept] = []
         """Pinned runs that are not drawn in some picture, and about which the user was notified."""
-        self._stored: Stored | None = None
+        self._stored: StoredPictures | None = None
         """Stored pictures that the last look-up found."""
         self._curves_of_stored: Sequence[Series] = ()
         self._looked_up: tuple[Raw | None, Palette | None] = None, None
@@ -104,7 +104,7 @@ class ViewControl(RunControl):
         except (BadInput, IndexError):
             return None
 
-    def stored_beside(self, session: Session | None) -> Stored | None:
+    def stored_beside(self, session: Session | None) -> StoredPictures | None:
         """Return the stored pictures of the set-up, or None if none are stored.
 
         Also return None if the set-up is invalid, or if it differs from the set-up of `session`.
@@ -193,7 +193,7 @@ class ViewControl(RunControl):
 
     def _leap(self, times: int) -> None:
         if (look := self.look) is not None:
-            count = len(look.view.places if along_records(look.view) else look.view.known_places)
+            count = len(look.view.places if along_records(look.view) else look.known_places)
             self._move(times * max(1, count // LEAPS))
 
     def _move(self, places: int) -> None:
@@ -206,9 +206,9 @@ class ViewControl(RunControl):
         elif along_records(look.view):
             session.playback.move(places)
         elif look.x is not None:
-            position = int(np.searchsorted(look.view.known_places, look.x))
+            position = int(np.searchsorted(look.known_places, look.x))
             self._cursor = float(
-                look.view.known_places[min(max(position + places, 0), len(look.view.known_places) - 1)]
+                look.known_places[min(max(position + places, 0), len(look.known_places) - 1)]
             )
         self._follow()
 
@@ -219,8 +219,8 @@ class ViewControl(RunControl):
             return
         if along_records(look.view):
             session.playback.seek(session.playback.last if to_the_end else 0)
-        elif len(look.view.known_places):
-            self._cursor = float(look.view.known_places[-1 if to_the_end else 0])
+        elif len(look.known_places):
+            self._cursor = float(look.known_places[-1 if to_the_end else 0])
         self._follow()
 
     def _follow(self) -> None:
@@ -242,7 +242,7 @@ class ViewControl(RunControl):
         ):
             session.playback.seek(session.point.record_at(event.x, log))
         elif not along_records(look.view):
-            self._cursor = look.nearest(event.x) if len(look.view.known_places) else None
+            self._cursor = look.nearest(event.x) if len(look.known_places) else None
         elif (clock := look.clock_at(event.x)) is not None:
             session.playback.seek(session.point.record_at(clock))
         self._follow()

@@ -32,8 +32,8 @@ from hadamard_tui.sharing.svg_page import (
     SAMPLE,
     SMALL,
     WORDS,
-    Page,
     SvgEntry,
+    SvgPage,
     SvgSheet,
     Tiles,
     dashes,
@@ -82,7 +82,7 @@ class Turn(NamedTuple):
 
 def chart(
     series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0, growing: bool = False
-) -> Page:
+) -> SvgPage:
     """Return a page with a chart, a legend and a caption.
 
     The other arguments are those of `draw`.
@@ -112,7 +112,7 @@ def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) ->
 class Drawing(NamedTuple):
     """Page of a chart without legend and caption, and the same chart painted in the cells of a screen."""
 
-    page: Page
+    page: SvgPage
     picture: Raster
 
 
@@ -124,7 +124,7 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
         growing: whether the chart is for an animation in which the curves grow, while theory lines are
             complete from the start.
     """
-    page = Page(axes)
+    page = SvgPage(axes)
     picture = paint_series(series, axes, page.columns, page.rows)
     lines, _, _ = lay(series, axes, page.columns * DOTS_ACROSS, page.rows * DOTS_DOWN)
     turns = {
@@ -154,7 +154,7 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
     return Drawing(page, picture)
 
 
-def _pixels(page: Page, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
+def _pixels(page: SvgPage, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
     """Return the x and y of a curve's points in pixels.
 
     They are NaN for points that cannot be drawn, such as 0 on a log axis.
@@ -162,14 +162,14 @@ def _pixels(page: Page, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarr
     return _across(page, axes, curve), page.down(axes, drawable(curve.y, axes))
 
 
-def _across(page: Page, axes: Axes, curve: Series) -> np.ndarray:
+def _across(page: SvgPage, axes: Axes, curve: Series) -> np.ndarray:
     is_drawn = np.isfinite(curve.x) & (curve.x > 0) if axes.x_log else np.isfinite(curve.x)
     return page.across(axes, np.where(is_drawn, curve.x, np.nan))
 
 
 def _band(
     into: Element,
-    page: Page,
+    page: SvgPage,
     axes: Axes,
     curve: Series,
     band: tuple[np.ndarray, np.ndarray],
@@ -242,14 +242,14 @@ def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
     return inside
 
 
-def _zeros(into: Element, page: Page, axes: Axes, curve: Series) -> None:
+def _zeros(into: Element, page: SvgPage, axes: Axes, curve: Series) -> None:
     """On a log axis, draw arrows down to the x-axis where a curve of separate points is 0 up to rounding."""
     for x in page.across(axes, zeros_of(curve, axes, page.columns)).tolist():
         how = {"stroke": curve.colour, "stroke_width": 1.5, "fill": "none"}
         put(into, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
 
 
-def _letters(page: Page, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
+def _letters(page: SvgPage, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
     """Draw the letters of curves at the same positions as on a screen.
 
     Draw arrows where curves leave the chart.
@@ -280,7 +280,7 @@ def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[f
     return column, row
 
 
-def _names(page: Page, picture: Raster, series: Sequence[Series]) -> None:
+def _names(page: SvgPage, picture: Raster, series: Sequence[Series]) -> None:
     """Draw the names of theory lines beside them."""
     for at, row, column, line_name in picture.names:
         x, y = page.left + CELL_WIDTH * column, page.top + CELL_HEIGHT * (row + 0.75)
@@ -357,7 +357,7 @@ def heat_map_svg(heat: HeatMap) -> bytes:
     return heat_map_page(heat).written()
 
 
-def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
+def heat_map_page(heat: HeatMap, caption: str = "") -> SvgPage:
     """Return a page with the heat map in the colours of the light theme, where dark means large.
 
     Cells without a value are dotted. If there are more cells than pixels, each pixel shows the cell at its
@@ -366,7 +366,7 @@ def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
     scale = value_scale(heat.z, heat.z_log)
     marked = bar_ticks(scale, int(AREA_HEIGHT / CELL_HEIGHT))
     widest = max((length(label, SMALL) for _, label in marked), default=0.0)
-    page = Page(heat.axes, FROM_AREA + BAR + 8 + widest + 2 * WORDS)
+    page = SvgPage(heat.axes, FROM_AREA + BAR + 8 + widest + 2 * WORDS)
     _cells(page, heat, scale)
     for contour in heat.contours:
         across, down = page.across(heat.axes, contour.path[:, 0]), page.down(heat.axes, contour.path[:, 1])
@@ -380,7 +380,7 @@ def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
     return page
 
 
-def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
+def _cells(page: SvgPage, heat: HeatMap, scale: ValueScale) -> None:
     """Draw the cells.
 
     Each colour has one path, which has one box for each sequence of cells of this colour in a row.
@@ -423,7 +423,7 @@ def _stretches(steps: np.ndarray) -> Iterator[tuple[int, int, int]]:
     yield from zip(starts.tolist(), ends.tolist(), steps[starts].tolist(), strict=True)
 
 
-def _pattern(page: Page) -> None:
+def _pattern(page: SvgPage) -> None:
     size = {"width": 6, "height": 6, "patternUnits": "userSpaceOnUse"}
     put(page.define("pattern", id=MISSING, **size), "circle", cx=3, cy=3, r=1, fill="#8a929a")
 
@@ -440,7 +440,7 @@ def _point(mark: str, into: Element, x: float, y: float) -> None:
 
 
 def _bar(
-    into: Element, page: Page, scale: ValueScale, label: str, marked: Sequence[Tick], widest: float
+    into: Element, page: SvgPage, scale: ValueScale, label: str, marked: Sequence[Tick], widest: float
 ) -> None:
     """Draw the colour bar with its numbers and label."""
     bar_x, height = page.right + FROM_AREA, AREA_HEIGHT / STEPS

@@ -172,7 +172,7 @@ class SvgSheet:
 class Tiles(SvgSheet):
     """SVG document with several charts, at most `columns` of them beside each other."""
 
-    def __init__(self, pages: Sequence[Page], caption: str, columns: int = COLUMNS) -> None:
+    def __init__(self, pages: Sequence[SvgPage], caption: str, columns: int = COLUMNS) -> None:
         across = min(len(pages), columns)
         super().__init__(caption, across * WIDTH)
         for first in range(0, len(pages), across):
@@ -186,7 +186,7 @@ class Tiles(SvgSheet):
         self.caption(caption)
 
 
-class Page(SvgSheet):
+class SvgPage(SvgSheet):
     """Page with axes. The methods `across` and `down` convert values to pixels.
 
     Args:

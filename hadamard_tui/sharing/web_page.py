@@ -31,7 +31,7 @@ from hadamard_tui.colours import palette
 from hadamard_tui.colours.palette import DARK, LIGHT, colour_map, hex_colour
 from hadamard_tui.sharing.command_line import command_line
 from hadamard_tui.sharing.svg import draw, entries, heat_map_page
-from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, Page, name_apart, put
+from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, SvgPage, name_apart, put
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
@@ -275,7 +275,7 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
     return _figure(page, axes, figure_name, caption, f"{slider}<table>{''.join(rows)}</table>", data)
 
 
-def _values(curve: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
+def _values(curve: Series, axes: Axes, page: SvgPage) -> dict[str, Any] | None:
     """Return the values of a curve for the script of the page, or None if there are none.
 
     There is at most one value per pixel. The key `own` says whether the curve belongs to a learner. The page
@@ -323,7 +323,9 @@ def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
     return _figure(page, axes, figure_name, caption, "<output></output>", data)
 
 
-def _figure(page: Page, axes: Axes, figure_name: str, caption: str, below: str, data: dict[str, Any]) -> str:
+def _figure(
+    page: SvgPage, axes: Axes, figure_name: str, caption: str, below: str, data: dict[str, Any]
+) -> str:
     """Return the HTML of a figure: caption, SVG page, HTML `below` the SVG page, and data for the script."""
     page.written()  # sets the size of the page
     page.root.set("class", "chart")

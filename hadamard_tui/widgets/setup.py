@@ -154,7 +154,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     def _panels(self) -> ComposeResult:
         from engine.problems.problem import Problem
-        from engine.spec.experiment import Run
+        from engine.spec.experiment import RunSettings
 
         raw = self.editable.raw
         yield Static("Preset", classes="section")
@@ -174,7 +174,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         yield Static("Protocol", classes="section")
         yield PartForm("protocol", "protocol", "protocols", raw["protocol"])
         yield Static("Run", classes="section")
-        yield Fields("run", fields_of(Run), raw["run"])
+        yield Fields("run", fields_of(RunSettings), raw["run"])
         for part in KINDS:
             yield Static(part.capitalize(), classes="section")
             yield ItemList(part)

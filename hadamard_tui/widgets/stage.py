@@ -27,7 +27,7 @@ from hadamard_tui.charts.plots.view_plot import heat_map, plot
 from hadamard_tui.colours import palette
 from hadamard_tui.keyboard import key, printed_key, shown_keys
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story
-from hadamard_tui.panels.panel import Lack, Panel, nothing
+from hadamard_tui.panels.panel import Lack, Panel, headline, nothing
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.cell_view import NetsView
 from hadamard_tui.widgets.chart_view import ChartView, MultiplesView
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.panels.panel import PanelContext
-    from hadamard_tui.running.stored import Stored, StoredPicture
+    from hadamard_tui.running.stored import StoredPicture, StoredPictures
 
 HEAT, MULTIPLES = "heat", "multiples"
 """Widget ids of the heat map, and of the grid with one chart per learner."""
@@ -347,7 +347,7 @@ class Stage(Vertical):
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
 
-    def show_stored(self, stored: Stored | None, title: str) -> None:
+    def show_stored(self, stored: StoredPictures | None, title: str) -> None:
         """Before a set-up runs, draw its stored curves or its stored law.
 
         `title` is the title of the set-up.
@@ -368,8 +368,8 @@ class Stage(Vertical):
         A title that the screen already shows elsewhere is not repeated.
         """
         if not refused and context.predictions.outcomes is not None:
-            return context.headline(look)
-        return self._title(context.experiment.title if refused else context.headline(look))
+            return headline(context, look)
+        return self._title(context.experiment.title if refused else headline(context, look))
 
     def _title(self, title: str) -> str:
         """Return a title, unless the screen already shows it."""

@@ -17,10 +17,10 @@ from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, presets
 from engine.spec.axis import Axis
 from engine.spec.changes import SET_UP
+from engine.spec.differences import differences
 from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED, fields_of
 from engine.spec.reading import Raw, apply
-from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.document_edits import fitting_claims
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.history import place_in_words

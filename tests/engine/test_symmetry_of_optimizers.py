@@ -8,7 +8,7 @@ import torch
 from torch.optim import LBFGS, SGD, Adam, Optimizer
 
 import engine
-from engine.symmetry.optimizers import symmetry
+from engine.symmetry.optimizer_symmetry import symmetry
 from engine.symmetry.rules import GROUPS, Symmetry
 
 

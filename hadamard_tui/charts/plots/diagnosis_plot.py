@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.diagnosis.pairs import PAIRS, Pair, learner_called
+from engine.diagnosis.pairs import PAIRS, LearnerPair, learner_called
 from hadamard_tui.charts.series import Axes, LineStyle, Series, limits
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ The colours are from the palette of Okabe and Ito.
 """
 
 
-def pairs_of(diagnosis: Diagnosis) -> Iterator[Pair]:
+def pairs_of(diagnosis: Diagnosis) -> Iterator[LearnerPair]:
     """Yield the pairs of learners that were measured."""
     return (pair for pair in PAIRS if pair.axes in diagnosis.losses)
 
 
-def chart_of(diagnosis: Diagnosis, pair: Pair) -> tuple[list[Series], Axes]:
+def chart_of(diagnosis: Diagnosis, pair: LearnerPair) -> tuple[list[Series], Axes]:
     """Return the learning curves of a pair of learners, before and after the data are rotated."""
     sizes = np.array(diagnosis.plan.sizes, dtype=float)
     series = []

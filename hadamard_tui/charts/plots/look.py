@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from engine.core.expressions import number
 from engine.pictures.bounds import bound_heights
-from engine.pictures.view import along_records, increases, negligible
+from engine.pictures.view import along_records, increases, index_at, known_places, negligible
 from engine.pictures.wording import x_name, y_name
 from hadamard_tui.charts.series import Limits, limits
 
@@ -325,11 +325,16 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         )
 
     @cached_property
+    def known_places(self) -> np.ndarray:
+        """Sorted positions on the x-axis at which a curve or heat map has a value."""
+        return known_places(self.view)
+
+    @cached_property
     def x(self) -> float | None:
         """The x of the playhead or cursor; None if the picture has no values."""
         if along_records(self.view):
             return self.view.x_of(self.point, min(self.place, self.shown))
-        places = self.view.known_places
+        places = self.known_places
         if not len(places):
             return None
         if self.is_complete and self.cursor is None:
@@ -341,7 +346,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     @property
     def _common(self) -> float:
         """The x at which the most curves have values; if there are several, the largest of these."""
-        places = self.view.known_places
+        places = self.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
         curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
         return float(places[curve_counts == curve_counts.max()][-1])
@@ -397,7 +402,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     def nearest(self, x: float) -> float:
         """Return the x value of the data that is nearest to x. On a log axis, ratios are compared."""
-        places = self.view.known_places
+        places = self.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)
 
@@ -431,7 +436,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         """The x of the vertical line in a chart; None if the line would be at the end of the shown data."""
         if along_records(self.view):
             return self.x if self.place < self.shown else None
-        places = self.view.known_places
+        places = self.known_places
         return self.x if len(places) > 1 and self.x != places[-1] else None
 
     def is_played(self, curve: CurveView) -> bool:
@@ -457,7 +462,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         if self.shown_at is None or not len(curve.x):
             return None
         if curve.places.clock is None:
-            return curve.place(self.shown_at)
+            return index_at(curve, self.shown_at)
         if not increases(curve):
             return int(np.abs(curve.x - self.shown_at).argmin())
         reached = _until(curve.x, self.shown_at)

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from engine.pictures.bounds import bounds_on
-from engine.pictures.view import FROM_BELOW, along_records
+from engine.pictures.view import FROM_BELOW, along_records, known_places
 from engine.pictures.wording import line_name, x_name, y_name
 from hadamard_tui.charts.heat_map import ContourLine, HeatMap
 from hadamard_tui.charts.plots.series_builder import (
@@ -85,7 +85,7 @@ def curve_ends(view: View) -> str:
     The name of the x-axis, such as "d", is included only if the remark contains a single x value.
     """
     letters_by_reason: dict[str, dict[float, list[str]]] = {}
-    if len(view.known_places) and not along_records(view):
+    if len(known_places(view)) and not along_records(view):
         for curve in view.curves:
             if curve.ends.ended and (letter := letter_of(curve)):
                 for reason, x in _reasons(curve, view):

@@ -14,7 +14,7 @@ LEVEL = 0.95
 """Level of the confidence intervals."""
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     """Mean of a log-ratio over splits, and its confidence interval."""
 
     mean: float
@@ -32,7 +32,7 @@ class Interval(NamedTuple):
         return self.high < 0
 
 
-def corrected_interval(ratios: Floats, tested: int, remaining: int) -> Interval:
+def corrected_interval(ratios: Floats, tested: int, remaining: int) -> ConfidenceInterval:
     """Return the mean of log-ratios [J] over J splits, ± t · s · √(1/J + t_e/(n − t_e)).
 
     Here s is the standard deviation of the ratios, and t a quantile of Student's distribution. Splits share
@@ -49,7 +49,7 @@ def corrected_interval(ratios: Floats, tested: int, remaining: int) -> Interval:
     splits = len(ratios)
     half = t.ppf((1 + LEVEL) / 2, splits - 1) * ratios.std(ddof=1) * np.sqrt(1 / splits + tested / remaining)
     mean = float(ratios.mean())
-    return Interval(mean, mean - float(half), mean + float(half))
+    return ConfidenceInterval(mean, mean - float(half), mean + float(half))
 
 
 class PairLosses(NamedTuple):
@@ -69,16 +69,16 @@ class PairVerdict(NamedTuple):
     """Verdict of one pair of learners, and the intervals that decide it."""
 
     word: Word
-    rotation: Interval
+    rotation: ConfidenceInterval
     """ln(loss of A after rotation / loss of A): how much rotation harms A, which depends on the axes."""
 
-    gap: Interval
+    gap: ConfidenceInterval
     """ln(loss of B / loss of A): how much better A is than B, which is rotation invariant."""
 
-    control: Interval
+    control: ConfidenceInterval
     """ln(loss of B after rotation / loss of B), which must be 0 up to rounding."""
 
-    gain: Interval
+    gain: ConfidenceInterval
     """ln(loss of a constant / loss of the better learner): whether anything was learned."""
 
 
