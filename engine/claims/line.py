@@ -36,6 +36,11 @@ class _Farthest(NamedTuple):
     """Whether the sentence shows different numbers for curve and line."""
 
 
+def _clause(farthest: _Farthest | None) -> str:
+    """Return the clause of a finding that names the farthest place; empty if there is no such place."""
+    return "" if farthest is None else f"; {farthest.sentence}"
+
+
 class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     """A curve never falls below a theory line, never rises above it, or follows it.
 
@@ -105,16 +110,22 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         within = [place.name for place in places if place.is_allowed]
         if not within:
             relation = "leaves" if self.follows else "falls below" if self.never_below else "rises above"
-            first = f"{places[0].name} {relation} {line}"
-        elif self.follows:
-            first = f"{wording.listed(within)} {wording.agree(within, 'follow')} {line}"
-        else:
-            verb = wording.agree(within, "fall" if self.never_below else "rise")
-            first = f"{wording.listed(within)} never {verb} {'below' if self.never_below else 'above'} {line}"
-        if farthest is not None:
-            return wording.shortened(first, f"; {farthest.sentence}")
+            return wording.shortened(f"{places[0].name} {relation} {line}", _clause(farthest))
         gap = max(place.distance for place in places)
-        return f"{first} within {number(gap, 2)}" if self.follows and gap else first
+        exact = f" within {number(gap, 2)}" if self.follows and gap and farthest is None else ""
+        texts = [
+            f"{wording.listed(within, limit)} {self._relation(within)} {line}{exact}"
+            for limit in range(wording.MOST_NAMES, 0, -1)
+        ]
+        fitting = (text for text in texts if wording.fits(f"{text}{_clause(farthest)}"))
+        return wording.shortened(next(fitting, texts[0]), _clause(farthest))
+
+    def _relation(self, names: Sequence[str]) -> str:
+        """Return the verb for curves that respect their lines, such as "never fall below"."""
+        if self.follows:
+            return wording.agree(names, "follow")
+        verb = wording.agree(names, "fall" if self.never_below else "rise")
+        return f"never {verb} {'below' if self.never_below else 'above'}"
 
     def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
         """Return the place where a curve is farthest from its theory line.

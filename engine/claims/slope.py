@@ -41,7 +41,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         last = f"at {x_name(view)} = {number(float(places.max()))}"
         place = "at the end" if view.picture.x == view.axes.clock else last
         text = f"{first[0].upper()}{first[1:]}; {place} {subject} {values}"
-        is_short = other_curves and len(text) <= wording.LONGEST
+        is_short = other_curves and wording.fits(text)
         return text if is_short else f"{wording.span(view, places)}, {first}"
 
     def _law(self, view: View, outcome: Outcome) -> str:

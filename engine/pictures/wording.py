@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from textwrap import wrap
 from typing import NamedTuple
 
 import numpy as np
@@ -79,6 +80,9 @@ def _only_learner(view: View) -> str | None:
 LONGEST = 160
 """Largest number of characters of a finding."""
 
+LINES, LINE_WIDTH = 2, 78
+"""Lines of a headline on the screen, and characters per line on a screen of 80 columns."""
+
 MOST_NAMES = 3
 """Largest number of names in a list. A longer list ends with the number of the remaining names."""
 
@@ -126,11 +130,16 @@ def agree(names: Sequence[object], verb: str) -> str:
 
 
 def shortened(first: str, *more: str) -> str:
-    """Return `first`, followed by each further clause that still fits in LONGEST characters."""
+    """Return `first`, followed by each further clause with which the text still fits into a headline."""
     text = first
     for clause in more:
-        text = f"{text}{clause}" if len(text) + len(clause) <= LONGEST else text
+        text = f"{text}{clause}" if fits(f"{text}{clause}") else text
     return text
+
+
+def fits(text: str) -> bool:
+    """Return whether a text has at most LONGEST characters, and at most LINES lines on a narrow screen."""
+    return len(text) <= LONGEST and len(wrap(text, LINE_WIDTH)) <= LINES
 
 
 def place(view: View, x: float) -> str:

@@ -183,15 +183,6 @@ def cited(text: str) -> Iterator[str]:
     yield from dict.fromkeys(addresses)
 
 
-def renewed(text: str) -> str:
-    """Return a text with former citations replaced by current ones, if their sections are known."""
-
-    def present(match: re.Match[str]) -> str:
-        return ", ".join(f"theory/{address}" for address in _addresses(match)) or match[0]
-
-    return _FORMER_CITATION.sub(present, text)
-
-
 def _addresses(match: re.Match[str]) -> list[str]:
     """Return the addresses in one citation. Unknown section numbers of former pages are skipped."""
     groups = match.groupdict()

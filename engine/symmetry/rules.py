@@ -1,4 +1,4 @@
-"""Measured symmetries of update rules: transformations of the inputs that do not change predictions.
+"""Measured symmetries of update rules and optimizers: transformations of inputs that change no prediction.
 
 A linear neuron and a tanh net are trained on instances x and on transformed instances T x. In the second
 case, the first layer starts at W T⁻¹ instead of W, so that the initial predictions are the same. If the rule
@@ -7,12 +7,14 @@ has the symmetry, all later predictions are the same, too.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from engine.core import optimizers
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED, Group
 from engine.core.lazy import torch
 from engine.core.parts import BadInput, Verdict
@@ -23,6 +25,11 @@ from engine.spec.experiment import Experiment
 from engine.symmetry.certificate import MAGNIFIED, PAIRS, PERTURBATION, Comparison
 from engine.symmetry.verdict import verdict
 from engine.updates import Update
+from engine.updates.torch_optimizer import Torch
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
 
 GROUPS: dict[str, Group | None] = {
     "rotations": ROTATIONS,
@@ -274,3 +281,60 @@ def lower_precisions(seen: set[str]) -> Any:
             return output
 
     return Precisions()
+
+
+MakeOptimizer = Callable[..., "Optimizer"]
+"""Function or class that takes the parameters of a model and returns an optimizer for them.
+
+If it has an argument called `model` or `module`, it also receives the model.
+"""
+
+
+def symmetry(make_optimizer: MakeOptimizer, group: str = "rotations", seed: int = 0) -> Symmetry:
+    """Measure by `symmetries` whether transformations of the inputs change what an optimizer learns.
+
+    Raises: ValueError for an unknown group, and for an optimizer that fails or does not change the weights.
+    """
+    with optimizers.registering(_class_of(make_optimizer)) as name:
+        try:
+            (measured,) = symmetries(Torch(name=name), [group], seed)
+        except BadInput as error:
+            raise ValueError(str(error)) from error
+    return measured
+
+
+def assert_invariant(make_optimizer: MakeOptimizer, group: str = "rotations", seed: int = 0) -> None:
+    """Assert that transformations of the inputs do not change what an optimizer learns.
+
+    `symmetry` measures the change. The group is rotations, permutations, sign flips or scalings. For example,
+    `assert_invariant(lambda parameters: torch.optim.SGD(parameters, lr=0.1))` passes. Raises: AssertionError
+    with the measured change, also if the optimizer amplifies rounding, so that nothing can be concluded.
+    """
+    measured = symmetry(make_optimizer, group, seed)
+    if measured.word != "invariant":
+        raise AssertionError(f"the optimizer is {measured.sentence}")
+
+
+def _class_of(make_optimizer: MakeOptimizer) -> type[Optimizer]:
+    """Return a class whose objects have all attributes of the optimizers that `make_optimizer` returns.
+
+    The constructor ignores `lr`, so that the learning rates are those of `make_optimizer`.
+    """
+    usual = type(_made(make_optimizer, optimizers.small_model()))
+
+    class Made(usual):  # type: ignore[misc, valid-type]
+        def __init__(self, params: object, model: Any, lr: float) -> None:
+            self.__dict__.update(vars(_made(make_optimizer, model)))
+
+    # With this name, the tables of optimizers in `engine.core.optimizers` apply to the class, too.
+    Made.__module__, Made.__name__ = usual.__module__, usual.__name__
+    return Made
+
+
+def _made(make_optimizer: MakeOptimizer, model: Any) -> Optimizer:
+    """Call `make_optimizer`, a function or a class, and return the optimizer of a model's parameters."""
+    if isinstance(make_optimizer, type):
+        return optimizers.make_optimizer(make_optimizer, model.parameters(), model)
+    parameters = inspect.signature(make_optimizer).parameters
+    wants = [name for name in ("model", "module") if name in parameters]
+    return make_optimizer(model.parameters(), **dict.fromkeys(wants, model))

@@ -17,7 +17,7 @@ from engine.core import catalogue
 from engine.core.expressions import has_braces
 from engine.core.parts import BadInput
 from engine.pictures.view import KindPlace, kind_places
-from engine.spec import documents, presets, reading, sweeping
+from engine.spec import changes, documents, presets, reading
 from engine.spec.changes import unjudged
 from engine.spec.differences import texts_of_changed
 from engine.spec.document_expressions import as_document
@@ -439,16 +439,16 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
     if isinstance(value, bool) or not isinstance(value, int | float | str) or value == "":
         raise BadInput(place, "There is no number to sweep here.")
     document = copy.deepcopy(raw)
-    axis: Raw = {"name": sweeping.AXIS, "symbol": symbol, "log": True}
+    axis: Raw = {"name": changes.AXIS, "symbol": symbol, "log": True}
     if isinstance(value, str):
         axis |= {"values": [2.0**power for power in range(-2, 3)], "symbol": f"factor of {symbol}"}
-        reading.put(document, place, f"{sweeping.AXIS}*({value})")
+        reading.put(document, place, f"{changes.AXIS}*({value})")
     else:
         values = sorted({value, *islice(_fitting(editable, place, value, is_whole), POINTS - 1)})
         if len(values) < 2:
             raise BadInput(place, f"No other value of {symbol} fits the set-up.")
         axis |= {"values": values, "set": place, "log": values[0] > 0}
-    document = sweeping.with_axis(document, editable.experiment, axis)
+    document = changes.with_axis(document, editable.experiment, axis)
     sweep = EditableExperiment(document, editable.preset, editable.off)
     sweep.letters, sweep.next_letter = list(editable.letters), editable.next_letter
     return sweep

@@ -357,11 +357,11 @@ def heat_map_svg(heat: HeatMap) -> bytes:
     return heat_map_page(heat).written()
 
 
-def heat_map_page(heat: HeatMap, caption: str = "") -> SvgPage:
+def heat_map_page(heat: HeatMap, caption: str = "", has_legend: bool = True) -> SvgPage:
     """Return a page with the heat map in the colours of the light theme, where dark means large.
 
     Cells without a value are dotted. If there are more cells than pixels, each pixel shows the cell at its
-    centre.
+    centre. A page without a legend is for documents that list the `heat_map_entries` beside it.
     """
     scale = value_scale(heat.z, heat.z_log)
     marked = bar_ticks(scale, int(AREA_HEIGHT / CELL_HEIGHT))
@@ -375,7 +375,7 @@ def heat_map_page(heat: HeatMap, caption: str = "") -> SvgPage:
         x, y = page.across(heat.axes, np.array([point.x])), page.down(heat.axes, np.array([point.y]))
         _point(point.mark, page.over, float(x[0]), float(y[0]))
     _bar(page.over, page, scale, heat.z_label, marked, widest)
-    page.legend(_entries(heat))
+    page.legend(heat_map_entries(heat) if has_legend else ())
     page.caption(caption)
     return page
 
@@ -459,7 +459,7 @@ def _bar(
     write_upwards(into, bar_x + BAR + 8 + widest + 1.2 * WORDS, middle, words.strip())
 
 
-def _entries(heat: HeatMap) -> list[SvgEntry]:
+def heat_map_entries(heat: HeatMap) -> list[SvgEntry]:
     """Return the legend entries of a heat map: for dotted cells, named contours and named points."""
     missing = [SvgEntry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
     lines = [

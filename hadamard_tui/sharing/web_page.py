@@ -30,7 +30,7 @@ from hadamard_tui.charts.scales import Scale
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.palette import DARK, LIGHT, colour_map, hex_colour
 from hadamard_tui.sharing.command_line import command_line
-from hadamard_tui.sharing.svg import draw, entries, heat_map_page
+from hadamard_tui.sharing.svg import draw, entries, heat_map_entries, heat_map_page
 from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, SvgPage, name_apart, put
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.sharing.svg_page import SvgEntry
 
 WEB = Path(__file__).parent / "web"
 
@@ -251,12 +252,7 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
         if entry.at is None:
             rows.append(f'<tr><td colspan="4" class="muted">{escape(entry.text)}</td></tr>')
             continue
-        sign = f'<td class="sign" data-colour="{entry.colour}">{escape(entry.before)}</td>'
-        sample = Element("svg", {"viewBox": f"0 0 {SAMPLE:g} 12"})
-        assert entry.sample is not None, "a series has a sample"
-        entry.sample(sample, 0, 6)
-        picked = f"<td>{tostring(sample, encoding='unicode')}</td><td>{escape(entry.text)}</td>"
-        rows.append(f'<tr>{sign}{picked}<td class="value"></td></tr>')
+        rows.append(_row(entry, figure_name, '<td class="value"></td>'))
         curves.append(_values(series[entry.at], axes, page))
     names = dict(axes.x_names)
     low, high = axes.x_limits
@@ -272,7 +268,19 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
         f'<input type="range" min="0" max="{STEPS}" value="{STEPS}" aria-label="{escape(x_name(view))}">'
         "<output></output></div>"
     )
-    return _figure(page, axes, figure_name, caption, f"{slider}<table>{''.join(rows)}</table>", data)
+    figcaption = _figcaption(axes, caption, axes.y_label, axes.x_label)
+    return _figure(page, figcaption, figure_name, f"{slider}<table>{''.join(rows)}</table>", data)
+
+
+def _row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
+    """Return a table row with a legend entry: its letter, a sample of its line, its name and `value_cell`."""
+    sample = Element("svg", {"viewBox": f"0 0 {SAMPLE:g} 12"})
+    if legend_entry.sample is not None:
+        legend_entry.sample(sample, 0, 6)
+    name_apart(sample, figure_name)
+    sign = f'<td class="sign" data-colour="{legend_entry.colour}">{escape(legend_entry.before)}</td>'
+    named = f"<td>{tostring(sample, encoding='unicode')}</td><td>{escape(legend_entry.text)}</td>"
+    return f"<tr>{sign}{named}{value_cell}</tr>"
 
 
 def _values(curve: Series, axes: Axes, page: SvgPage) -> dict[str, Any] | None:
@@ -302,7 +310,7 @@ def _rounded(values: np.ndarray) -> list[float | None]:
 
 
 def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
-    page, axes = heat_map_page(heat), heat.axes
+    page, axes = heat_map_page(heat, has_legend=False), heat.axes
     low, high = axes.x_limits
     cells = {
         "x": _rounded(heat.x),
@@ -320,20 +328,24 @@ def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
         "yName": heat.y_label,
         "cells": cells,
     }
-    return _figure(page, axes, figure_name, caption, "<output></output>", data)
+    figcaption = _figcaption(axes, caption, f"colour: {heat.z_label}", axes.y_label, axes.x_label)
+    rows = "".join(_row(legend_entry, figure_name) for legend_entry in heat_map_entries(heat))
+    return _figure(page, figcaption, figure_name, f"<table>{rows}</table><output></output>", data)
 
 
-def _figure(
-    page: SvgPage, axes: Axes, figure_name: str, caption: str, below: str, data: dict[str, Any]
-) -> str:
+def _figcaption(axes: Axes, caption: str, *quantities: str) -> str:
+    """Return the HTML above a figure: its title, its headline, and the names of its quantities."""
+    words = [f"<b>{escape(axes.title)}</b>" if axes.title else "", escape(caption)]
+    words.append(f'<span class="muted">{escape(" · ".join(quantities))}</span>')
+    return "<br>".join(filter(None, words))
+
+
+def _figure(page: SvgPage, figcaption: str, figure_name: str, below: str, data: dict[str, Any]) -> str:
     """Return the HTML of a figure: caption, SVG page, HTML `below` the SVG page, and data for the script."""
     page.written()  # sets the size of the page
     page.root.set("class", "chart")
     name_apart(page.root, figure_name)
     svg = tostring(page.root, encoding="unicode")
-    words = [f"<b>{escape(axes.title)}</b>" if axes.title else "", escape(caption)]
-    words.append(f'<span class="muted">{escape(axes.y_label)} · {escape(axes.x_label)}</span>')
-    figcaption = "<br>".join(filter(None, words))
     script = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     return (
         f"<figure><figcaption>{figcaption}</figcaption>{svg}{below}"

@@ -265,7 +265,7 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
     """Return the ticks of the y-axis of a chart with `rows` rows: at least three, if they fit."""
     tick_limit = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
     least = _LEAST_Y_TICKS if rows >= _ROWS_WITH_LEAST else 0
-    for count in range(tick_limit, max(tick_limit, rows // 2) + 1):
+    for count in range(tick_limit, max(tick_limit, (rows + 1) // 2) + 1):
         y_ticks = ticks(axes.y_limits, axes.y_log, count, axes.y_whole, least)
         if len(y_ticks) >= least:
             return y_ticks
