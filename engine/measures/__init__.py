@@ -356,8 +356,7 @@ class Measure(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the measure in claims and files: its kind, and all fields that differ from their defaults.
-        """
+        """Name of the measure in claims and files: its kind and all fields with other than default values."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
         settings = {name: getattr(self, name) for name in self.__struct_fields__}
         set_here = (
@@ -367,7 +366,7 @@ class Measure(Part, frozen=True):
         return f"{self.kind} ({choices})" if choices else self.kind
 
     def label_with(self, loss: str) -> str:
-        """Return the label of the chart axis for this measure, given the name of the experiment's loss."""
+        """Return the label of the chart axis of this measure, given the name of the experiment's loss."""
         return self.label
 
     @property
