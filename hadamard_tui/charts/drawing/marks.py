@@ -235,8 +235,8 @@ def line_names(
     """Return a position for the name of each series without a letter, such as a theory line.
 
     The position is as near as possible to the right end of the line. It must be free, and nearer to the line
-    than to other lines, except lines that coincide with it. If two lines are at most a row apart, the name of the
-    upper line is above both, and the name of the lower line is below both.
+    than to other lines, except lines that coincide with it. If two lines are at most a row apart, the name of
+    the upper line is above both, and the name of the lower line is below both.
 
     Args:
         groups: indices of series that coincide.
