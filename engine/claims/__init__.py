@@ -72,9 +72,9 @@ class Outcome(NamedTuple):
 class Claim(Part, frozen=True, kw_only=True):
     """A statement about a picture, which a run proves or refutes.
 
-    The field `picture` names the picture; by default, it is the first one. With `measure`, the claim is about
-    the same picture of another measure. The field `curve` names a curve of the picture; by default, the claim
-    is about every curve.
+    The field `picture` names the picture; by default, it is the first one. The field `measure` names a
+    measure that replaces the picture's own measure for this claim. The field `curve` names a curve of the
+    picture; by default, the claim is about every curve.
     """
 
     example: ClassVar[str]
@@ -118,11 +118,9 @@ class Claim(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return one sentence that says what a view shows about the claim.
+        """Return one true sentence that says what a view shows about the claim.
 
-        It is true, and has at most three numbers.
-
-        A pair of compared numbers counts as one number.
+        The sentence has at most three numbers. A pair of compared numbers counts as one number.
         """
         raise NotImplementedError
 
@@ -182,7 +180,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> str:
-        """Comparison as text, such as "below 0.1"."""
+        """Value or range that the claim expects, as text, such as "below 0.1"."""
         for word, bound in (
             ("below", self.below),
             ("above", self.above),
@@ -251,7 +249,10 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> str:
-        """Additional condition on usable places, as text; {name} stands for the second curve or line."""
+        """Further condition for the x positions that count, as the end of a message.
+
+        An example is ", and {name} is not 0". {name} stands for the second curve or theory line.
+        """
         return ""
 
     def finding(self, view: View, outcome: Outcome) -> str:
@@ -290,7 +291,10 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
 
 def digits(value: float, tolerance: float) -> int:
-    """Return how many digits of `value` resolve a tenth of the tolerance, at least DIGITS."""
+    """Return the number of digits of `value` to show, so that a tenth of the tolerance is visible.
+
+    It is between DIGITS and MOST_DIGITS.
+    """
     if not (value and tolerance and math.isfinite(value) and math.isfinite(tolerance)):
         return DIGITS
     needed = math.floor(math.log10(abs(value))) - math.floor(math.log10(tolerance)) + 2
@@ -323,7 +327,11 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """Return the axis label if the picture shows x positions instead of values; else the measure's name."""
+    """Return the name of the quantity that a picture shows, for messages about claims.
+
+    It is the name of the measure. If the picture shows the x positions at which the measure reaches a
+    threshold or an extreme value, it is the label of the y-axis.
+    """
     reading = view.picture.reading
     return view.axes.y_label if reading is not None and reading.is_place else measure_name(view)
 
@@ -373,10 +381,10 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 
 
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
-    """Return the name of a second curve or theory line, and a function that computes its values.
+    """Return the second curve or theory line of a comparison: its name, and a function for its values.
 
-    The function interpolates the values at the places of `curve`. The argument of the function selects
-    replicas; `whole` selects all.
+    The function interpolates the values linearly at the x positions of `curve`. It is called with a second
+    function, which says over which replicas the values are taken. For all replicas, call it with `whole`.
     """
     try:
         line = line_of(view, name, curve.name)
@@ -392,5 +400,5 @@ def _between(x: Floats, places: Floats, values: Floats) -> Floats:
 
 
 def whole(curve: CurveView | LineView) -> Floats:
-    """Return the values of a curve or theory line over all its replicas."""
+    """Return the values of a curve or theory line, summarised over all its replicas."""
     return curve.y

@@ -37,7 +37,10 @@ class _Farthest(NamedTuple):
 
 
 def _clause(farthest: _Farthest | None) -> str:
-    """Return the clause of a finding that names the farthest place; empty if there is no such place."""
+    """Return the end of a finding, which says where a curve is farthest from its theory line.
+
+    The text is empty if `farthest` is None.
+    """
     return "" if farthest is None else f"; {farthest.sentence}"
 
 
@@ -168,9 +171,10 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
 
 def _errors(curve: CurveView, line: LineView) -> Floats | None:
-    """Return the standard errors of the gap.
+    """Return the standard error of the gap between a curve and its theory line, at each x of the curve.
 
-    If the line has a value for every replica, they are those of the differences within replicas.
+    If the line has a separate value for each replica, the gap is computed in each replica before the standard
+    error.
     """
     if line.of_some is None:
         return curve.stderr

@@ -191,7 +191,10 @@ class _Measurement:
         return Split(split, order, order[self._plan.rows - self._plan.tested :], rotation)
 
     def _sides(self, split: Split, size: int) -> Sides:
-        """Return training and test rows before and after the rotation, standardised by the training rows."""
+        """Return the training and test rows of a split, before and after the rotation of the features.
+
+        The rows are standardised before the rotation, by the means and deviations of the training rows.
+        """
         train, asked = self._table.rows_of(split.order[:size], split.tested)
         rows, tested = standardised(train, [asked])
         return (rows, tested), (rows @ split.rotation.T, tested @ split.rotation.T)

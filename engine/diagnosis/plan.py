@@ -83,9 +83,10 @@ class Plan(NamedTuple):
         return self.sizes if learner.judged else self.shown_sizes
 
     def rotated_at(self, learner: DiagnosisLearner, size: int) -> bool:
-        """Return whether a learner also learns from rotated features.
+        """Return whether a learner is also trained on rotated features, at a number `size` of examples.
 
-        An invariant learner does so only as a control, at the number of examples at which pairs are judged.
+        A learner that depends on the feature axes is trained on them at every size. For a rotation-invariant
+        learner, this is only a control. It is trained on them at the one size at which pairs are judged.
         """
         return learner.sees_axes or size == self.decided_at
 

@@ -92,7 +92,11 @@ class LossBesideBound(NamedTuple):
 
     @property
     def numbers(self) -> str:
-        """Loss ± standard error, with enough digits to distinguish a loss off the bound from the bound."""
+        """Loss and its standard error as text, such as "0.501 ± 0.002".
+
+        If the loss is below or above the bound, it has enough decimal places to differ visibly from the
+        bound.
+        """
         places = 3
         if self.word in ("below", "above"):
             places = next((number for number in range(3, 6) if self._differs(number)), 6)
@@ -157,7 +161,10 @@ class RuleJudgement:
 
     @property
     def by_structure(self) -> list[str]:
-        """Verdicts by structure in words; a single text if they agree on both models."""
+        """Verdicts on invariance that follow from structure, as texts: for a linear neuron, then for a net.
+
+        If both verdicts name the same group, the list has a single text.
+        """
         if len({verdict.group for verdict in self.declared}) == 1:
             return [f"by structure {self.declared[0].sentence}"]
         models = ("a neuron", "a net")

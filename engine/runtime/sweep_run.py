@@ -141,7 +141,11 @@ def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look
 
 
 def _looking(gate: Gate, look: Look) -> Gate:
-    """Return a gate that also samples the machine's use. While a run waits at its gate, it is idle."""
+    """Return a gate that first samples the machine's use, and then calls the gate `gate`.
+
+    If the run waits longer than SECONDS at its gate, for example because it is paused, loads are measured
+    anew from the end of the wait.
+    """
 
     def looking() -> int:
         look(False)

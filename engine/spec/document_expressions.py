@@ -37,9 +37,9 @@ TOLERANCE = 1e-9
 
 
 def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any:
-    """Return a raw value with numbers in place of expressions, and tables for parts given by kind alone.
+    """Return a raw value of a document with all expressions replaced by their numbers.
 
-    Values that do not fit their type stay unchanged.
+    Parts that are given by their kind alone become tables. Values that do not fit their type stay unchanged.
 
     Args:
         kind: the type that the value must have.

@@ -78,15 +78,21 @@ class Sweep:
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """Return the claims with the values that their numbers have for one curve of a picture.
+        """Return the claims with the values that their numbers have for one of a picture's curves.
+
+        Numbers of a claim may be expressions of sweep axes, such as d, whose values differ between curves.
 
         Args:
-            apart: indices of the curve's values on those axes that have a separate curve for each value.
+            apart: the curve's values on the sweep axes that distinguish curves of the picture, each given by
+                its index on the axis.
         """
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
-        """Return the indices of a point's values on the axes with a separate curve for each value.
+        """Return which curve of each learner a sweep point belongs to in a picture.
+
+        A picture may have one curve for each value of some sweep axes. The result has the point's value on
+        each of these axes, given by its index on the axis.
 
         Raises: BadInput.
         """
@@ -101,7 +107,11 @@ class Sweep:
         raise BadInput("pictures", f"there is no axis {axis_name!r}; there are {choices}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
-        """Return `name` followed by a curve's values on the axes with a separate curve for each value."""
+        """Return the name of a curve: a learner's name, then values of sweep axes, as in `GD, d = 4`.
+
+        These sweep axes are those that distinguish curves of the picture. `apart` has the index of the
+        curve's value on each of them.
+        """
         axes = [self.axes[self.number_of(axis)] for axis in picture.split_by]
         labels = (axis.label(axis.grid[place]) for axis, place in zip(axes, apart, strict=True))
         return ", ".join([name, *labels])
@@ -142,7 +152,7 @@ def only(experiment: Experiment) -> Sweep:
 
 
 def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
-    """Return the marks of a picture with their values at the sweep points that it shows.
+    """Return the marks of a picture, with the values that they have at the sweep points of the picture.
 
     Raises: BadInput if a mark has several values for one straight line, or at one position along a curve.
     """

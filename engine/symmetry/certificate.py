@@ -85,11 +85,14 @@ def certificate(
 def change_by_rounding(
     setup: Setup, learner: Learner, going: Going = lambda done: None, to_explain: float = 0.0
 ) -> float | None:
-    """Return the largest relative change of a prediction when instances are perturbed as by rounding.
+    """Return the largest relative change of a prediction when instances are perturbed by rounding errors.
 
-    The change is measured as in `certificate`, for two random perturbations. If rounding cannot explain the
-    change `to_explain` yet, more perturbations are tried, up to 2 · PAIRS. If `to_explain` is at most
-    MAGNIFIED times the result, the learner may have amplified rounding. The measurement then decides nothing.
+    The change is measured as in `certificate`, for pairs of random perturbations. One pair is tried. If
+    `to_explain` is given, up to PAIRS pairs are tried, until the result is large enough to explain it.
+
+    `to_explain` is a change that was measured under transformations. If it is at most MAGNIFIED times the
+    result, the learner may have amplified rounding errors, so the change proves nothing.
+
     Return None if the matrix is too large.
     """
     if _is_too_large(setup):
@@ -131,12 +134,15 @@ def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64
 
 
 class Comparison:
-    """Comparison of a run of a learner with runs of its counterpart on changed data."""
+    """Comparison of a learner's predictions with predictions of its counterpart on changed instances.
+
+    The counterpart is often the learner itself.
+    """
 
     def __init__(
         self, experiment: Setup, learner: Learner, other: Learner, relative_to_movement: bool = False
     ) -> None:
-        """Compare `learner` on the data of an experiment with `other` on changed data.
+        """Compare `learner` on the data of an experiment with its counterpart `other` on changed data.
 
         Changes of predictions are divided by the largest prediction. With `relative_to_movement`, they are
         divided by the largest difference between a prediction and its initial value.
@@ -152,7 +158,10 @@ class Comparison:
     def under(
         self, transformations: Sequence[NDArray[np.float64]], going: Going = lambda done: None
     ) -> float:
-        """Return the largest change of predictions under these transformations of the instances."""
+        """Return the largest change of predictions when the instances are transformed.
+
+        `transformations` are the matrices T of x → T x; each is tried in a separate training run.
+        """
         begin, inputs = self._experiment.protocol.training_run, self._inputs()
         turns = (torch.from_numpy(matrix) for matrix in transformations)
         return self._change((on_transformed(inputs, begin, turn) for turn in turns), going)
@@ -235,10 +244,14 @@ def _predictions(
     limits: tuple[float, float] | None,
     ends: Sequence[EarlyEnd] = (),
 ) -> Iterator[torch.Tensor]:
-    """Yield the predictions on all instances at every record.
+    """Continue a training run to its end, and yield its predictions on all instances at every record.
 
     If several records are completed together, yield once for all of them. Predictions are clipped to
-    `limits`, unless it is None. With `ends`, stop at the record at which the last variant ends early.
+    `limits`, unless it is None.
+
+    Args:
+        ends: checks whether training ends early, one for each setting of the hyperparameters. Once all of
+            them have ended, no further predictions are yielded. Without any, training never ends early.
     """
     complete, ended = 0, False
     while complete < records and not ended:
