@@ -94,7 +94,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
         return "" if self.results is None else skipped(self.results)
 
     def picture(self, number: int) -> Picture:
-        """Return picture `number`, counted from 1. Number 0 is the picture of the losses at this point."""
+        """Return picture `number`, counted from 1. Number 0 is the chart of the losses at this point."""
         if number:
             return drawn(self.sweep.experiment)[number - 1]
         picture = of_run(self.experiment)
