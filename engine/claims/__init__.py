@@ -199,7 +199,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
     def compared(self, measured: float, stderr: float | None = None, subject: str = "") -> Outcome:
         """Compare a measured number with the expected one, and return the outcome.
 
-        `subject` is the beginning of the message. It names the number and its place on the x-axis.
+        `subject` is the beginning of the message. It names the number and its x position.
         """
         tolerance = float(self.tolerance(stderr))
         has_tolerance = self.within is not None or self.standard_errors is not None
@@ -228,9 +228,9 @@ class Comparing(Claim, frozen=True, kw_only=True):
 class ComparingTwo(Comparing, frozen=True, kw_only=True):
     """A claim about a number computed from two curves, or from a curve and a theory line.
 
-    The number is computed at one place on the x-axis, or at every place. In the second case, the worst place
-    decides the outcome. The standard error is that of paired replicas: both curves, and a line computed from
-    data, have the same data in each replica.
+    The number is computed at one x position, or at every x position. In the second case, the position with
+    the worst value decides the outcome. The standard error is that of paired replicas: both curves, and a
+    line computed from data, have the same data in each replica.
     """
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "to")
@@ -244,7 +244,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     at: MaybePlace = None
 
     def combined(self, y: Floats, other: Floats) -> Floats:
-        """Return the number computed from both curves at every place; NaN where it is undefined."""
+        """Return the number computed from both curves at every x position; NaN where it is undefined."""
         raise NotImplementedError
 
     @property
@@ -337,14 +337,14 @@ def name_of(view: View) -> str:
 
 
 def where(view: View, x: float) -> str:
-    """Return a place on the x-axis of a view as text, such as "k = 16"."""
+    """Return an x position of a view as text, such as "k = 16"."""
     return f"{x_name(view)} = {view.axes.names.get(x) or format(x, 'g')}"
 
 
 def divergence(view: View, curve: CurveView) -> str:
     """Return a phrase that says where a curve diverged or lost accuracy.
 
-    With several replicas, the phrase gives their number and the first place. It is empty if no replica
+    With several replicas, the phrase gives their number and the first x position. It is empty if no replica
     diverged or lost accuracy.
     """
     if curve.ends.diverged_at is None:
@@ -370,9 +370,10 @@ def unfinished(view: View, curve: CurveView) -> str:
 
 
 def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
-    """Return the indices of the places where a curve is defined, [S].
+    """Return the indices of the x positions at which a curve has a value that can be judged, [S].
 
-    If `at` is given, return at most the index of this place.
+    If `at` is given, the result has only the index of the position `at`, or none if the curve has no value
+    there.
     """
     if at is None:
         return np.flatnonzero(is_defined)

@@ -23,7 +23,7 @@ FORMS = ("never_below", "never_above", "follows")
 
 
 class _Farthest(NamedTuple):
-    """Place at which a curve is farthest from its theory line, or farthest beyond the tolerance."""
+    """The x position at which a curve is farthest from its theory line, or farthest beyond the tolerance."""
 
     name: str
     line: LineView
@@ -47,9 +47,9 @@ def _clause(farthest: _Farthest | None) -> str:
 class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     """A curve never falls below a theory line, never rises above it, or follows it.
 
-    The claim is about every place with a value. Without `within`, only rounding errors are allowed. Places
-    after the first divergence of a replica do not count, because means there are only over the other
-    replicas.
+    The claim is about every x position at which the curve has a value. Without `within`, only rounding errors
+    are allowed. Positions after the first divergence of a replica do not count, because the means there cover
+    the other replicas only.
     """
 
     example: ClassVar[str] = '{kind = "line", curve = "GD", follows = "ri-signed", within = 1e-6}'
@@ -131,7 +131,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return f"never {verb} {'below' if self.never_below else 'above'}"
 
     def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Return the place where a curve is farthest from its theory line.
+        """Return the x position at which a curve is farthest from its theory line.
 
         Return None if the curve has no such line, or no evaluation points.
         """
@@ -166,7 +166,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return x, y - np.interp(x, line.x, line.y), tolerance, error
 
     def _beyond(self, gap: Floats) -> Floats:
-        """Return how far a curve is on the wrong side of its line, or off a line that it must follow."""
+        """Return how far a curve is on the wrong side of its theory line, or off a line to follow."""
         return -gap if self.never_below else gap if self.never_above else np.abs(gap)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Value(Comparing, frozen=True, kw_only=True, tag="value"):
-    """The value of a curve at one place equals a number, is below or above it, or is between two numbers."""
+    """The value of a curve at one x position equals a number, is below or above it, or is in an interval."""
 
     example: ClassVar[str] = '{kind = "value", curve = "GD", at = "d/2", equals = "1/2", within = 1e-6}'
 

@@ -47,7 +47,10 @@ class Cost(Protocol):
 
     @property
     def coupled(self) -> int:
-        """Number of predictions, adjacent in the batch, on which one value of the loss depends."""
+        """Number of predictions, neighbours in the batch, that together determine one value of the loss.
+
+        It is 1 if every prediction has its own loss.
+        """
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return L(ŷ, y), elementwise."""

@@ -220,12 +220,12 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """
 
     def __init_subclass__(cls) -> None:
-        """Reset the inherited properties in `declares` if a subclass replaces code they may depend on.
+        """Reset inherited properties in `declares` that may no longer be true for a subclass.
 
-        A property may depend on any method or constant of a base class. If the subclass replaces one of
-        these, each inherited property in `declares` gets the default of the family. Properties that the
-        subclass sets itself stay. Replacing the default of a field, or a property in `declares`, resets
-        nothing.
+        Theorems rely on these properties. A property may depend on any method or constant of a base class. If
+        a subclass replaces one of these, each inherited property in `declares` gets the default of the
+        family. Properties that the subclass sets itself stay. Replacing the default of a field, or a property
+        in `declares`, resets nothing.
         """
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]

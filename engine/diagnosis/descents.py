@@ -59,7 +59,10 @@ class Rule(NamedTuple):
     """Function of parameters and rows. It returns the scores [rates · J, rows, c]."""
 
     gradients: Callable[[Parameters, Array, Array], Parameters]
-    """Function of parameters, rows, and the derivative of the loss by the scores. It returns gradients."""
+    """Function of parameters, rows, and the derivative of the loss with respect to the scores.
+
+    It returns gradients.
+    """
 
     rate: Callable[[Batch], Array]
     """Function of the rows. It returns a learning rate for each split [J]."""

@@ -271,7 +271,11 @@ class _Measurement:
             self._losses[learner.name][side, place, split.number] = loss
 
     def _scores(self, labels: Floats) -> tuple[Floats, float, float]:
-        """Return standardised labels with their mean and deviation, or one-hot classes with 0 and 1."""
+        """Return the labels in the form that gradient-trained learners fit, and how to convert scores back.
+
+        Numeric labels are standardised; the two numbers are their mean and deviation. Classes become one-hot
+        vectors; the two numbers are 0 and 1.
+        """
         if self._table.is_classified:
             return (labels[:, None] == np.arange(self._plan.scores)).astype(np.float64), 0.0, 1.0
         mean, deviation = float(labels.mean()), float(labels.std()) or 1.0

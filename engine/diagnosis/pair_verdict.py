@@ -15,7 +15,7 @@ LEVEL = 0.95
 
 
 class ConfidenceInterval(NamedTuple):
-    """Mean of a log-ratio over splits, and its confidence interval."""
+    """Mean of the logarithm of a ratio of losses over splits, and its confidence interval."""
 
     mean: float
     low: float

@@ -151,7 +151,10 @@ class LearnerJudgement:
 
     @property
     def conflict(self) -> str:
-        """Text on what a disagreement may mean; empty if structure and measurement agree."""
+        """Text that interprets a contradiction between measured changes and the verdict by structure.
+
+        It is empty if they agree.
+        """
         if self.agrees:
             return ""
         if self.broken:

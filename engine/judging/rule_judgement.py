@@ -75,7 +75,10 @@ Going = Callable[[float], object]
 
 
 class LossBesideBound(NamedTuple):
-    """Loss of a rule at its best rate after k examples, with the bound 1 − k/d."""
+    """Loss of an update rule after k examples, at its best rate, and a lower bound to compare it with.
+
+    The bound 1 − k/d holds for the mean loss of rotation-invariant learners.
+    """
 
     k: int
     loss: float
@@ -253,7 +256,7 @@ class _LossAtRate(NamedTuple):
 
     @classmethod
     def of(cls, curve: Curve, measure: str, record: int) -> _LossAtRate:
-        """Return the losses of a curve at a record."""
+        """Return the mean loss, and the mean training loss, of a curve at a record."""
         losses, training = (np.asarray(curve.values(name)) for name in (measure, "train"))
         if record >= len(losses) or not np.isfinite(losses[record]).all():
             return cls(curve.rate, math.inf, math.nan, math.inf)

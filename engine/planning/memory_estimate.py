@@ -177,7 +177,10 @@ def scatters(plan: RunPlan) -> bool:
 
 
 def _place(number: int, planned: LearnerPlan) -> str:
-    """Return the field that determines a learner's memory: its solver, several rates, or its architecture."""
+    """Return the path of the field to change if a learner needs too much memory.
+
+    It is the learner's solver, its rates if there are several, or its architecture.
+    """
     if planned.learner.solver is not None:
         return f"learners[{number}].solver"
     return f"learners[{number}].{'update.lr' if len(planned.rates) > 1 else 'architecture'}"
@@ -240,7 +243,10 @@ def check(plan: RunPlan, device: str) -> int:
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
-    """Return a text that describes the size that is too large, for the field `where` that causes it."""
+    """Return a phrase for what is too large for the memory, such as "a 4096 × 4096 matrix".
+
+    `where` is the path of the field that needs the most memory.
+    """
     n, d = plan.experiment.n, plan.experiment.d
     size = f"a {n} × {d} matrix"
     if plan.experiment.run.replicas > 1:

@@ -109,7 +109,9 @@ class SideRuns(NamedTuple):
     """Experiments of the side runs, without repetitions. Several theory lines may use the same side run."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
-    """Indices in `experiments` of the side runs that a curve's theory line needs, by its name for each run.
+    """Side runs that the theory line of a curve needs, as indices in `experiments`.
+
+    The theory line gives each side run a name, which is the key of its index.
     """
 
 
@@ -197,11 +199,14 @@ class RecordedMeasures(NamedTuple):
     """Names of the measures for which a picture, a claim or a theory line needs every replica's values."""
 
     along: tuple[PlannedLine, ...]
-    """Theory lines that are computed from values measured in runs, with findings on whether they apply."""
+    """Theory lines that are computed from values measured in runs, and whether their theorems apply."""
 
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
-    """Return the measures of every run, and the measures that pictures, claims and theory lines need."""
+    """Return the measures that are recorded for each learner of an experiment.
+
+    They are the measures of every run, and the measures that pictures, claims and theory lines need.
+    """
     measures = _requested(experiment)
     requested = {
         learner.name: {
@@ -312,7 +317,11 @@ class LearnerPlan:
 
     @property
     def rates_by_curve(self) -> dict[str, float | None]:
-        """Rate of every curve in the trace, by curve name. An oracle-tuned curve has the rate None."""
+        """Learning rate of every curve that the results have for the learner, by curve name.
+
+        A learner that is tuned to its best rate has a single curve. The rate of this curve is None, because
+        it is not known before the run.
+        """
         if self.learner.is_tuned:
             return {self.learner.name: None}
         return dict(zip(self.curve_names, self.rates, strict=True))

@@ -484,7 +484,7 @@ class TheoryLine:
 
     @property
     def applies_to(self) -> list[str]:
-        """Names of the learners in this run that the theorem of the line applies to."""
+        """Names of the learners in this run that the theorem of this theory line applies to."""
         if not self.on_problem.holds:
             return []
         return [learner_name for learner_name, finding in self.on_learners.items() if finding.holds]
@@ -625,9 +625,10 @@ class Trace:
 
 
 def _at(x: float, places: Floats, heights: Floats) -> float:
-    """Return `heights` interpolated linearly at x, or extrapolated linearly beyond the last of `places`.
+    """Return the value of a curve at x, interpolated linearly between its points (`places`, `heights`).
 
-    The result is NaN if extrapolation has fewer than two points.
+    Beyond the last point, the value is extrapolated linearly. It is NaN there if there are fewer than two
+    points.
     """
     if len(places) and x <= places[-1]:
         return float(np.interp(x, places, heights))

@@ -183,9 +183,10 @@ def _check_measure(
 def _dimensions(
     experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
 ) -> Dimensions:
-    """Return the dimensions of a picture.
+    """Return the dimensions along which a picture's measure varies.
 
-    If `experiments` lack some learners, conditions of the measure are ignored, and all clocks are included.
+    They are those of the learners to which the measure applies. If some of the `learners` are missing in
+    `experiments`, this is not decidable. The result then has the dimensions of all learners, and all clocks.
     """
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):
@@ -486,7 +487,7 @@ def _check_values(
 
 
 def _values(axis: Axis) -> str:
-    """Return the values of an axis as text."""
+    """Return the values of a sweep axis as text."""
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
     words = (f"{axis_value:g}" if isinstance(axis_value, float) else str(axis_value) for axis_value in few)
     return f"{axis.name} is {', '.join(words)}"

@@ -70,7 +70,7 @@ def _check_texts(sweep: Sweep) -> None:
 
 
 def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
-    """Yield the texts of an experiment that may have expressions, with their places."""
+    """Yield the path and the text of every field of an experiment that may contain expressions."""
     yield from (("title", experiment.title), ("story", experiment.story))
     for number, picture in enumerate(experiment.pictures):
         place = f"pictures[{number}]"
@@ -124,7 +124,10 @@ def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
 
 
 def _check_replicas(sweep: Sweep, picture: Picture) -> None:
-    """Check that all points of a curve have the same number of replicas. Raises: BadInput."""
+    """Check that a curve has the same number of replicas at all sweep points that it consists of.
+
+    Raises: BadInput.
+    """
     counts: dict[tuple[int, ...], int] = {}
     for point in (point for point in sweep.points if point.is_in(picture)):
         replicas = point.experiment.run.replicas

@@ -46,7 +46,7 @@ without gaps. The time to match all tokens of a text is proportional to its leng
 
 
 def document(content: bytes) -> dict[str, Any]:
-    """Return the values of a TOML file. Raises: BadInput with the line."""
+    """Return the values of a TOML file. Raises: BadInput with the line number of an error."""
     text = ""
     try:
         text = content.decode("utf-8-sig")

@@ -36,7 +36,10 @@ class Point:
     experiment: Experiment
 
     def is_in(self, picture: Picture) -> bool:
-        """Return whether the point has the axis values that `at` of a picture requires."""
+        """Return whether a picture shows this sweep point.
+
+        The field `at` of a picture may fix the values of sweep axes. The point must have these values.
+        """
         wanted = (
             (self.names[axis_name], number)
             for axis_name, number in picture.at.items()
@@ -45,7 +48,7 @@ class Point:
         return all(abs(coordinate - number) <= NEAR * abs(number) for coordinate, number in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
-        """Return the point with a learning rate added, as if rates were one more sweep axis."""
+        """Return a copy of the sweep point with a learning rate, as if rates were one more sweep axis."""
         return replace(self, place=(*self.place, number), names={**self.names, RATE: rate})
 
     @property
@@ -69,7 +72,7 @@ class Sweep:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the first point, for settings that are the same at all points."""
+        """Experiment at the first sweep point, for settings that are the same at all sweep points."""
         return self.points[0].experiment
 
     @property
@@ -99,7 +102,7 @@ class Sweep:
         return tuple(point.place[self.number_of(axis_name)] for axis_name in picture.split_by)
 
     def number_of(self, axis_name: str) -> int:
-        """Return the index of the axis called `axis_name`. Raises: BadInput."""
+        """Return the index of the sweep axis called `axis_name`. Raises: BadInput."""
         for number, axis in enumerate(self.axes):
             if axis.name == axis_name:
                 return number
@@ -118,19 +121,19 @@ class Sweep:
 
     @property
     def data_sentences(self) -> tuple[str, ...]:
-        """Sentences that say how the data of all points were read, without repetitions."""
+        """Sentences that say how the data of all sweep points were read, without repetitions."""
         sentences = (point.experiment.problem.data_sentence for point in self.points)
         return tuple(sentence for sentence in dict.fromkeys(sentences) if sentence)
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:
-        """Reports on the data files that all points read, without repetitions."""
+        """Reports on the data files that are read at all sweep points, without repetitions."""
         reports = (point.experiment.problem.data_reports for point in self.points)
         return tuple(dict.fromkeys(report for of_point in reports for report in of_point))
 
     @cached_property
     def symbols(self) -> dict[str, str]:
-        """Chart symbols of the axes that have a symbol, by axis name."""
+        """Chart symbols of the sweep axes that have a symbol, by axis name."""
         return {axis.name: axis.symbol for axis in self.axes if axis.symbol is not None}
 
     @cached_property
@@ -170,7 +173,7 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
 
 
 def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], where: str) -> list[Marked]:
-    """Return a mark with its values at all points: one mark for all curves, or one mark per curve."""
+    """Return a mark with its values at all sweep points: one mark for all curves, or one mark per curve."""
     if len({mark for _, mark in pairs}) <= 1:
         return [_straight(mark.title, mark) for _, mark in pairs[:1]]
     apart: dict[tuple[int, ...], list[tuple[Point, Mark]]] = defaultdict(list)

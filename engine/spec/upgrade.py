@@ -83,7 +83,10 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def renamed(key: str, keys: list[str]) -> str | None:
-    """Return the current name of a key of first-edition claims, or None if it is not in `keys`."""
+    """Return the present name of a key of a claim in a preset of the first edition.
+
+    Return None if the key has no such name, or if `keys` does not contain it.
+    """
     new = NAMES.get(key)
     return new if new in keys else None
 

@@ -180,7 +180,8 @@ class Comparison:
     def perturbations(self, rounding: float = PERTURBATION) -> Iterator[torch.Tensor]:
         """Yield an endless sequence of random perturbations of the instances, [replicas, n, d].
 
-        Each consists of random signs, times `rounding`, times the root mean square of their row.
+        Every entry of an instance is changed by ± `rounding` times the root mean square of the instance's
+        entries. The signs are random.
         """
         rows, draws = self.data.instances.rows, self.streams("rounding")
         size = rounding * rows.square().mean(-1, keepdim=True).sqrt()
@@ -202,8 +203,9 @@ class Comparison:
     def _change(
         self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going = lambda done: None
     ) -> float:
-        """Return the largest |Δŷ|, divided as `__init__` says, over all finite records of the first replica.
+        """Return the largest relative change of a prediction over all finite records of the first replica.
 
+        The change is divided by the size of the predictions, or of their movement, as `Comparison` was told.
         The runs on changed data advance in step with a run on unchanged data, and stop when it stops.
         """
         protocol, data, learner = self._experiment.protocol, self.data, self._learners[0]

@@ -13,13 +13,12 @@ from engine.theory.percolation import OfFactors
 
 
 class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
-    """1 − (k+1)/D, D = d₁⋯d_r: lower bound on the square loss of learners that are invariant under O(D).
+    """1 − (k+1)/D, D = d₁⋯d_r, on products of r factors: no learner that is invariant under O(D) does better.
 
-    Instances are products of r factors of lengths d₁ … d_r, and O(D) contains all rotations of the instances.
-    The bound holds in expectation over the signs of the rows, for every order that is independent of the
-    signs. It is tight at k = D − 1, where the product of all labels seen predicts the last label correctly
-    for even factors. If the rows had D independent signs, the bound would be 1 − k/D, as in `ri-signed`.
-    Derived here; no earlier statement is known to us. Source: theory/hadamard#factors.
+    The bound holds in expectation over the signs of the rows, for square loss and every order that is
+    independent of the signs. It is tight at k = D − 1, where the product of all labels seen predicts the last
+    label correctly for even factors. If the rows had D independent signs, the bound would be 1 − k/D, as in
+    `ri-signed`. Derived here; no earlier statement is known to us. Source: theory/hadamard#factors.
 
     Proof: all m = D − k unseen rows are orthogonal to the rows seen and to each other. So, given the rows
     seen, a prediction has the same mean p on all unseen rows. On these rows, the summed loss is Σ(p − y)² ≥ m

@@ -21,7 +21,7 @@ from engine.theory import (
 
 
 class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
-    """c(1 − r/d): lower bound on the loss of rotation-invariant learners that have drawn r different rows.
+    """c(1 − r/d) after r different rows have been drawn: no rotation-invariant learner does better.
 
     Examples are drawn independently of the random signs of the Hadamard rows. So, given the drawn examples,
     the labels of all other rows are fair coins. Such a label costs at least c on average. The bound holds in

@@ -12,7 +12,7 @@ from engine.theory import At, Floats, LineStructure, RotationInvariant, only_squ
 
 
 class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
-    """1 − k/(d−1): lower bound on the loss of rotation-invariant learners on Hadamard rows in random order.
+    """1 − k/(d−1): no rotation-invariant learner does better on Hadamard rows in random order.
 
     The bound holds in expectation over the order, noise and random labels. It requires square loss and one
     fixed feature as the target, other than the constant feature. The labels are a balanced column sampled

@@ -25,7 +25,7 @@ from engine.theory import (
 
 
 class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
-    """(1 − k/n)(1 − k/d): lower bound on the loss of learners linear in the labels, on random instances ±1.
+    """(1 − k/n)(1 − k/d) on random ±1 instances: no learner that is linear in the labels does better.
 
     This is the curve of `ri-gaussian`, (1 − k/d)² for n = d. The bound holds in expectation over the
     instances, for square loss and ‖w*‖ = 1. It applies to learners with predictions a₀ + Σ_j a_j y_j, where

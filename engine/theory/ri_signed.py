@@ -19,7 +19,7 @@ from engine.theory import (
 
 
 class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
-    """c(1 − k/d): lower bound on the loss of rotation-invariant learners on Hadamard rows with random signs.
+    """c(1 − k/d): no rotation-invariant learner does better on Hadamard rows with random signs.
 
     The bound holds in expectation over the signs, noise and random labels, for every loss whose least mean
     value on a fair label ±1 is c (1 for square, hinge and exponential loss, ln 2 for logistic loss). The
