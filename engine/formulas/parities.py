@@ -147,8 +147,7 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Return whether the observed products determine each given product, [n], and which are −1, [n,
-        answers].
+        """Return whether observed products determine each given product, [n], and which are −1, [n, answers].
 
         `numbers` [n, r] are the indices of the signs of each product. If a product is not determined, its
         entry of the second array has no meaning.
