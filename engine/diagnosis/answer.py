@@ -22,7 +22,7 @@ LONGEST_FEATURE = 30
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """Return the answer in one sentence."""
+    """Return the answer of a diagnosis in one sentence."""
     words = {pair: verdict.word for pair, verdict in diagnosis.verdicts.items()}
     at = f"at {diagnosis.plan.decided_at} examples"
     paying = [pair for pair in PAIRS if words.get(pair.name) == "axes pay"]
@@ -37,7 +37,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def answers(diagnosis: Diagnosis) -> list[str]:
-    """Return the answer in sentences with numbers, the headline first."""
+    """Return the answers of a diagnosis in sentences with numbers, the headline first."""
     sentences = [headline(diagnosis)]
     for pair in PAIRS:
         if pair.name in diagnosis.verdicts:

@@ -309,16 +309,16 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @property
     def plain_name(self) -> str:
-        """Name without the values of the sweep axes that distinguish curves."""
+        """Name of the theory line, without values of the sweep axes that distinguish curves."""
         return self.name.removesuffix(self.values)
 
     @property
     def called(self) -> str:
-        """Name in charts and captions."""
+        """Name of the theory line in charts and captions."""
         return self.title or self.kind
 
     def over(self, replicas: Sequence[int]) -> Floats:
-        """Return y [N], computed from a subset of the replicas."""
+        """Return the values [N] of the theory line, computed from a subset of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
 
     @cached_property

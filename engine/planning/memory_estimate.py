@@ -305,7 +305,10 @@ def _with_features(experiment: Experiment, d: int) -> Experiment | None:
 
 
 def _largest(below: int, fitting: Callable[[int], bool]) -> int:
-    """Return the largest number from 1 to `below` − 1 that fits, by bisection, or 0 if none fits."""
+    """Return the largest number from 1 to `below` − 1 with which a run fits into memory, or 0 if none does.
+
+    It is found by bisection.
+    """
     low, high = 0, below - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -314,9 +317,10 @@ def _largest(below: int, fitting: Callable[[int], bool]) -> int:
 
 
 def _nearest(experiment: Experiment, d: int, free: int) -> int:
-    """Return the largest number of features below `d` that fits, or 0 if none fits.
+    """Return the largest number of features below `d` with which the run fits into memory.
 
-    If numbers between d/2, d/4, … are invalid for the matrix, return the largest of d/2, d/4, … that fits.
+    Return 0 if there is no such number. If numbers between d/2, d/4, … are invalid for the matrix, return the
+    largest of d/2, d/4, … that fits.
     """
     for halvings in range(1, d.bit_length() - 1):  # no matrix has a single feature
         smaller = _with_features(experiment, d >> halvings)

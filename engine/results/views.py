@@ -552,7 +552,7 @@ class _Reduction:
         The result is None if no replica diverged, or if the position is unknown.
 
         Args:
-            only: the only part of the curve.
+            only: the values of the curve, if they come from one sweep point.
         """
         if not len(self._divergences):
             return None

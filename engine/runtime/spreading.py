@@ -114,7 +114,7 @@ class Device:
     """Process that computes on one device."""
 
     def __init__(self, begin: Begin) -> None:
-        """Start the process."""
+        """Start a process that computes on one device."""
         context = multiprocessing.get_context("spawn")
         self.connection, remote_end = context.Pipe()
         self.process = context.Process(target=begin, args=(remote_end,), daemon=True)
@@ -129,7 +129,7 @@ class Device:
         self.connection.send_bytes(msgspec.json.encode(experiment))
 
     def receive(self) -> list[tuple[bytes, list[Arrays]]]:
-        """Receive the curves of the submitted experiment, with their keys.
+        """Receive the curves of the experiment that was submitted last, with the keys of the learners.
 
         Raises: BadInput; RuntimeError if the process failed.
         """

@@ -36,7 +36,7 @@ def theory_lines(
     other_runs: Others = MappingProxyType({}),
     labels: Callable[[], Rows] | None = None,
 ) -> list[TheoryLine]:
-    """Return every theory line of a plan, with the findings on whether it applies.
+    """Return every theory line of a plan, with its values and whether its theorem applies.
 
     A line that applies to the problem has values. A line that is computed from measured values gets its
     values while the runs advance. Data are drawn only if a line needs them. The `labels` [R, m, n] may be
