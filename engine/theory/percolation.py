@@ -72,7 +72,7 @@ class OfFactors(Line, frozen=True):
 
 
 class Percolation(OfFactors, frozen=True, tag="percolation"):
-    """c(1 − Σ_i r_i q_i/(d d′)): lower bound from components i of r_i rows and q_i columns in a graph.
+    """c(1 − Σ_i r_i q_i/(d d′)) over connected components i of r_i rows and q_i columns.
 
     An instance is x zᵀ, the pair of one of d rows x of one factor and one of d′ rows z of the other. The rows
     z are called columns. The pairs seen are the edges of a bipartite graph, and the sum is over its connected
