@@ -62,11 +62,11 @@ def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> fl
 
 
 def span_bound(features: Floats) -> Floats:
-    """Return Σ_{i>k} s_i²/Σ s_i² of the standardised columns, for k = 0 … d.
+    """Return a lower bound on the loss of linear learners: Σ_{i>k} s_i²/Σ s_i², for k = 0 … d.
 
-    Suppose that the label is one of the d columns, and that the weights of a learner stay in the span of the
-    k rows seen. Its loss, averaged over rows and columns, is then at least this bound, in units of the
-    variance. Source: WV05.
+    Here s₁ ≥ s₂ ≥ … are the singular values of the standardised columns. Suppose that the label is one of the
+    d columns, and that a learner's weights stay in the span of the k rows seen. Its loss, averaged over rows
+    and columns, is then at least this bound, in units of the variance. Source: WV05.
     """
     (columns,) = standardised(features, [])
     squares = np.maximum(np.linalg.eigvalsh(columns.T @ columns)[::-1], 0)

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class KindPlace(NamedTuple):
-    """Kind of a curve's learner, and the position of the curve among the curves of this kind."""
+    """Kind of a curve's learner, such as "multiplicative", and the curve's position within this kind.
+
+    Charts show kinds of learners in different hues.
+    """
 
     kind: LearnerKind = "other"
     place: int = 0
@@ -37,7 +40,7 @@ class KindPlace(NamedTuple):
 
 
 def kind_places(kinds: Sequence[LearnerKind]) -> list[KindPlace]:
-    """Return the kind of every curve, with the curve's position among the curves of this kind.
+    """Return the kind of the learner of every curve, and the position of the curve within this kind.
 
     Args:
         kinds: kind of each curve's learner, in the order of the curves.

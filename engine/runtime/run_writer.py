@@ -41,8 +41,9 @@ SECONDS = 0.3
 class RunWriter:
     """Writes one run into a file of the store.
 
-    The file has a head, the start of every trace, the growth of its curves, the curves of every learner that
-    ends, and the end of the run. If writing fails, the run continues, and `keep` returns the reason once.
+    The file begins with a description of the run. For each sweep point, it has the start of the trace (the
+    results), new records of its curves, and the complete curves of every learner that ends. Last is the end
+    of the run. If writing fails, the run continues, and `keep` returns the reason once.
     """
 
     def __init__(

@@ -145,8 +145,8 @@ def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look
 def _looking(gate: Gate, look: Look) -> Gate:
     """Return a gate that first samples the machine's use, and then calls the gate `gate`.
 
-    If the run waits longer than SECONDS at its gate, for example because it is paused, loads are measured
-    anew from the end of the wait.
+    If the run waits longer than SECONDS at its gate, it was probably paused. Loads are then measured anew
+    from the end of the wait.
     """
 
     def looking() -> int:
