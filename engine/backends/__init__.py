@@ -101,7 +101,10 @@ class Backend:
         return True
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of all nets, their gradients and states, and one set of their predictions."""
+        """Return the memory in bytes that a training run of a learner needs.
+
+        It holds all nets, their gradients and states, and one set of their predictions.
+        """
         vectors, short = sizes.models * sizes.batch, sizes.d * sizes.item < LONG
         holes = HOLES if short and self.needs.new_tensors and vectors * sizes.d * sizes.item >= WIDE else 1
         copies = RESTING if sizes.models > 1 else holes * COPIES

@@ -86,7 +86,7 @@ class Loss(Part, frozen=True):
         return self.value(predictions, labels).mean(-1, dtype=torch.float64)
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return ∂L(ŷ, y)/∂ŷ, elementwise, divided by the average of L(ŷ, y) over the last dimension.
+        """Return the slope ∂L(ŷ, y)/∂ŷ divided by the average loss over the last dimension.
 
         Losses that can underflow, such as e^(−m), override this method to avoid a division by 0.
         """

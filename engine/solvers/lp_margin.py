@@ -167,9 +167,9 @@ def _nearest(angles: Floats, to: float) -> float:
 def _program(
     cost: Floats, rows: Floats, sides: Floats, bounds: tuple[float | None, float | None] = (None, None)
 ) -> Floats | None:
-    """Return the w of least cost · w with rows · w ≤ sides, or None if no w satisfies these constraints.
+    """Solve a linear program: return the x of least cost · x with rows · x ≤ sides.
 
-    Raises: ArithmeticError if HiGHS fails.
+    Return None if no x satisfies these constraints. Raises: ArithmeticError if HiGHS fails.
     """
     from scipy.optimize import linprog  # type: ignore[import-untyped]
 

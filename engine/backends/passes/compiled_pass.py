@@ -105,7 +105,7 @@ class CompiledPass:
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has reached the last of the examples learned ahead."""
+        """Whether `step` has reached the last of the examples that `learn_ahead` has learned."""
         return not self.to_come
 
     @property
@@ -181,7 +181,7 @@ class CompiledPass:
                 pass
 
     def step(self) -> None:
-        """Advance to the state after the next of the examples learned ahead."""
+        """Advance to the state after the next example, which `learn_ahead` has already learned."""
         self.reached = self.to_come.popleft()
 
     def first_weights(self) -> torch.Tensor:
