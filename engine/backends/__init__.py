@@ -76,7 +76,10 @@ class Backend:
     """Number by which backends are ordered. Faster backends have smaller numbers, and are tried first."""
 
     words: ClassVar[str] = ""
-    """Text that follows the word "computed", and says how; empty for the backend on the data matrix."""
+    """Text that says in messages how results are computed. It follows the word "computed".
+
+    The text is empty for the backend on the data matrix.
+    """
 
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
     """Fields of a learner that the backend supports. It refuses learners that set other fields."""

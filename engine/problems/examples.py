@@ -85,7 +85,7 @@ MOST_ENTRIES = 1 << 22
 """Maximum number of entries of a matrix that may be drawn completely to show an excerpt of it."""
 
 MOST_ROTATED = 1 << 18
-"""The same maximum for a rotated matrix. It is smaller, because the rotation must be drawn, too."""
+"""Value of MOST_ENTRIES for a rotated matrix, which is smaller because the rotation must be drawn, too."""
 
 
 def can_excerpt(matrix: Matrix) -> bool:

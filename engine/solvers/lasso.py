@@ -21,7 +21,10 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, SolvedWeights, Solver, SolverStructure
 
 DEPENDENT = 1e-10
-"""A feature counts as dependent if a smaller share of its squared length is outside the active span."""
+"""Share of a feature's squared length that must lie outside the span of the other active features.
+
+With a smaller share, the feature counts as linearly dependent on them.
+"""
 
 ROUNDING = 1e-12
 """Tolerance for slopes above the penalty, as a share of the largest slope at w = 0. It covers rounding."""

@@ -18,7 +18,10 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-10
-"""Largest error, for labels of size 1, in coordinates in which the instances are orthonormal."""
+"""Largest error of a fitted label, relative to labels of about size 1.
+
+The labels are those of orthonormal combinations of the instances.
+"""
 
 GAP = 1e-9
 """Largest duality gap of a solution, relative to the dual objective."""

@@ -345,7 +345,9 @@ class AroundZero(ByWeights):
 
 
 SHARE = 2
-"""Least ratio of entries of the instances to predictions in a block, which limits the size of blocks.
+"""Least ratio of the number of entries of the instances to the number of predictions in a block.
+
+This ratio limits the number of records in a block.
 """
 
 

@@ -132,7 +132,7 @@ class UpdateStructure(NamedTuple):
     """
 
     exponentiates: Literal["weights", "products"] | None = None
-    """What is multiplied by exp(−c η g), exactly or for small η, if all weights start at 1/d.
+    """Weights that a step multiplies by exp(−c η g), exactly or for small η, if all weights start at 1/d.
 
     `weights` are the weights themselves, with c = 1. `products` are weights that the architecture computes
     as products of parameters, with the architecture's `rate_of_weights` as c. None is for other rules.
@@ -571,7 +571,7 @@ class MultiplicativeStep(NamedTuple):
 
     exponential: bool
     scale: float = 1.0
-    """Factor s of the rate."""
+    """Number s by which the rate η is multiplied in the factors."""
     power: int = 1
     """Exponent L, which is 1 or 2. A step multiplies a^L and b^L by the L-th powers of the factors."""
     halves: Callable[[Params, dict[str, Params]], tuple[torch.Tensor, ...]] = lambda params, _: (

@@ -43,7 +43,7 @@ class Reached(NamedTuple):
     losses: torch.Tensor
     """Means of ‖w − w*‖² over targets, [R, V]."""
     first_weights: torch.Tensor | None = None
-    """Weights of the first replica and target [V, d], or None if they are not stored."""
+    """Weights [V, d] of the V variants, in the first replica and for the first target. None if not stored."""
     right: torch.Tensor | None = None
     """Number of right minus wrong predictions [B], or None if they are not counted."""
 
