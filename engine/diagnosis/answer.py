@@ -22,7 +22,7 @@ LONGEST_FEATURE = 30
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """Return the answer in one sentence."""
+    """Return the answer of a diagnosis in one sentence."""
     words = {pair: verdict.word for pair, verdict in diagnosis.verdicts.items()}
     at = f"at {diagnosis.plan.decided_at} examples"
     paying = [pair for pair in PAIRS if words.get(pair.name) == "axes pay"]
@@ -37,7 +37,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def answers(diagnosis: Diagnosis) -> list[str]:
-    """Return the answer in sentences with numbers, the headline first."""
+    """Return the answers of a diagnosis in sentences with numbers, the headline first."""
     sentences = [headline(diagnosis)]
     for pair in PAIRS:
         if pair.name in diagnosis.verdicts:
@@ -62,11 +62,11 @@ def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> fl
 
 
 def span_bound(features: Floats) -> Floats:
-    """Return Σ_{i>k} s_i²/Σ s_i² of the standardised columns, for k = 0 … d.
+    """Return a lower bound on the loss of linear learners: Σ_{i>k} s_i²/Σ s_i², for k = 0 … d.
 
-    Suppose that the label is one of the d columns, and that the weights of a learner stay in the span of the
-    k rows seen. Its loss, averaged over rows and columns, is then at least this bound, in units of the
-    variance. Source: WV05.
+    Here s₁ ≥ s₂ ≥ … are the singular values of the standardised columns. Suppose that the label is one of the
+    d columns, and that a learner's weights stay in the span of the k rows seen. Its loss, averaged over rows
+    and columns, is then at least this bound, in units of the variance. Source: WV05.
     """
     (columns,) = standardised(features, [])
     squares = np.maximum(np.linalg.eigvalsh(columns.T @ columns)[::-1], 0)
@@ -130,7 +130,7 @@ def _titles(pair: LearnerPair) -> tuple[str, str]:
 
 
 def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -> Iterator[str]:
-    """Yield the sentences about a judged pair."""
+    """Yield the sentences about the verdict on a pair of learners."""
     place = diagnosis.plan.sizes.index(diagnosis.plan.decided_at)
     axes_loss, partner_loss = (diagnosis.mean(name)[place] for name in pair.names)
     turned = diagnosis.mean(pair.axes, rotated=True)[place]
@@ -166,7 +166,15 @@ def _factor(interval: ConfidenceInterval) -> str:
 
 
 def _saving(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
-    """Return a sentence that says how many examples the better bias saves."""
+    """Return a sentence that says how many examples the better learner of a pair saves.
+
+    It compares the number of examples that both learners need for the same loss.
+
+    Args:
+        winner: name of the better learner.
+        other: name of its partner.
+        place: index of the number of examples at which the pair is judged.
+    """
     sizes = diagnosis.plan.sizes
     target = float(diagnosis.mean(winner)[place])
     needed = examples_to_reach(sizes, diagnosis.mean(other), target)
@@ -193,7 +201,11 @@ def _features(diagnosis: Diagnosis, learner: str) -> str:
 
 
 def _about_span(diagnosis: Diagnosis) -> str:
-    """Return a sentence on the least loss of learners whose weights stay in the span of their examples."""
+    """Return a sentence about linear learners that start from 0, such as gradient descent.
+
+    Their weights stay in the span of the examples seen. The sentence states the lower bound on their loss
+    from `span_bound`.
+    """
     bound = span_bound(diagnosis.table.features)
     k = len(bound) // 4 or 1
     return (

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class KindPlace(NamedTuple):
-    """Kind of a curve's learner, and the position of the curve among the curves of this kind."""
+    """Kind of a curve's learner, such as "multiplicative", and the curve's position within this kind.
+
+    Charts show kinds of learners in different hues.
+    """
 
     kind: LearnerKind = "other"
     place: int = 0
@@ -37,7 +40,7 @@ class KindPlace(NamedTuple):
 
 
 def kind_places(kinds: Sequence[LearnerKind]) -> list[KindPlace]:
-    """Return the kind of every curve, with the curve's position among the curves of this kind.
+    """Return the kind of the learner of every curve, and the position of the curve within this kind.
 
     Args:
         kinds: kind of each curve's learner, in the order of the curves.
@@ -309,30 +312,30 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @property
     def plain_name(self) -> str:
-        """Name without the values of the sweep axes that distinguish curves."""
+        """Name of the theory line, without values of the sweep axes that distinguish curves."""
         return self.name.removesuffix(self.values)
 
     @property
     def called(self) -> str:
-        """Name in charts and captions."""
+        """Name of the theory line in charts and captions."""
         return self.title or self.kind
 
     def over(self, replicas: Sequence[int]) -> Floats:
-        """Return y [N], computed from a subset of the replicas."""
+        """Return the values [N] of the theory line, computed from a subset of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
 
     @cached_property
     def mean(self) -> float:
-        """Mean of the finite values of the line; NaN if there are none."""
+        """Mean of the finite values of the theory line; NaN if there are none."""
         finite = self.y[np.isfinite(self.y)]
         return float(finite.mean()) if len(finite) else np.nan
 
     def at(self, x: float) -> float:
-        """Return the value of the line at x, interpolated linearly; NaN beyond the ends of the line."""
+        """Return the value of the theory line at x, interpolated linearly; NaN beyond its ends."""
         return float(np.interp(x, self.x, self.y, left=np.nan, right=np.nan)) if len(self.x) else np.nan
 
     def is_about(self, curve: CurveView) -> bool:
-        """Return whether the line is shown for a curve.
+        """Return whether a picture shows the theory line for a curve.
 
         The line need not apply to the curve's learner. A lower bound, for example, is also shown for learners
         that may fall below it.
@@ -341,15 +344,18 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return is_of_curve and self.apart == curve.apart
 
     def says(self, curve: CurveView) -> bool:
-        """Return whether the line is shown for a curve and describes the curve's summary over replicas.
+        """Return whether the theory line is shown for a curve, and describes the curve's kind of summary.
 
-        For example, a line about the mean does not describe a median. With a single replica, all summaries
-        agree.
+        For example, a line about the mean over replicas does not describe a median. With a single replica,
+        all summaries agree.
         """
         return self.is_about(curve) and (curve.replicas == 1 or summaries_agree(self.summary, curve.summary))
 
     def binds(self, curve: CurveView) -> bool:
-        """Return whether the line applies to the learner of a curve for which it is shown."""
+        """Return whether the theory line applies to the learner of a curve.
+
+        The curve must be one for which the line is shown; see `is_about`.
+        """
         return bool(self.curve) or curve.learner in self.applies_to
 
 

@@ -79,7 +79,7 @@ class SOAP(Update, frozen=True, tag="soap"):
         return descended(params, moves, rates), new
 
     def _updated_factors(self, G: torch.Tensor, state: Params) -> Params:
-        """Return L and R updated by G, and the number of gradients seen."""
+        """Return the averages L and R after the gradient G, and the number of gradients so far."""
         return {
             "L": torch.lerp(state["L"], G @ G.mT, 1 - self.beta2),
             "R": torch.lerp(state["R"], G.mT @ G, 1 - self.beta2),
@@ -128,15 +128,18 @@ class SOAP(Update, frozen=True, tag="soap"):
 
 
 def _certain(sizes: torch.Tensor) -> torch.Tensor:
-    """Return which of the eigenvalues [B, d] have accurate eigenvectors."""
+    """Return a mask [B, d]: which of the eigenvalues `sizes` have accurate eigenvectors.
+
+    These are the eigenvalues that are not too small relative to the largest one.
+    """
     return sizes > UNCERTAIN * sizes.amax(1, keepdim=True)
 
 
 def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the order [B, d] of Q's columns q by qᵀSq, largest first, and the updated Q in this order.
+    """Sort and update the columns of Q, which approximate the eigenvectors of S. Return order and new Q.
 
-    The updated Q is the orthogonal factor of a QR decomposition of S Q. Batch members that are not `due` keep
-    their order and their Q.
+    The columns q are sorted by qᵀSq, largest first, in the order [B, d]. The new Q is then the orthogonal
+    factor of a QR decomposition of S Q. Batch members that are not `due` keep their order and their Q.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

@@ -91,7 +91,7 @@ class ViewControl(RunControl):
                 self.notify(f"{run.name} is pinned, but not drawn: {run.missing}", severity="warning")
 
     def _run_before(self, session: Session, number: int) -> Pinned | None:
-        """Return picture `number` of the previous run.
+        """Return picture `number` of the previous run, which is drawn faint behind the run of `session`.
 
         Return None if there is no previous run, if it is pinned, or if it lacks this picture.
         """
@@ -105,9 +105,10 @@ class ViewControl(RunControl):
             return None
 
     def stored_beside(self, session: Session | None) -> StoredPictures | None:
-        """Return the stored pictures of the set-up, or None if none are stored.
+        """Return the charts that are stored from an earlier run of the preset on the screen, or None.
 
-        Also return None if the set-up is invalid, or if it differs from the set-up of `session`.
+        It is None if none are stored, or if the user has changed the preset. It is also None if the
+        experiment in the set-up pane is invalid, or differs from the experiment of `session`.
         """
         document = self._editable.document
         if self._editable.error is not None or (session is not None and session.document != document):
@@ -122,7 +123,11 @@ class ViewControl(RunControl):
         return self._stored
 
     def _stored_curves(self, session: Session) -> Sequence[Series]:
-        """While the run goes on, return the stored curves of the picture on the screen; afterwards, none."""
+        """Return the curves from an earlier run of the preset, to draw behind the curves of the run.
+
+        Return no curves once the run has ended, during a replay, and if each curve has a separate chart. Only
+        the first picture has stored curves.
+        """
         is_live = not (session.over or session.playback.replaying or self.chart_options.multiples)
         if not (is_live and self.query_one(Stage).has_first_chosen):
             return ()
@@ -328,13 +333,19 @@ class ViewControl(RunControl):
             session.retraining.measure_certificates(self._curve(session.trace).learner, again=True)
 
     def action_remedy(self) -> None:
-        """Make the change of the set-up that the visible panel proposes, and run the set-up again."""
+        """Make the change that the visible panel proposes, and run the set-up again.
+
+        With this change of the set-up, the panel has something to show.
+        """
         if (remedy := self._remedy()) is not None:
             self.query_one(SetupPane).change(remedy.place, remedy.value)
             self.action_run()
 
     def _remedy(self) -> Remedy | None:
-        """Return the change of the set-up that the visible panel proposes, or None."""
+        """Return the change of the set-up that the visible panel proposes, or None.
+
+        With this change, the panel would have something to show.
+        """
         panel = self.query_one(Stage).panel
         experiment = self._editable.experiment if self.session is None else self.session.experiment
         lack = None if panel is None else panel.lacks(experiment)
