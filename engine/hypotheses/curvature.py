@@ -53,6 +53,12 @@ KRYLOV = 12
 STEPS = 36
 """Largest number of Lanczos steps that all nets make in step. Nets that need more steps use ARPACK."""
 
+COMPLETE = 1e-10
+"""Residual, relative to ∇²L, at which Lanczos vectors count as spanning an invariant subspace.
+
+This happens early if ∇²L has few different eigenvalues. The next vector would consist of rounding errors.
+"""
+
 MOST_NUMBERS = 1 << 22
 """Largest total size of the Lanczos vectors of all nets, in numbers."""
 
@@ -247,7 +253,8 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
 def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
     """Return λ_max [N] of the Hessians by Lanczos, with all nets in step, in float64 on the CPU.
 
-    If nets are small, a product for all nets costs little more than a product for one. The result is NaN if
+    If nets are small, a product for all nets costs little more than a product for one. A net is complete once
+    its vectors span an invariant subspace, which then contains an eigenvector of λ_max. The result is NaN if
     the residual stays above λ times `tolerance`, or if the Hessian is not finite. It is NaN for all nets if
     they are too large for this method.
     """
@@ -257,23 +264,28 @@ def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
     start = torch.from_numpy(np.random.default_rng(0).standard_normal(size))  # fixed seed
     vector = (start / start.norm()).expand(nets, -1)
     basis, projected = vector.new_zeros(nets, STEPS, size), vector.new_zeros(nets, STEPS, STEPS)
+    is_complete = torch.zeros(nets, dtype=torch.bool)
     for step in range(STEPS):
         basis[:, step] = vector
         spanned = basis[:, : step + 1]
         image = curvature.products(vector.to(curvature.gradient)).double().cpu()
-        projected[:, step, step] = (vector * image).sum(1)
+        # Complete nets get the first diagonal entry again, because it is at most λ_max.
+        projected[:, step, step] = torch.where(is_complete, projected[:, 0, 0], (vector * image).sum(1))
         for _ in range(2):  # one pass leaves rounding errors along the basis
             image = image - ((spanned @ image[:, :, None]).mT @ spanned)[:, 0]
         residual = image.norm(dim=1)
-        if step + 1 >= KRYLOV:
+        is_complete |= residual <= COMPLETE * projected.abs().amax((1, 2))
+        if step + 1 >= KRYLOV or bool(is_complete.all()):
             finite = projected.isfinite().all((1, 2)) & residual.isfinite()
             small = torch.where(finite[:, None, None], projected[:, : step + 1, : step + 1], 0.0)
             ritz, vectors = torch.linalg.eigh(small)
-            is_close = residual * vectors[:, -1, -1].abs() <= tolerance * ritz[:, -1].abs()
+            is_close = is_complete | (residual * vectors[:, -1, -1].abs() <= tolerance * ritz[:, -1].abs())
             if bool((is_close | ~finite).all()):
                 break
         if step + 1 < STEPS:
+            residual = torch.where(is_complete, 0.0, residual)
             projected[:, step, step + 1] = projected[:, step + 1, step] = residual
+            image = torch.where(is_complete[:, None], 0.0, image)
             vector = image / residual.clamp(min=torch.finfo(torch.float64).tiny)[:, None]
     return torch.where(is_close & finite, ritz[:, -1], torch.nan)
 
