@@ -94,9 +94,9 @@ class Row(Vertical):
         yield self._control
 
     def render(self) -> Content:
-        """Return the line of a form row: the title, the control, and the value of a typed expression.
+        """Return the line of a form row: its title at the left, and the value of an expression at the right.
 
-        The widget of the control covers the space between title and value.
+        The widget of the control covers the space between them.
         """
         title = Content(self._title).truncate(TITLE, ellipsis=True, pad=True)
         return title.pad_right(max(0, self.size.width - TITLE - cell_len(self.value_text))) + self.value_text
