@@ -437,7 +437,9 @@ class LayerSignals(NamedTuple):
     """Inputs a, [B, i, n]."""
 
     back: torch.Tensor
-    """Numbers that backpropagation sends to z, [B, o, n]: ∂ŷ/∂z times the numbers at which it starts at ŷ."""
+    """Result of backpropagation at z, [B, o, n]: ∂ŷ/∂z times the numbers at which it starts. If it starts
+    with ∂L/∂ŷ, the result is ∂L/∂z.
+    """
 
 
 def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:

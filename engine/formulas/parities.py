@@ -126,7 +126,7 @@ class SignProducts:
         self._codes = np.eye(sum(sizes), dtype=bool)
         self._negative = np.zeros((sum(sizes), answers), bool)
         self.rank = 0
-        """Rank over F₂ of the products seen."""
+        """Rank over F₂ of the vectors of the observed products."""
 
     def see(self, numbers: Numbers, negative: Bits) -> None:
         """Observe the value of a product of signs, in every one of the problems that are solved together.

@@ -214,8 +214,7 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ] = "2"
 
     def direction(self, params: Params) -> Params:
-        """Return λ w or λ sign(w) for every tensor w, by name. A step subtracts this vector times its rate η.
-        """
+        """Return λ w or λ sign(w) for every tensor w, by name. A step subtracts this, times its rate η."""
         return {layer: self.rate * (w if self.p == "2" else w.sign()) for layer, w in params.items()}
 
 

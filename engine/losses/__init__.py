@@ -63,7 +63,13 @@ class Loss(Part, frozen=True):
     """
 
     def of_targets(self, targets: int) -> Cost:
-        """Return the loss as a function of predictions [B, n] for instances with this number of targets."""
+        """Return this loss in a form that accepts predictions [B, n] for instances with several targets.
+
+        Only joint losses, which couple the predictions of an instance, need another form than their own.
+
+        Args:
+            targets: number of targets of each instance, which are adjacent in the batch.
+        """
         return Joint(self, targets) if self.joint else self
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
