@@ -309,7 +309,7 @@ class Measure(Part, frozen=True):
     """Label of the chart axis that shows the measure."""
 
     def structure(self) -> MeasureStructure:
-        """Return the properties of the values."""
+        """Return the properties of the values of the measure."""
         return MeasureStructure()
 
     def needs(self) -> MeasureNeeds:
@@ -488,9 +488,9 @@ def measures_in(names: Collection[str]) -> dict[str, Measure]:
 
 
 def needs_teacher(problem: Problem) -> str | None:
-    """Return an unmet condition on a problem, or None if the problem meets both conditions.
+    """Return the condition that a problem does not meet, or None if it meets both conditions.
 
-    The conditions are that labels depend on xᵀw*, and that learners see this x.
+    First, the labels must depend on xᵀw* for an instance x. Second, learners must see x itself.
     """
     if not problem.target_structure.has_w_star:
         return "labels depend on xᵀw*, as with the targets feature, sparse and weights"

@@ -41,7 +41,7 @@ def needed_bytes(plan: RunPlan) -> int:
 def shares(plan: RunPlan) -> Counter[str]:
     """Return the bytes that each field of the experiment accounts for, the matrix first.
 
-    The bytes of side runs are added to the bytes of the protocol.
+    The bytes of side runs count as bytes of the field `protocol`.
     """
     by_part = _own_shares(plan.experiment, plan.learners)
     by_part["protocol"] += sum(

@@ -204,7 +204,7 @@ class Dual:
         self._evaluate()
 
     def go_to(self, scale: float, point: Point) -> None:
-        """Continue from this point at this scale."""
+        """Set the scale c and the variables of the dual problem."""
         self.scale = scale
         self._nu, self._z, self._below, self._above = point
         self._evaluate()

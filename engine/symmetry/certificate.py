@@ -87,10 +87,10 @@ def change_by_rounding(
 ) -> float | None:
     """Return the largest relative change of a prediction when instances are perturbed as by rounding.
 
-    The change is measured as in `certificate`, for two random perturbations. If rounding cannot explain the
-    change `to_explain` yet, more perturbations are tried, up to 2 · PAIRS. If `to_explain` is at most
-    MAGNIFIED times the result, the learner may have amplified rounding. The measurement then decides nothing.
-    Return None if the matrix is too large.
+    The change is measured as in `certificate`, for two random perturbations. The argument `to_explain` is a
+    change that was measured under transformations. If `to_explain` is at most MAGNIFIED times the result,
+    rounding may have caused it, and it is no evidence against invariance. As long as `to_explain` is larger,
+    two more perturbations are tried, up to 2 · PAIRS in total. Return None if the matrix is too large.
     """
     if _is_too_large(setup):
         return None

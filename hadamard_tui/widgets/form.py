@@ -290,7 +290,7 @@ class KindRow(Row):
                 control.value = kind or NONE
 
     def _read(self, value: Any) -> str | None:
-        """Return the chosen kind, or None if no part is chosen."""
+        """Return the kind that the user chose, or None if the user chose that there is no part."""
         if isinstance(value, bool):
             return UNTAGGED if value else None
         return value or None

@@ -200,7 +200,7 @@ def _markers(series: Sequence[Series]) -> list[str]:
 def _layer(
     curve: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
 ) -> Layer:
-    """Return the layer of a curve, with its cells in the columns in which it is visible."""
+    """Return the layer that draws a curve in the columns in which the curve is visible."""
     shown, period = np.flatnonzero(seen), _SPARSE.get(curve.style, 1)
     if curve.mark and curve.style == BOUND_STYLE:
         shown, period = shown[shown % _GAP_EVERY > 0], 1

@@ -375,9 +375,10 @@ def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]
 
 
 def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield the entries with fewer and fewer formulas, down to one. The longest formulas are left out first.
+    """Yield the legend entries again and again, each time without the longest of the remaining formulas.
 
-    If an entry with its formula would be longer than a line, the formula is always left out.
+    First, all formulas are included, except those that make an entry longer than a line of the legend. Last,
+    only the shortest formulas are included.
     """
     parts = [
         part

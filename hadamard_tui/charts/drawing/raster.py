@@ -246,7 +246,8 @@ def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.nd
 def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
     """Return the index of the series that colours each cell.
 
-    At intervals, it is the line in `below` that a curve covers.
+    The series is the one in `owner`, except in every column whose index is a multiple of _THROUGH. There, a
+    line in `below` shows through the curve that covers it.
     """
     through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
     return np.where(through, below, owner)
@@ -271,9 +272,9 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 
 
 def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
-    """Return the sparse pattern of dots in bands, bool [high, wide].
+    """Return a sparse pattern of dots that fills bands, bool [high, wide].
 
-    In a column that has dots, they are `apart` dots apart.
+    Every column whose index is a multiple of `apart` // 2 has a dot in one of `apart` rows.
     """
     row, column = np.arange(high)[:, None], np.arange(wide)
     pattern: np.ndarray = (column % (apart // 2) == 0) & (row % apart == column % apart)

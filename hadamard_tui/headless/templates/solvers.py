@@ -33,7 +33,10 @@ def solution(X: NDArray[Any], y: NDArray[Any], lam: float) -> NDArray[Any]:
 
 
 def naive_my_part(solver: MyPart, X: NDArray[Any], y: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the predictions for `rows` after examples X [k, d] with labels y [k], by another method."""
+    """Return the predictions of the solver for `rows`, computed by a second method for a test.
+
+    The solver has learned the examples X [k, d] with the labels y [k].
+    """
     coefficients = np.linalg.inv(X @ X.T + solver.lam * np.eye(len(X))) @ y
     predictions: NDArray[Any] = rows @ X.T @ coefficients
     return predictions
