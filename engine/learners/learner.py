@@ -439,7 +439,8 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.solver is not None:
             if self.architecture is not None or self.update is not None:
                 raise BadField(
-                    "solver", "a solver needs neither architecture nor update; give one or the other"
+                    "solver",
+                    "a solver takes the place of `architecture` and `update`; give either `solver` or these two",
                 )
             if self.layer_rates:
                 raise BadField("layer_rates", "a solver has no layers and no rate; leave it out")

@@ -30,7 +30,7 @@ EVERY = 20
 class Nuclear(Solver, frozen=True, tag="nuclear"):
     """The W of least nuclear norm ‖W‖_* = Σ_i s_i(W) with x_tᵀWz_t = y_t on the examples so far.
 
-    W has `factors` rows and columns. Instances are matrices x zᵀ of the same shape, stored row by row. The
+    The field `factors` gives the numbers of rows and columns of W. Instances are matrices x zᵀ of the same shape, stored row by row. The
     solver is the Douglas–Rachford method, which alternates two steps. One step moves to the nearest W that
     fits the labels, and the other shrinks the singular values. The solver begins anew for every k, from the W
     of least Frobenius norm that fits. If there are several minimisers, the solution is the one to which this

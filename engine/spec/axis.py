@@ -114,7 +114,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.until is not None and any(number >= other for number, other in pairwise(self._numbers)):
             raise BadField(
                 "until",
-                "read finds the first value that meets its condition, so values must increase; sort them",
+                "`read` stops at the first value that meets its condition, so the values must increase; sort them",
             )
 
     @property

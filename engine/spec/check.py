@@ -303,9 +303,7 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
     for name in names:
         if name in dimensions.axes and name not in dimensions.axes[name]:
             columns = listed(dimensions.axes[name])
-            right = (
-                f"name {columns}" if columns else "name it in curves, so that it has a curve for each value"
-            )
+            right = f"name {columns}" if columns else f"add {name} to `curves`, to get a curve for each value"
             raise BadInput(where, f"the values of {name} are {'tables' if columns else 'words'}; {right}")
 
 

@@ -157,7 +157,7 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             [{"name": "rule", "set": "learners[0].update.kind", "values": ["gd", "egu"]}],
             {"x": "rule"},
             "pictures[0].x",
-            "the values of rule are words; name it in curves, so that it has a curve for each value",
+            "the values of rule are words; add rule to `curves`, to get a curve for each value",
         ),
         ([{"name": "eta", "values": [1, 2]}], {"x": "k"}, "pictures[0]", "eta varies along a curve"),
         (

@@ -81,7 +81,7 @@ BAD = [
     ("learners=[]", "learners", ["[]", "1"]),
     ("learners[1].name=GD", "learners[1].name", ["the name 'GD'"]),
     ("learners[1].name=''", "learners[1].name", ["this is empty; enter text of length >= 1"]),
-    ("learners[0].solver.kind=lls", "learners[0].solver", ["a solver needs neither"]),
+    ("learners[0].solver.kind=lls", "learners[0].solver", ["a solver takes the place"]),
     ("learners[2].update.kind=egu", "learners[2].update", ["egu", "dense", "take egu-pm or hypentropy"]),
     ("learners[2].update.kind=eg", "learners[2].update", ["eg", "dense", "take egu-pm or hypentropy"]),
     ("claims[0].curve=SGD", "claims[0].curve", ["no learner 'SGD'", "'GD'", "'least squares'"]),
