@@ -493,7 +493,7 @@ def needs_teacher(problem: Problem) -> str | None:
     First, the labels must depend on xᵀw* for an instance x. Second, learners must see x itself.
     """
     if not problem.target_structure.has_w_star:
-        return "labels depend on xᵀw*, as with the targets feature, sparse and weights"
+        return "labels depend on xᵀw*, as with the targets `feature`, `sparse` and `weights`"
     if not problem.matrix.structure().features_are_seen:
         return "learners see the features that targets refer to"
     return None

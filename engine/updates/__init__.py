@@ -506,7 +506,7 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
         return None
     return (
         f"{rule.kind} sets the start of its weights itself, so it trains only the linear neuron, "
-        f"not {architecture.kind}; take egu-pm or hypentropy there"
+        f"not {architecture.kind}; take `egu-pm` or `hypentropy` there"
     )
 
 

@@ -539,7 +539,7 @@ HOLDS_NOT = [
     (
         "fluctuation-dissipation",
         {**BATCHES, "protocol": {"kind": "steps", "batch": 2}},
-        "as in the protocol steps with fresh or replacement",
+        "as in the protocol `steps` with `fresh` or `replacement`",
     ),
     *(
         (kind, words, reason)

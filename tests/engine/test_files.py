@@ -206,7 +206,7 @@ def bad_files(folder):
         "cube.npy": "shape (2, 2, 2)",
         "scalar.npy": "shape ()",
         "none.npy": "shape (0, 3)",
-        "two.npz": "several arrays: a, b; set array to the name of one of them",
+        "two.npz": "several arrays: a, b; set `array` to the name of one of them",
         "objects.npy": "cannot be read as a table of numbers: it holds objects",
         "text.npy": "cannot be read as a table of numbers: it holds texts",
         "complex.npy": "complex numbers",
