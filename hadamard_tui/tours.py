@@ -32,7 +32,7 @@ REST = 6.0
 
 
 class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Change that makes the theorem of a stop inapplicable, and the finding of a run with this change.
+    """Change of a stop's experiment to which its theorem does not apply, and the finding of a run with it.
 
     Args:
         set: the changes, such as `problem.matrix.d=256`.
@@ -82,7 +82,10 @@ def broken(stop: Stop, change: Break) -> Raw:
 
 
 class Tour:
-    """Tour and the position in it. Runs use the presets' seeds, so that every tour shows the same runs."""
+    """Tour through stops, each of which runs a preset, and the position in the tour.
+
+    Runs use the presets' seeds, so that every tour shows the same runs.
+    """
 
     def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
         """Start at the first stop. With `alone`, the tour moves on automatically, in a loop."""
@@ -138,18 +141,18 @@ FORM = (
 
 
 class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Stop in a talk file.
+    """Stop in a talk file: a preset, and how a talk or a guided path presents it.
 
     Args:
         preset: name of the preset, or path of its file, relative to the folder of the talk.
         line: the speaker's words, or the reason for the result. By default, the preset's story is shown.
         panel: the panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
-        predict: a question about the run. The app waits for a guess before it runs the preset. By default, if
-            `Talk.asks` is set, this is the question that another talk asks about the preset.
+        predict: a question about the run. The app waits for a guess before it runs the preset. If the stop
+            has none, it may get the question of another talk; see `Talk.asks`.
         learns: phrase that names other learners which also learn the target of this stop.
-        break_: a change that makes the theorem inapplicable. By default, this is the change that another talk
-            lists for the preset.
+        break_: a change to which the theorem of the stop does not apply. By default, and if `set` is empty,
+            this is the change that another talk lists for the preset.
     """
 
     preset: str
@@ -166,7 +169,8 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     Args:
         place: position of the talk in lists.
-        asks: whether stops without a question use the question of another talk for their preset.
+        asks: whether stops without a question get one from another talk. It is the question that the other
+            talk asks about the same preset. A stop that changes the preset gets no question.
     """
 
     title: str
@@ -201,12 +205,18 @@ def paths() -> Mapping[str, Talk]:
 
 
 def break_at(preset: str) -> Break | None:
-    """Return the first theorem-breaking change that built-in talks list for an unchanged preset, or None."""
+    """Return a change of a preset to which its theorem does not apply, or None if no built-in talk lists one.
+
+    The preset is used without other changes. If several talks list a change, it is that of the first talk.
+    """
     return next((stop.break_ for stop in _stops_at(preset) if stop.break_ is not None), None)
 
 
 def question_at(preset: str) -> str:
-    """Return the first question that built-in talks ask about an unchanged preset, or an empty text."""
+    """Return the question that a built-in talk asks about a preset, or an empty text if no talk asks one.
+
+    The preset is used without changes. If several talks ask a question, it is that of the first talk.
+    """
     return next((stop.predict for stop in _stops_at(preset) if stop.predict), "")
 
 
@@ -282,7 +292,7 @@ def _talk(talk_name: str, raw: dict[str, Any]) -> Talk:
 
 
 def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
-    """Return the stop that a talk file describes, with its defaults.
+    """Convert a stop of a talk file to a stop of a tour, in which defaults replace missing fields.
 
     Raises: BadInput for an invalid preset, panel or break.
     """
@@ -310,14 +320,14 @@ def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
 def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
     """Return sentences on next steps, which follow a preset's story; none if no path or talk has the preset.
 
-    `break_key` is the app's key that makes the theorem-breaking change. If `break_key` is empty, the
-    sentences give a command line instead.
+    `break_key` is the key of the app that runs the preset with a change to which its theorem does not apply.
+    If `break_key` is empty, the sentences give a command line instead.
     """
     return tuple(_sentences(preset, break_key)) if preset is not None else ()
 
 
 def command_of_stop(preset: str, change: Break) -> str:
-    """Return the command line that runs a preset with its theorem-breaking change."""
+    """Return the command line that runs a preset with the change to which its theorem does not apply."""
     settings = (f"--set {shlex.quote(setting)}" for setting in change.set)
     return f"{NAME} run {preset} {' '.join(settings)}"
 

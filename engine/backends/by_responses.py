@@ -116,7 +116,7 @@ class Responses:
         return torch.from_numpy(squares.clip(0) / self._data.instances.n).to(self._first.device)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         if instances is self._data.instances:
             return self._now(slice(None))
         return instances.products(self.weights())
@@ -129,7 +129,7 @@ class Responses:
         return self._now(slice(None)) / math.sqrt(self._data.instances.d)
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights of the first replica and target [V, d]."""
+        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
         first_target = slice(0, self._data.variants * self._data.targets, self._data.targets)
         return self._now(first_target) / math.sqrt(self._data.instances.d)
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
-    """The largest ratio of neighbouring values of a curve is between the place `at` and the next place.
+    """Of all ratios of neighbouring values of a curve, the largest is the one just after the x position `at`.
 
-    This must hold in at least a share of the replicas. If the small values of a spectrum are noise, `at` is
-    the rank of the rest.
+    This must hold in at least a share of the replicas. In a spectrum whose small values are noise, `at` is
+    the number of values that are not noise.
     """
 
     example: ClassVar[str] = '{kind = "largest-gap", curve = "net", at = "K^2*C", share = 1}'

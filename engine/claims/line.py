@@ -23,7 +23,7 @@ FORMS = ("never_below", "never_above", "follows")
 
 
 class _Farthest(NamedTuple):
-    """Place at which a curve is farthest from its theory line, or farthest beyond the tolerance."""
+    """The x position at which a curve is farthest from its theory line, or farthest beyond the tolerance."""
 
     name: str
     line: LineView
@@ -37,16 +37,19 @@ class _Farthest(NamedTuple):
 
 
 def _clause(farthest: _Farthest | None) -> str:
-    """Return the clause of a finding that names the farthest place; empty if there is no such place."""
+    """Return the end of a finding, which says where a curve is farthest from its theory line.
+
+    The text is empty if `farthest` is None.
+    """
     return "" if farthest is None else f"; {farthest.sentence}"
 
 
 class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     """A curve never falls below a theory line, never rises above it, or follows it.
 
-    The claim is about every place with a value. Without `within`, only rounding errors are allowed. Places
-    after the first divergence of a replica do not count, because means there are only over the other
-    replicas.
+    The claim is about every x position at which the curve has a value. Without `within`, only rounding errors
+    are allowed. Positions after the first divergence of a replica do not count, because the means there cover
+    the other replicas only.
     """
 
     example: ClassVar[str] = '{kind = "line", curve = "GD", follows = "ri-signed", within = 1e-6}'
@@ -128,7 +131,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return f"never {verb} {'below' if self.never_below else 'above'}"
 
     def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Return the place where a curve is farthest from its theory line.
+        """Return the x position at which a curve is farthest from its theory line.
 
         Return None if the curve has no such line, or no evaluation points.
         """
@@ -163,14 +166,15 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return x, y - np.interp(x, line.x, line.y), tolerance, error
 
     def _beyond(self, gap: Floats) -> Floats:
-        """Return how far a curve is on the wrong side of its line, or off a line that it must follow."""
+        """Return how far a curve is on the wrong side of its theory line, or off a line to follow."""
         return -gap if self.never_below else gap if self.never_above else np.abs(gap)
 
 
 def _errors(curve: CurveView, line: LineView) -> Floats | None:
-    """Return the standard errors of the gap.
+    """Return the standard error of the gap between a curve and its theory line, at each x of the curve.
 
-    If the line has a value for every replica, they are those of the differences within replicas.
+    If the line has a separate value for each replica, the gap is computed in each replica before the standard
+    error.
     """
     if line.of_some is None:
         return curve.stderr

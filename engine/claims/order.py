@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Order(Claim, frozen=True, kw_only=True, tag="order"):
-    """A curve is below a second curve at the place `at`, or, without `at`, nowhere above the second curve.
+    """A curve is below a second curve at the x position `at`, or, without `at`, nowhere above it.
 
     A curve that is above only by rounding counts as not above.
     """
@@ -81,9 +81,9 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
-        """Return the standard error of the gap.
+        """Return the standard error of the gap between both curves, at each x.
 
-        It is that of the differences within replicas, because both curves have the same data in each replica.
+        Both curves have the same data in each replica. So the gap is computed in each replica first.
         """
 
         def gap(replicas: Sequence[int]) -> Floats:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Value(Comparing, frozen=True, kw_only=True, tag="value"):
-    """The value of a curve at one place equals a number, is below or above it, or is between two numbers."""
+    """The value of a curve at one x position equals a number, is below or above it, or is in an interval."""
 
     example: ClassVar[str] = '{kind = "value", curve = "GD", at = "d/2", equals = "1/2", within = 1e-6}'
 
@@ -30,11 +30,10 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, other_curves))
 
     def _arrivals(self, view: View) -> str:
-        """Return a sentence that says from which place on each curve stays below the number.
+        """Return a sentence that says from which x position on each curve stays below the claimed number.
 
-        Curves that stay below the number from `at` on, or from an earlier place on, are named first. The
-        sentence is empty if x is not a clock of the run, or if the claim's curve is not among these first
-        curves.
+        Curves that stay below the number from `at` or earlier on are named first. The sentence is empty if
+        the claim's own curve is not one of these. It is also empty if x is not a clock of the run.
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
         curves = [curve for curve in view.curves if curve.chosen]

@@ -111,9 +111,10 @@ Later, the distance between records with expensive measures doubles whenever the
 
 @lru_cache(1 << 14)
 def looked_at(record: int, dense: int = DENSE_RECORDS) -> bool:
-    """Return whether expensive measures, such as spectra, are computed at a record.
+    """Return whether expensive measures, such as spectra, are computed at a record (evaluation point).
 
-    Records are counted from 0. `dense` replaces the constant DENSE_RECORDS.
+    `record` is the number of the record, counted from 0. Expensive measures are computed at every record
+    below 2^`dense`, at every second one up to twice this number, then at every fourth, and so on.
     """
     return record % (1 << max(0, record.bit_length() - dense)) == 0
 
@@ -160,9 +161,10 @@ def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
 
 
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the numbers [B, d] whose norm is computed, in double precision.
+    """Return the coefficients [B, d] of weights w [B, d] from which a norm of w is computed.
 
-    They are the entries of w, or its Fourier coefficients.
+    They are the entries of w. If the name of the norm starts with "fourier", they are the Fourier
+    coefficients of w instead. Both are in double precision.
     """
     if not exponent.startswith("fourier"):
         return w.double()

@@ -130,7 +130,7 @@ def _titles(pair: LearnerPair) -> tuple[str, str]:
 
 
 def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -> Iterator[str]:
-    """Yield the sentences about a judged pair."""
+    """Yield the sentences about the verdict on a pair of learners."""
     place = diagnosis.plan.sizes.index(diagnosis.plan.decided_at)
     axes_loss, partner_loss = (diagnosis.mean(name)[place] for name in pair.names)
     turned = diagnosis.mean(pair.axes, rotated=True)[place]
@@ -166,7 +166,15 @@ def _factor(interval: ConfidenceInterval) -> str:
 
 
 def _saving(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
-    """Return a sentence that says how many examples the better bias saves."""
+    """Return a sentence that says how many examples the better learner of a pair saves.
+
+    It compares the number of examples that both learners need for the same loss.
+
+    Args:
+        winner: name of the better learner.
+        other: name of its partner.
+        place: index of the number of examples at which the pair is judged.
+    """
     sizes = diagnosis.plan.sizes
     target = float(diagnosis.mean(winner)[place])
     needed = examples_to_reach(sizes, diagnosis.mean(other), target)
@@ -193,7 +201,11 @@ def _features(diagnosis: Diagnosis, learner: str) -> str:
 
 
 def _about_span(diagnosis: Diagnosis) -> str:
-    """Return a sentence on the least loss of learners whose weights stay in the span of their examples."""
+    """Return a sentence about linear learners that start from 0, such as gradient descent.
+
+    Their weights stay in the span of the examples seen. The sentence states the lower bound on their loss
+    from `span_bound`.
+    """
     bound = span_bound(diagnosis.table.features)
     k = len(bound) // 4 or 1
     return (

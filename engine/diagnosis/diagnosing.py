@@ -191,7 +191,10 @@ class _Measurement:
         return Split(split, order, order[self._plan.rows - self._plan.tested :], rotation)
 
     def _sides(self, split: Split, size: int) -> Sides:
-        """Return training and test rows before and after the rotation, standardised by the training rows."""
+        """Return the training and test rows of a split, before and after the rotation of the features.
+
+        The rows are standardised before the rotation, by the means and deviations of the training rows.
+        """
         train, asked = self._table.rows_of(split.order[:size], split.tested)
         rows, tested = standardised(train, [asked])
         return (rows, tested), (rows @ split.rotation.T, tested @ split.rotation.T)
@@ -268,7 +271,11 @@ class _Measurement:
             self._losses[learner.name][side, place, split.number] = loss
 
     def _scores(self, labels: Floats) -> tuple[Floats, float, float]:
-        """Return standardised labels with their mean and deviation, or one-hot classes with 0 and 1."""
+        """Return the labels in the form that gradient-trained learners fit, and how to convert scores back.
+
+        Numeric labels are standardised; the two numbers are their mean and deviation. Classes become one-hot
+        vectors; the two numbers are 0 and 1.
+        """
         if self._table.is_classified:
             return (labels[:, None] == np.arange(self._plan.scores)).astype(np.float64), 0.0, 1.0
         mean, deviation = float(labels.mean()), float(labels.std()) or 1.0

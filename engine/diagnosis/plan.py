@@ -27,10 +27,9 @@ JUDGED_CELLS, SHOWN_CELLS = 1 << 19, 1 << 18
 """
 
 NEAR_THE_LAST = 0.75
-"""Share of the largest number of examples.
+"""Share of the largest number of examples up to which numbers of examples double.
 
-Smaller numbers of examples double up to this share. If pairs are judged at a number above this share, the
-largest number is left out.
+The largest number follows them, unless a number above this share was tried already.
 """
 
 STEP_SPLITS = 4
@@ -51,7 +50,7 @@ class Plan(NamedTuple):
     """Numbers of examples to learn from, increasing."""
 
     shown_sizes: tuple[int, ...]
-    """Numbers of examples from which those pairs learn that are shown without a verdict."""
+    """Numbers of examples to learn from, for learners of pairs without a verdict, which are only shown."""
 
     decided_at: int
     """Number of examples at which pairs are judged."""
@@ -83,9 +82,10 @@ class Plan(NamedTuple):
         return self.sizes if learner.judged else self.shown_sizes
 
     def rotated_at(self, learner: DiagnosisLearner, size: int) -> bool:
-        """Return whether a learner also learns from rotated features.
+        """Return whether a learner is also trained on rotated features, at a number `size` of examples.
 
-        An invariant learner does so only as a control, at the number of examples at which pairs are judged.
+        A learner that depends on the feature axes is trained on them at every size. For a rotation-invariant
+        learner, this is only a control. It is trained on them at the one size at which pairs are judged.
         """
         return learner.sees_axes or size == self.decided_at
 

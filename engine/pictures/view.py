@@ -323,16 +323,16 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @cached_property
     def mean(self) -> float:
-        """Mean of the finite values of the line; NaN if there are none."""
+        """Mean of the finite values of the theory line; NaN if there are none."""
         finite = self.y[np.isfinite(self.y)]
         return float(finite.mean()) if len(finite) else np.nan
 
     def at(self, x: float) -> float:
-        """Return the value of the line at x, interpolated linearly; NaN beyond the ends of the line."""
+        """Return the value of the theory line at x, interpolated linearly; NaN beyond its ends."""
         return float(np.interp(x, self.x, self.y, left=np.nan, right=np.nan)) if len(self.x) else np.nan
 
     def is_about(self, curve: CurveView) -> bool:
-        """Return whether the line is shown for a curve.
+        """Return whether a picture shows the theory line for a curve.
 
         The line need not apply to the curve's learner. A lower bound, for example, is also shown for learners
         that may fall below it.
@@ -341,15 +341,18 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return is_of_curve and self.apart == curve.apart
 
     def says(self, curve: CurveView) -> bool:
-        """Return whether the line is shown for a curve and describes the curve's summary over replicas.
+        """Return whether the theory line is shown for a curve, and describes the curve's kind of summary.
 
-        For example, a line about the mean does not describe a median. With a single replica, all summaries
-        agree.
+        For example, a line about the mean over replicas does not describe a median. With a single replica,
+        all summaries agree.
         """
         return self.is_about(curve) and (curve.replicas == 1 or summaries_agree(self.summary, curve.summary))
 
     def binds(self, curve: CurveView) -> bool:
-        """Return whether the line applies to the learner of a curve for which it is shown."""
+        """Return whether the theory line applies to the learner of a curve.
+
+        The curve must be one for which the line is shown; see `is_about`.
+        """
         return bool(self.curve) or curve.learner in self.applies_to
 
 

@@ -39,9 +39,10 @@ def needed_bytes(plan: RunPlan) -> int:
 
 
 def shares(plan: RunPlan) -> Counter[str]:
-    """Return the bytes that each field of the experiment accounts for, the matrix first.
+    """Return the bytes of memory that each field of the experiment accounts for, by field.
 
-    The bytes of side runs count as bytes of the field `protocol`.
+    The matrix is first. Side runs are additional runs from which theory lines are computed. Their bytes are
+    added to the bytes of the protocol.
     """
     by_part = _own_shares(plan.experiment, plan.learners)
     by_part["protocol"] += sum(
@@ -51,7 +52,7 @@ def shares(plan: RunPlan) -> Counter[str]:
 
 
 def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Counter[str]:
-    """Return the bytes that each field of the experiment accounts for, without side runs."""
+    """Return the bytes that each field of the experiment accounts for, by field, without side runs."""
     problem, replicas = experiment.problem, experiment.run.replicas
     sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
     by_place = {_place(number, planned): planned for number, planned in enumerate(learners)}
@@ -165,14 +166,21 @@ def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> in
 
 
 def scatters(plan: RunPlan) -> bool:
-    """Return whether tensors are so large that every round must first return free memory to the system."""
+    """Return whether freed memory must be returned to the system before every round of records.
+
+    This is the case if tensors are large. Otherwise, the C library would leave gaps between them; see
+    `give_back`.
+    """
     size = plan.vector_bytes
     batch = max(planned.sizes.batch for planned in plan.learners)
     return size >= LONG or batch * size >= WIDE
 
 
 def _place(number: int, planned: LearnerPlan) -> str:
-    """Return the field that determines a learner's memory: its solver, several rates, or its architecture."""
+    """Return the path of the field to change if a learner needs too much memory.
+
+    It is the learner's solver, its rates if there are several, or its architecture.
+    """
     if planned.learner.solver is not None:
         return f"learners[{number}].solver"
     return f"learners[{number}].{'update.lr' if len(planned.rates) > 1 else 'architecture'}"
@@ -235,7 +243,10 @@ def check(plan: RunPlan, device: str) -> int:
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
-    """Return a text that describes the size that is too large, for the field `where` that causes it."""
+    """Return a phrase for what is too large for the memory, such as "a 4096 × 4096 matrix".
+
+    `where` is the path of the field that needs the most memory.
+    """
     n, d = plan.experiment.n, plan.experiment.d
     size = f"a {n} × {d} matrix"
     if plan.experiment.run.replicas > 1:

@@ -69,7 +69,7 @@ class DataReport(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Report in one line."""
+        """The report as one line of text."""
         if self.remark:
             return message(self.remark, LONGEST)
         header = {None: "", True: f"header {self.names}", False: "no header"}[self.header]
@@ -88,7 +88,7 @@ class DataReport(NamedTuple):
         return message(f"{kind}{name}: {', '.join(filter(None, parts))}", LONGEST)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for JSON."""
+        """Return the report as a dictionary that can be written as JSON."""
         return {
             "place": self.place,
             "file": self.file,

@@ -49,7 +49,10 @@ def examples(problem: Problem, streams: Streams, dtype: str) -> Examples:
 
 
 def tabled(problem: Problem, combination: Combination | None, streams: Streams) -> tuple[Rows, Rows]:
-    """Return the instances [R, n, d] and the target's labels [R, m, n], before signs and noise."""
+    """Return the instances [R, n, d], and the labels [R, m, n] that the target gives them.
+
+    The problem may still replace these labels by signs, or add noise.
+    """
     matrix = problem.matrix
     rows = drawn_rows(matrix, streams)
     if combination is None:
@@ -60,10 +63,10 @@ def tabled(problem: Problem, combination: Combination | None, streams: Streams) 
 
 
 def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
-    """Return the labels [R, m, n] that learners see, from the target's raw labels.
+    """Return the labels [R, m, n] that learners see, given the labels of the target.
 
-    By the problem's settings, raw labels stay unchanged, or become their signs or random signs. Noise is then
-    added.
+    By the problem's settings, the target's labels stay unchanged, or are replaced by their signs, or by
+    random signs whose probabilities they determine. Noise is then added.
     """
     _, targets, n = labels.shape
     if problem.labels == "sign":
@@ -143,7 +146,10 @@ PROBES, PIECE = 4, 256
 
 
 class DrawnLabels:
-    """Drawn labels Y of m targets on n rows. Several theory lines share the quantities computed here."""
+    """Drawn labels Y of m targets on n rows, with their singular values.
+
+    Several theory lines need the singular values, so they are computed only once.
+    """
 
     def __init__(self, values: Rows) -> None:
         """Store labels [R, m, n]."""
@@ -151,7 +157,11 @@ class DrawnLabels:
         self.replicas, self.m, self.n = values.shape
 
     def rank_bound(self, rank: Floats) -> Floats:
-        """Return (1/nm) Σ_{i>r} s_i(Y)² for ranks r: the least mean square error of predictions of rank r."""
+        """Return, for every r in `rank`, the least mean square error of predictions of matrix rank r.
+
+        It is (1/nm) Σ_{i>r} s_i(Y)², averaged over replicas, where s_i(Y) are the singular values of the
+        labels Y.
+        """
         bound: Floats = self._tails[np.minimum(rank, len(self._tails) - 1).astype(int)]
         return bound
 
@@ -166,13 +176,13 @@ class DrawnLabels:
 
 
 def _squared_singular_values(labels: Rows) -> Floats:
-    """Return s_i² of a matrix [m, n], largest first.
+    """Return the squared singular values s_i² of a matrix [m, n] of labels, largest first.
 
     If the rows are orthogonal, s_i² are their squared lengths. If the matrix has more rows than columns, the
-    same is tested for its columns. They are orthogonal if the targets are all features of a Hadamard matrix,
-    or these features and their negatives. For other integer matrices, s_i² are the eigenvalues of the matrix
-    of inner products, which takes half the time of an SVD. Inner products are exact in float64, and also in
-    float32 if no sum exceeds EXACT.
+    same is tested for its columns. Columns are orthogonal if the targets are all features of a Hadamard
+    matrix, or these features and their negatives. For other integer matrices, s_i² are the eigenvalues of the
+    matrix of inner products, which takes half the time of an SVD. Inner products are exact in float64, and
+    also in float32 if no sum exceeds EXACT.
     """
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:

@@ -125,7 +125,10 @@ def _prime_power(q: int) -> tuple[int, int] | None:
 
 
 def _differences(p: int, k: int) -> NDArray[np.int64]:
-    """Return a − b for all pairs of elements of GF(p^k), [q, q]."""
+    """Return a − b for all pairs of elements a and b of GF(p^k), [q, q] with q = p^k.
+
+    Elements are numbered from 0 to q − 1. The base-p digits of a number are the coefficients of a polynomial.
+    """
     elements = np.arange(p**k)
     differences = np.zeros((p**k, p**k), np.int64)
     for place in range(k):
@@ -310,6 +313,9 @@ class Walsh:
 
 
 def _split_in(bits: int, limit: int) -> list[int]:
-    """Split `bits` into the fewest summands of at most `limit`, as equal as possible."""
+    """Split the number `bits` into as few summands as possible, each of which is at most `limit`.
+
+    The summands are as equal as possible.
+    """
     count = max(1, -(-bits // limit))
     return [(bits + part) // count for part in range(count)]

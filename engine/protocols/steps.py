@@ -280,7 +280,10 @@ class Stepping(InPieces):
         return clocks
 
     def _factor(self) -> float | Floats:
-        """Return the factor of the schedule on the rates in the last step, as a number or a tensor [R, V]."""
+        """Return the factor by which the schedule multiplied the rates in the last step.
+
+        It is one number, or an array [R, V] if replicas or variants differ.
+        """
         factor = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
         if isinstance(factor, float):
             return factor

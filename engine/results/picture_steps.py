@@ -521,7 +521,10 @@ class PictureSteps:
             yield AtPoint(longest.point, longest.x, reductions.read(reading, stacked, places, 1))
 
     def _check_nothing_left(self, parts: list[AtPoint]) -> None:
-        """Check that each axis that varies along a curve is in x or in the reading. Raises: BadInput."""
+        """Check that each sweep axis that varies along a curve is in x or in the picture's reading.
+
+        Raises: BadInput.
+        """
         read = {self._reading.over} if self._reading is not None else set()
         for number, axis in enumerate(self._axes):
             names = {

@@ -195,10 +195,10 @@ def _if_known(
 
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
-    """Return the reason why a theory line does not hold for values that are divided by `divisor`.
+    """Return the reason why dividing a picture's values by `divisor` makes a theory line meaningless.
 
     A bound on a mean over replicas does not hold if each replica is divided by another number. The text is
-    empty if the line holds.
+    empty if the line keeps its meaning.
     """
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:
@@ -527,7 +527,7 @@ class _Reduction:
 
     @property
     def _fate(self) -> str:
-        """Predicate for the replicas of the curve's runs that ended early, such as "diverged"."""
+        """Phrase that says how replicas in the curve's runs ended early, such as "diverged"."""
         curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)

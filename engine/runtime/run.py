@@ -261,7 +261,7 @@ class LearnerRun:
     """Loss of every replica at the first record [R], by the index of the curve."""
 
     early_ends: list[EarlyEnd] = field(default_factory=list)
-    """For each curve, the state of the check whether it ends early; empty if no curve can end early."""
+    """For each curve, the tracker that decides whether it ends early; empty if no curve can end early."""
 
     is_side_run: bool = False
     """Whether only theory lines use this training run. It then sends no events."""
@@ -307,7 +307,7 @@ class LearnerRun:
 
     @property
     def in_trace(self) -> list[Curve]:
-        """Curves in the trace."""
+        """Curves that the results of the run show: those of all rates, or only the copy of the best one."""
         return [self.shown] if self.shown else self.curves
 
     def settle(self) -> None:
@@ -391,7 +391,10 @@ def _begun(
     streams: Streams,
     writer: Keeper | None,
 ) -> LearnerRun:
-    """Return the training run of a learner at its start, or with its curves from an earlier run."""
+    """Return the run of a learner, with a training run that has not started yet.
+
+    If an earlier run has the learner's curves, it has these curves and no training run.
+    """
     curves, shown = _curves(planned)
     training_run = None
     if writer is None or not writer.restore(planned, curves, is_side_run):
@@ -484,7 +487,7 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
-    """Return the state of the check whether a curve ends early, for each curve of a learner.
+    """Return one tracker for each curve of a learner, which decides whether the curve ends early.
 
     The result is empty if the protocol has no early end.
     """

@@ -431,9 +431,10 @@ def _clock_names(arrays: Mapping[str, Any]) -> list[str]:
 
 
 def _without_growth(path: Path) -> None:
-    """Rewrite a file without records of growing curves and without samples.
+    """Rewrite the file of an ended run without the frames that only matter while the run continues.
 
-    The file also has the complete curves.
+    These are the frames with records of growing curves, and with samples of the machine's use. The complete
+    curves are in other frames, which remain.
     """
     content, place = bytearray(journal.MAGIC), 0
     with suppress(OSError, BadInput):
@@ -479,7 +480,10 @@ def _of_line(line: TheoryLine, trace: Trace) -> dict[str, Any]:
 
 
 def _of_along(along: Along, trace: Trace) -> dict[str, Any]:
-    """Return a theory line's values along a run; clocks equal to the trace's planned clocks are left out."""
+    """Return the values of a theory line, and the clock values at which they are known, to be stored.
+
+    If the clock values are those that the trace plans, they are left out.
+    """
     is_planned = along.clocks.keys() == trace.planned.keys() and all(
         np.array_equal(times, trace.planned[clock]) for clock, times in along.clocks.items()
     )

@@ -188,9 +188,9 @@ class Spread:
         writer: RunWriter | None,
         look: Callable[[], None],
     ) -> Keeper:
-        """Wait until a point is computed, and return a keeper that provides its curves and stores them.
+        """Wait until a sweep point is computed, and return a keeper that provides its curves and stores them.
 
-        Meanwhile, idle devices compute the next points.
+        Meanwhile, idle devices compute the next sweep points.
 
         Args:
             look: called repeatedly while devices work.
@@ -212,7 +212,7 @@ class Spread:
                 self._curves.update(device.receive())
 
     def _hand_out(self, grown: Results, is_stored: Callable[[LearnerPlan], bool]) -> None:
-        """Submit work to idle devices, in the order of the points."""
+        """Submit work to idle devices, in the order of the sweep points."""
         for device in self._devices:
             if device.task is not None:
                 continue
@@ -225,7 +225,7 @@ class Spread:
                 device.submit(*self._tasks.popleft())
 
     def _plan(self, experiment: Experiment, is_stored: Callable[[LearnerPlan], bool]) -> None:
-        """Queue the work at the next point, if the point needs a device and not all learners are stored."""
+        """Queue the work at the next sweep point, if it needs a device and the store lacks learners."""
         plan = plan_run(experiment)
         learners = *plan.learners, *plan.side_learners
         if not plan.needs_torch or all(map(is_stored, learners)):

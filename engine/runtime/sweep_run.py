@@ -66,7 +66,7 @@ Event: TypeAlias = RunEvent | Begun | PointDone | Removed | Stored | Sampled
 
 
 def load_torch_for(sweep: Sweep, threads: int | None = None) -> None:
-    """Load torch, with at most `threads` threads, if a point of a sweep needs it."""
+    """Load torch, with at most `threads` threads, if a run of the sweep needs it."""
     if any(plan_run(point.experiment).needs_torch for point in sweep.points):
         load_torch(threads)
 
@@ -141,7 +141,11 @@ def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look
 
 
 def _looking(gate: Gate, look: Look) -> Gate:
-    """Return a gate that also samples the machine's use. While a run waits at its gate, it is idle."""
+    """Return a gate that first samples the machine's use, and then calls the gate `gate`.
+
+    If the run waits longer than SECONDS at its gate, for example because it is paused, loads are measured
+    anew from the end of the wait.
+    """
 
     def looking() -> int:
         look(False)
@@ -164,7 +168,7 @@ def _run_points(
     spread: Spread | None,
     look: Look,
 ) -> bool:
-    """Run the points of a sweep, and return whether all of them are complete. Raises: BadInput."""
+    """Run the sweep points, and return whether all of them are complete. Raises: BadInput."""
     sweep, data, trace = grown.sweep, DrawnData(), None
     with stopped_by(stopped):
         for number in range(len(sweep.points)):

@@ -108,9 +108,11 @@ def _is_drawn(line: Line, setup: Setup) -> bool:
 
 
 def _beyond(line: Line, at: At) -> Along | None:
-    """Return the values of a line beyond the end of the protocol, if they are needed.
+    """Return the values of a theory line at numbers k of examples that the run no longer reaches.
 
-    They are needed if a picture shows the x at which the line reaches a value.
+    They are needed if a picture shows the x at which the measure passes a threshold, because the line may
+    pass it later than the run ends. Otherwise, the result is None. It is also None if training could not
+    continue with further examples after the end of the run.
     """
     pictures = getattr(at.experiment, "pictures", ())
     n, protocol = at.experiment.n, at.experiment.protocol
@@ -124,7 +126,10 @@ def _beyond(line: Line, at: At) -> Along | None:
 
 
 def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:
-    """Return the values of a theory line for the curves of all learners that it applies to, by curve name."""
+    """Return the values of a theory line that is different for every learner, by curve name.
+
+    Curves of learners that the line does not apply to are left out.
+    """
     of_curves = {}
     for learner_plan in learners.values():
         if planned.binds(learner_plan.learner):
@@ -138,9 +143,10 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
 def _along_runs(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
-    """Return the values of a theory line for a curve at the records so far, using its side runs.
+    """Return the values of a theory line that is computed from measured values, at the records so far.
 
-    Return None if the line does not apply to the learner of the curve.
+    The values are measured in the curve's own run and in its side runs, which are additional runs for this
+    purpose. Return None if the line does not apply to the learner of the curve.
     """
     learner_plan = learners[curve.learner]
     if not planned.binds(learner_plan.learner):

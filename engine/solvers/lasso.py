@@ -87,19 +87,20 @@ class Gram:
         torch.from_numpy(self._rows).addmm_(columns.T, torch.from_numpy(instances))  # without a temporary
 
     def among(self, features: Numbers) -> Floats:
-        """Return the block of XᵀX for a features, [a, a]."""
+        """Return the block [a, a] of XᵀX whose rows and columns belong to the given a features."""
         places = self._places(features)
         return self._rows[np.ix_(places, features)]
 
     def combined(self, features: Numbers, w: Floats) -> Floats:
-        """Return XᵀX w [d], where w has the weights [a] at these features and 0 elsewhere."""
+        """Return XᵀX w [d], where w has the given weights at the given features, and 0 elsewhere."""
         places = self._places(features)
         return w @ self._rows[places]
 
     def _places(self, features: Numbers) -> Numbers:
-        """Return where the rows of these features are stored, after computing rows that are missing.
+        """Return the positions in the memory at which the rows of XᵀX for these features are stored.
 
-        If there would be more rows than instances, rows of all other features are dropped.
+        Missing rows are computed first. If more rows than instances would then be stored, the rows of all
+        other features are removed.
         """
         new = features[self._place[features] < 0]
         if len(new):
@@ -187,7 +188,7 @@ class Minimiser:
 class LassoFit(SolvedWeights):
     """The Lasso's solution for every replica and target.
 
-    When it is needed, the solution is computed by starting from the previous one.
+    It is computed only when it is needed, starting from the previous solution.
     """
 
     def __init__(self, data: Data, lam: float) -> None:
@@ -200,7 +201,7 @@ class LassoFit(SolvedWeights):
         self._w = self._like
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         rows, y = (numbers.double().cpu().numpy() for numbers in (instances.rows, labels))
         for replica, (gram, new) in enumerate(zip(self._grams, rows, strict=True)):
             gram.add(new)
@@ -210,9 +211,9 @@ class LassoFit(SolvedWeights):
         self._w = None
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights if examples were added.
+        """Compute the weights, unless they are already computed for the examples seen.
 
-        Yield between members of the batch. Raises: Stopped.
+        Yield between the fits of different batch members (replicas and targets). Raises: Stopped.
         """
         if self._w is not None:
             return

@@ -49,12 +49,12 @@ class TanhFit(LeastSquaresFit):
         self._targets = data.targets * data.variants
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
         super().learn(instances, labels)
         self._count += instances.n
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         fitted = super().predict(instances).double()
         unseen_share = max(1 - self._count / self._d, SATURATED)
         in_span = self._spanned(instances.rows.double()).repeat_interleave(self._targets, 0)

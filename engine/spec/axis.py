@@ -37,10 +37,10 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     not set. Charts label values with `names` if they are set, and otherwise label a table with one of its
     numbers.
 
-    With `until = "read"`, the axis is an inner axis: for each combination of values on the other axes, a
-    learner runs through its values in increasing order. The learner stops as soon as every number that
-    pictures read off along this axis is known with its standard error. An example is the number of rows that
-    suffice.
+    With `until = "read"`, a learner runs at the values of this axis in increasing order, and stops early.
+    This happens separately for each combination of values on the other axes. Pictures read off a number along
+    this axis, such as the number of rows that suffice. The learner stops as soon as all these numbers and
+    their standard errors are known.
     """
 
     name: Annotated[
@@ -119,7 +119,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def _numbers(self) -> list[float]:
-        """Values that are numbers."""
+        """Values of the axis that are numbers, without words and tables."""
         return [number for number in self.grid if _is_number(number)]
 
     def _check_values(self) -> None:
@@ -181,9 +181,10 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {self.name: float(value)} if _is_number(value) else {}
 
     def names_along(self, x: str) -> dict[float, str]:
-        """Return the names of the axis values by their position on a picture's x-axis.
+        """Return the text names of the axis values, by their position on the x-axis of a picture.
 
-        Words are at the positions 1, 2, …. The result is empty if the values have no names.
+        `x` is the name of the quantity on the x-axis. Words are at the positions 1, 2, …. The result is empty
+        if the values have no names.
         """
         if self.has_words:
             words = self.names or tuple(map(str, self.grid))

@@ -41,7 +41,7 @@ def rename_learner(raw: Raw, former: str, other: str) -> None:
 
 
 def rename_picture(raw: Raw, former: str, other: str) -> None:
-    """Rename a picture in the claims that refer to it, and in the picture that is shown above it."""
+    """Rename a picture in the claims about it, and in the pictures that name it in their field `beneath`."""
     for table, key in (("claims", "picture"), ("pictures", "beneath")):
         for reference in _tables(raw, table):
             if reference.get(key) == former:
@@ -51,7 +51,8 @@ def rename_picture(raw: Raw, former: str, other: str) -> None:
 def rename_axis(raw: Raw, former: str, other: str) -> None:
     """Rename a sweep axis in expressions, conditions, pictures and claims.
 
-    A claim names the axis if the axis has a separate curve for each value.
+    Claims name the axis if pictures have one curve for each of its values. For example, a claim may be about
+    the curve `GD, d = 4`.
     """
     _change_expressions(raw, lambda text: with_name(text, former, other))
     _rename_curves(raw, lambda curve: curve.replace(f", {former} = ", f", {other} = "))
@@ -69,7 +70,7 @@ def rename_axis(raw: Raw, former: str, other: str) -> None:
 
 
 def put_numbers(raw: Raw, names: Mapping[str, float]) -> None:
-    """Replace names by numbers in expressions and conditions."""
+    """Replace the given names by their numbers in all expressions and conditions of a document."""
 
     def put(text: str) -> str | float:
         if (alone := text.strip()) in names:
@@ -117,7 +118,7 @@ PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
 
 
 def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
-    """Return the reason why each unjudged claim is not judged, by the claim's index in `document`.
+    """Return the reasons why some claims of a changed document are not judged, by the index of the claim.
 
     A claim whose text equals the text of a claim in the preset describes the preset's own runs. It is judged
     only if these runs and its picture are unchanged. Any other claim was written by the user, and is judged.
@@ -161,7 +162,10 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
 
 
 def _computes(experiment: Experiment) -> tuple[Any, ...]:
-    """Return the members that determine a run's results, apart from seed, replicas and precision."""
+    """Return the parts of an experiment that determine its results: problem, protocol and learners.
+
+    Seed, replicas and precision are left out.
+    """
     return experiment.problem, experiment.protocol, experiment.learners
 
 

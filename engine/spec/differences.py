@@ -84,7 +84,10 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
 
 
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
-    """Return a difference for each axis that only one document has, and for each axis value that differs."""
+    """Return the differences between the sweep axes of two documents.
+
+    There is one for each axis that only one document has, and one for each axis value that differs.
+    """
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
     changes = [SetupDifference(f"along {axis_name}") for axis_name in new if axis_name not in old]
     for axis_name, axis in new.items():
@@ -143,7 +146,7 @@ def _as_text(raw: Any) -> str:
 
 
 TRAINED = "problem", "protocol", "learners", "axes"
-"""Fields of an experiment that a title is about."""
+"""Fields of an experiment whose changes make the preset's own title wrong."""
 
 SHOWN_ELSEWHERE = "device", "path"
 """Run settings that titles omit, because every output states the device and the backends."""

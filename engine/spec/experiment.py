@@ -212,9 +212,9 @@ def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
 
 
 def drawn(experiment: Experiment) -> tuple[Picture, ...]:
-    """Return the pictures to draw besides the picture of the current run.
+    """Return the pictures that the experiment shows in addition to the loss against the clock of a run.
 
-    A single run has none if its experiment lists no pictures.
+    The result is empty for an experiment without sweep axes and without listed pictures.
     """
     return pictures_of(experiment) if experiment.axes or experiment.pictures else ()
 

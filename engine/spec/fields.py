@@ -68,9 +68,10 @@ class Field(msgspec.Struct, frozen=True):
 
 @cache
 def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """Return the fields of a Struct that forms show; fields of the class itself precede inherited fields.
+    """Return the fields of a Struct that input forms show.
 
-    Forms show fields with plain values, and fields with a part if they have a title.
+    These are all fields with plain values, and those fields with a part as value that have a title. Fields
+    that the class defines itself come before inherited fields.
     """
     described = inspect.type_info(struct)
     assert isinstance(described, inspect.StructType), "only Structs have fields"

@@ -90,7 +90,10 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
 
 @contextmanager
 def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]:
-    """If a preset read inside the block uses renamed words, call `answer` with one line that lists them."""
+    """Report words in presets that have been renamed since the preset was written.
+
+    If a preset that is read inside the block uses such words, call `answer` with one line that lists them.
+    """
     from engine.spec.upgrade import noted, sentence
 
     with noted() as words:

@@ -182,10 +182,14 @@ def put(raw: Raw, place: str, value: Any) -> None:
 
 
 def _add_learner(raw: Raw, steps: list[str | int]) -> None:
-    """Append a learner if `steps` lead to a rule, a solver or an architecture of a learner with a new name.
+    """Append a learner to a document if an override sets a part of a learner with a new name.
 
-    The steps may also lead to the `kind` of the rule, solver or architecture. A learner with a rule is linear
+    This part is the update rule, the solver or the architecture. A learner with an update rule is linear
     until its architecture is set.
+
+    Args:
+        steps: path of the overridden field, such as "learners", "GD", "update". A last step "kind" is
+            allowed.
     """
     match steps:
         case ["learners", str(name), "update" | "solver" | "architecture" as part, *rest]:
@@ -208,7 +212,13 @@ def _classes(kind: Any) -> list[type[msgspec.Struct]]:
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
-    """Return whether the entry `step` of `node`, at path `place`, is a part given by its kind alone."""
+    """Return whether a field of a document holds a part that is given by its kind alone, such as `egu`.
+
+    Args:
+        node: table that contains the field.
+        step: key of the field in this table.
+        place: path of the field in the document.
+    """
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
@@ -269,7 +279,7 @@ def parse(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Expe
 
 
 def current(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Check the raw values of a document, and return it with current names for renamed words.
+    """Check the raw values of a document, and return the document with renamed words in their new form.
 
     Raises: BadInput.
     """
@@ -313,7 +323,7 @@ def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
 
 
 def with_expressions(numbers: Any, raw: Any) -> Any:
-    """Return `numbers`, with the expressions of `raw` in place of their values."""
+    """Return a document of numbers in which values regain the expressions that `raw` has for them."""
     if isinstance(numbers, dict) and isinstance(raw, Mapping):
         return {key: with_expressions(number, raw.get(key)) for key, number in numbers.items()}
     if isinstance(numbers, list) and isinstance(raw, list | tuple) and len(numbers) == len(raw):
@@ -386,7 +396,7 @@ def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: 
 
 
 def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
-    """Return `names` together with the matrix's own d, which the matrix's other expressions may use.
+    """Return the names for expressions of the matrix: `names`, and d if the matrix has a field d.
 
     Raises: BadInput.
     """

@@ -112,9 +112,12 @@ class Symmetry(NamedTuple):
 
 
 def magnified(precisions: Sequence[str]) -> float:
-    """Return the largest ratio of a change to the change by rounding at which rounding may be the cause.
+    """Return the factor by which a rule may amplify rounding errors.
 
-    `precisions` are the types with less precision than float64 in which the rule computes.
+    A change of predictions counts only if it exceeds the change by rounding errors times this factor.
+
+    Args:
+        precisions: floating-point types with less precision than float64 in which the rule computes.
     """
     return LOWER_MAGNIFIED if precisions else MAGNIFIED
 
@@ -153,9 +156,9 @@ def _severity(measured: Symmetry) -> tuple[int, float]:
 
 
 def declared(update: Update) -> list[Verdict]:
-    """Return the verdicts that follow from structure for the models of `symmetries`, the neuron first.
+    """Return the verdicts on an update rule that follow from structure: for a linear neuron, then for a net.
 
-    Raises: BadInput.
+    If the rule cannot train nets, there is only the first. Raises: BadInput.
     """
     return [verdict(setup.learners[0], setup) for setup in setups(update)]
 

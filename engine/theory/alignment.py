@@ -1,4 +1,4 @@
-"""Upper bound on the alignment of a target with the gradient, at a start that treats all bits alike."""
+"""Upper bound on the correlation of gradients with a target, for starts that treat all bits alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lower bounds for rotation-invariant learners that see rows more than once."""
+"""The lower bounds on the loss of rotation-invariant learners that see the same row more than once."""
 
 from __future__ import annotations
 

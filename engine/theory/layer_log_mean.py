@@ -1,4 +1,4 @@
-"""The mean logarithm of a layer's variance at the start, at every width."""
+"""The mean logarithm of the variance of a layer's signals at the start, at every width."""
 
 from __future__ import annotations
 
@@ -52,7 +52,11 @@ class LayerLogMean(Line, frozen=True, tag="layer-log-mean"):
 
 
 def multiplies_chi_squares(learner: Learner) -> Finding:
-    """Return whether each layer of a learner multiplies the variance by a mean of squared Gaussians."""
+    """Return whether each layer of a learner's net multiplies V by a mean of squared Gaussians at the start.
+
+    V is the variance of the layer's signals. The finding contains the reason. This requires a Gaussian start,
+    ReLU or linear units, and no biases.
+    """
     signals = signals_of(learner)
     if signals is None or signals.activation not in ("relu", "identity") or any(signals.cb):
         needed = "a Gaussian start and relu or identity without biases"

@@ -1,4 +1,4 @@
-"""The lower bound for rotation-invariant learners on features 0 and 1."""
+"""A lower bound on the loss of rotation-invariant learners on features 0 and 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lower bound for rotation-invariant learners on Hadamard rows in random order."""
+"""A lower bound on the loss of rotation-invariant learners on Hadamard rows in random order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The loss of tanh-transformed least squares on random signs, in the limit of many dimensions."""
+"""The loss of least squares with tanh applied to its predictions, for random instances ±1.
+
+It is a limit of many dimensions.
+"""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class Descent:
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by the corresponding start for instances U x.
+        """Replace the start by one that corresponds to it on rotated instances U x, for U = `rotation`.
 
         Call this method before the first example. If the learner sets a seed for its start, the start does
         not change, because it is not random.
@@ -428,7 +428,7 @@ def curve_names(learner: Learner, rates: Sequence[float]) -> list[str]:
 
 
 def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
-    """Return one rate per batch member of w [B, …], shaped to multiply w.
+    """Return the rate of each batch member of w [B, …], in a shape that can multiply w.
 
     In a replica, `nets` successive batch members have the same rate.
     """
@@ -460,7 +460,7 @@ class OptionedSteps:
         """Factor of the rates in the last step: one number for all nets, or one for every net [N]."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """From now on, rotate the noise, so that it corresponds to instances U x."""
+        """Rotate all later noise, so that it corresponds to rotated instances U x, for U = `rotation`."""
         self._turn = rotation
 
     def step(
@@ -505,5 +505,5 @@ class OptionedSteps:
 
 
 def _shaped(factor: float | torch.Tensor, w: torch.Tensor) -> float | torch.Tensor:
-    """Return a factor shaped to multiply w [N, …]."""
+    """Return the factor of every net, in a shape that can multiply the tensor w [N, …]."""
     return factor if isinstance(factor, float) else per_member(factor.to(w.dtype), w)

@@ -180,8 +180,9 @@ def counted_everywhere(data: Data, records: int) -> bool:
 class ByPredictions:
     """Evaluator for any loss, which averages the losses of the predictions of all rows.
 
-    It computes predictions for each record or, if this is faster, for blocks of records. It averages a steady
-    loss for many records at once, and any other loss record by record.
+    It computes predictions for each record or, if this is faster, for blocks of records. If the loss is
+    `steady`, so that the bits of its values do not depend on their position in a tensor, it is averaged for
+    many records at once. Any other loss is averaged record by record.
     """
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error", "train", "unseen"})

@@ -96,7 +96,7 @@ class HasFirstWeights(Protocol):
     """Interface of hypotheses that can return the weights of the first replica and target alone."""
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] of the first replica and target."""
+        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
 
 
 class Recorder:
@@ -265,7 +265,10 @@ class Recorder:
         return block
 
     def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
-        """Return numbers [R or 1, V] by record as an array [S, R, V], with NaN at all other records."""
+        """Return values that were measured at some records, as an array [S, R, V] over all S records.
+
+        `by_record` has the values [R or 1, V] of a record. Records without values get NaN.
+        """
         series = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
         for record, numbers in by_record.items():
             series[record, : len(numbers)] = numbers.numpy()

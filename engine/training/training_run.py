@@ -129,9 +129,9 @@ def on_transformed(
 
 
 def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
-    """Return a training run.
+    """Return the training run of a learner, which also makes runs on transformed instances if needed.
 
-    If some measures compare a run with one on transformed instances, the returned run computes these
+    They are needed if some measures compare the learner with such runs. The returned run computes these
     measures, too.
     """
     measures = [measure for measure in inputs.measures if measure.needs().under is not None]
@@ -144,7 +144,10 @@ def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
 
 
 class CoupledRuns:
-    """Training run that advances record by record, together with runs on transformed instances."""
+    """Training run that advances record by record, and beside it runs on transformed instances.
+
+    After each record, it compares the predictions of these runs with its own.
+    """
 
     def __init__(self, inputs: TrainingInputs, begin: Begin, measures: list[Measure]) -> None:
         data = inputs.data
@@ -177,9 +180,11 @@ class CoupledRuns:
         return block
 
     def _compared(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
-        """Return max |Δŷ| / max |ŷ| over rows and targets, [S, R, V].
+        """Return the largest change of a prediction, relative to the largest prediction, [S, R, V].
 
-        Only the last of the S records has a value; the others are NaN.
+        It is max |Δŷ| / max |ŷ| over rows and targets, where Δŷ is the difference between a run on
+        transformed instances and the run on the original ones. Only the last of the S records has a value;
+        the others are NaN.
         """
         change = (self._by_member(after) - before).abs().amax(2)
         size = before.abs().amax(2)

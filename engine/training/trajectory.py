@@ -68,7 +68,7 @@ class GradientField:
         return -self._speeds * _joined({layer: gradients[layer] for layer in self._shapes})
 
     def weights(self, places: Floats) -> Params:
-        """Return the weights [S·N, …] by layer for dual weights [S, P]."""
+        """Return the weights [S·N, …] of every layer, for S vectors of dual weights, [S, P]."""
         duals = torch.from_numpy(places).to(self._labels)
         layers = zip(self._shapes.items(), self._parts, strict=True)
         return self._mirror.primal(
@@ -194,7 +194,7 @@ class Trajectory:
             return np.asarray(self._solver.y if time == self.time else self._interpolant(time))
 
     def step(self) -> None:
-        """Make one step of the method. Raises: OutOfEvaluations."""
+        """Make one step of the method that solves the equation. Raises: OutOfEvaluations."""
         # The cached interpolant is valid for the previous step only.
         self.__dict__.pop("_interpolant", None)
         with np.errstate(all="ignore"):  # the method tries steps that may be too long and overflow
@@ -309,7 +309,7 @@ class VerifiedTrajectory:
 
     @property
     def place(self) -> Floats:
-        """Solution at the time that `advance` has reached."""
+        """Solution θ [P] at the time that `advance` has reached."""
         return self._place
 
     def advance(self, time: float) -> Iterator[None]:
@@ -336,7 +336,10 @@ class VerifiedTrajectory:
         self._place = np.full_like(self._place, np.nan)
 
     def _start_comparison(self) -> None:
-        """Start the next comparison. If none is left, the solution counts as inaccurate."""
+        """Start to compute the next solution with which the solution is compared.
+
+        If none is left, the solution counts as inaccurate.
+        """
         accuracy, self._agreement = next(self._comparisons, (None, 0.0))
         if accuracy is None:
             self.is_accurate = False

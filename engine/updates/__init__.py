@@ -247,7 +247,7 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def evaluating(self, evaluate: Evaluate, state: State) -> State:
-        """Return the state with `evaluate`, the function that the next step calls.
+        """Return a state that contains `evaluate`, by which the next step computes losses and gradients.
 
         Only rules with `evaluates` implement this method.
         """
@@ -364,7 +364,7 @@ class Diagonal(Update, frozen=True):
         return super().structure()._replace(learner_kind=kind, invariant_counterpart=counterpart)
 
     def squares(self, gradients: Params) -> Params:
-        """Return the squares g² that scale the rates.
+        """Return the squared gradients g², from which the rule computes a rate for each weight.
 
         The squares have the shapes of the gradients. With `shared`, the first layer has one mean square per
         unit instead.
@@ -384,7 +384,10 @@ class Diagonal(Update, frozen=True):
         return none
 
     def by_sizes(self, matrix: Matrix, single: bool) -> Verdict:
-        """Return the invariance verdict of a rule that divides gradient entries by sizes of past entries."""
+        """Return the invariance verdict: whether steps commute with rotations of the instances, and why.
+
+        It holds for rules that divide each gradient entry by a size of its past values.
+        """
         if self.shared:
             return Verdict(
                 True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
@@ -516,7 +519,7 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
         return None
     return (
         f"{rule.kind} needs the inputs and outputs of every layer, which {architecture.kind} does not give; "
-        f"take linear or dense"
+        f"take `linear` or `dense`"
     )
 
 
@@ -554,9 +557,10 @@ EUCLIDEAN = Mirror(lambda params, _: params, lambda dual: dual)
 class MultiplicativeStep(NamedTuple):
     """Multiplicative step of a learner that predicts xᵀ(a^L − b^L), along a gradient g = c x.
 
-    All entries of x are ±1, and each sign has a factor. For +1, the factor is e^(−s η c), or 1 − s η c if
-    `exponential` is False. For −1, it is e^(s η c), or 1 + s η c. The step multiplies a_i by the factor of
-    the sign of x_i. If there is a vector b, the step multiplies b_i by the factor of the opposite sign.
+    All entries of x are ±1, and each sign has a factor. For +1, the factor is e^(−s η c), where η is the rate
+    and s is `scale`. For −1, it is e^(s η c). If `exponential` is False, the factors are 1 − s η c and 1 + s
+    η c instead. The step multiplies a_i by the factor of the sign of x_i. If there is a vector b, the step
+    multiplies b_i by the factor of the opposite sign.
     """
 
     exponential: bool

@@ -100,7 +100,10 @@ class Muon(Update, frozen=True, tag="muon"):
         return directions
 
     def _of_vectors(self) -> Verdict | None:
-        """Return the verdict for layers that are single vectors, or None if it is that of `invariance`."""
+        """Return the invariance verdict for layers that are single vectors.
+
+        Return None if it does not differ from the verdict of `invariance` for other layers.
+        """
         if self.by == "newton-schulz" or self.hidden:
             return None
         return Verdict(True, "a gradient vector has full rank, and its direction is its only singular vector")

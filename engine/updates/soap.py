@@ -128,15 +128,18 @@ class SOAP(Update, frozen=True, tag="soap"):
 
 
 def _certain(sizes: torch.Tensor) -> torch.Tensor:
-    """Return which of the eigenvalues [B, d] have accurate eigenvectors."""
+    """Return a mask [B, d]: which of the eigenvalues `sizes` have accurate eigenvectors.
+
+    These are the eigenvalues that are not too small relative to the largest one.
+    """
     return sizes > UNCERTAIN * sizes.amax(1, keepdim=True)
 
 
 def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the order [B, d] of Q's columns q by qᵀSq, largest first, and the updated Q in this order.
+    """Sort and update the columns of Q, which approximate the eigenvectors of S. Return order and new Q.
 
-    The updated Q is the orthogonal factor of a QR decomposition of S Q. Batch members that are not `due` keep
-    their order and their Q.
+    The columns q are sorted by qᵀSq, largest first, in the order [B, d]. The new Q is then the orthogonal
+    factor of a QR decomposition of S Q. Batch members that are not `due` keep their order and their Q.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

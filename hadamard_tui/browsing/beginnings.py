@@ -23,14 +23,18 @@ CLAUSE = re.compile("[:;]")
 
 
 class FirstProblem(NamedTuple):
-    """Problem that the app offers for a new experiment: the kinds of its matrix and of its target."""
+    """Problem that the app offers for a new experiment.
+
+    It is given by the kind of its matrix, whose rows are the instances, and the kind of its target, which
+    gives the labels.
+    """
 
     matrix: str
     target: str
 
     @property
     def title(self) -> str:
-        """Text that names both kinds in a list of problems."""
+        """Name of the problem in a list: the kinds of its matrix and of its target, separated by a comma."""
         return f"{self.matrix}, {self.target}"
 
     @property
@@ -46,8 +50,8 @@ class Beginner(NamedTuple):
 
     Args:
         name: name of the learner.
-        parts: pairs of a field and a kind, one for each part. The learner has either a solver, or an
-            architecture and an update rule.
+        parts: parts of the learner, as pairs of a field and a kind, such as ("update", "gd"). The learner has
+            either a solver, or an architecture and an update rule.
     """
 
     name: str
@@ -93,7 +97,10 @@ def _frequent_learners(documents: Sequence[Raw]) -> list[Beginner]:
 
 
 def document(problem: FirstProblem, learner: Beginner) -> Raw:
-    """Return a preset document with default values, in which one learner sees a problem's examples once."""
+    """Return an experiment as a preset document: the learner sees every example of the problem once.
+
+    All other settings have their default values.
+    """
     parts = {part: {"kind": kind} for part, kind in learner.parts}
     return {
         "title": f"{learner.name} on {problem.title}",

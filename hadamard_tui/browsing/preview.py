@@ -195,9 +195,10 @@ def _of_heat_map(ink: str, ground: str) -> Style:
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:
-    """Return the digit that replaces a colour of a heat map if no colours are available.
+    """Return the character that shows a cell of a heat map without colours.
 
-    A character without such a colour is returned unchanged.
+    If the colour `ink` stands for a value, this is a digit that counts tenths of the colour scale. Otherwise,
+    it is `character` itself.
     """
     step = STEP_LETTERS.find(ink)
     return character if step < 0 else str(step * DIGITS // STEPS)

@@ -41,10 +41,11 @@ def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
 
 
 def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
-    """Return the index of the cell that contains the centre of each slot (row or column) of a scale.
+    """Return the index of the heat map cell that is drawn in each slot (a row or column of a scale).
 
-    The cells are those around the increasing `values`. If a centre is outside all cells, its index is that of
-    the nearest cell. A border between two cells belongs to the cell with the larger value.
+    It is the cell that contains the centre of the slot. The cells are those around the increasing `values`.
+    If a centre is outside all cells, its index is that of the nearest cell. A border between two cells
+    belongs to the cell with the larger value.
     """
     low, high = (np.log10(scale.limits) if scale.log else np.asarray(scale.limits)).tolist()
     places = low + slots * ((high - low) / max(scale.size - 1, 1))
@@ -60,7 +61,7 @@ _FACTOR = 2.0
 
 
 class ValueScale(msgspec.Struct, frozen=True):
-    """Scale of the values of a heat map.
+    """Scale from the values of a heat map to colours: its limits, and whether it is logarithmic.
 
     Args:
         hidden: phrase about the values that the scale cannot show; empty if it can show all values.
@@ -71,10 +72,9 @@ class ValueScale(msgspec.Struct, frozen=True):
     hidden: str = ""
 
     def steps(self, values: np.ndarray, count: int) -> np.ndarray:
-        """Return the index of the step that contains each value, if the scale is divided into equal steps.
+        """Return the index of the colour step of each value, if the colour scale has `count` equal steps.
 
-        The scale has `count` steps. Values beyond the scale belong to its first or last step. The index is −1
-        for NaN.
+        Values beyond the scale belong to its first or last step. The index is −1 for NaN.
         """
         share = Scale(self.limits, self.log, 2).place(values)
         defined = ~np.isnan(share)

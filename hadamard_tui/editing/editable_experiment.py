@@ -1,4 +1,7 @@
-"""Set-up that the user edits: a preset document. While it is valid, it defines an experiment."""
+"""The experiment that the user edits in the app, which is called the set-up.
+
+It is a preset document. While the document is valid, it defines an experiment that can run.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,9 @@ FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
 
 
 class EditableExperiment:
-    """Experiment that is being edited.
+    """Experiment that is being edited, which the app calls the set-up.
+
+    A claim does not fit the set-up if it cannot be judged there, for example because its learner is missing.
 
     Args:
         experiment: the last valid state, which a run would use.
@@ -102,7 +107,9 @@ class EditableExperiment:
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
-        """Set the letters of some learners, and give the next free letters to all other learners.
+        """Set the letters by which charts name the learners.
+
+        Learners that `letters` does not contain get the next free letters.
 
         Args:
             letters: positions of letters in the alphabet, by learner name.
@@ -169,7 +176,10 @@ class EditableExperiment:
 
     @property
     def left_out(self) -> dict[int, LeftOutClaim]:
-        """Claims that do not fit the set-up, with the reasons, by their position among all claims."""
+        """Claims that do not fit the experiment, with the reasons, by their position among all claims.
+
+        A claim does not fit if it cannot be judged, for example because its learner is missing.
+        """
         return self._claims.left_out
 
     @property
@@ -179,23 +189,27 @@ class EditableExperiment:
 
     @property
     def changed(self) -> bool:
-        """Whether the set-up differs from its preset."""
+        """Whether the experiment differs from the preset that it was made from, or is invalid."""
         return self.error is not None or self.document != self._origin_document
 
     @property
     def learners(self) -> list[dict[str, Any]]:
-        """All learners, including those that are switched off, as raw values."""
+        """All learners, including those that are switched off, as tables of the preset document."""
         learners: list[dict[str, Any]] = self.raw["learners"]
         return learners
 
     def value(self, place: str) -> Any:
-        """Return the raw value at a place such as `learners[0].update.lr`, or None if it does not exist."""
+        """Return the value at a place of the document such as `learners[0].update.lr`, as the user typed it.
+
+        If the place does not exist, return None.
+        """
         return reading.value_at(place, self.raw)
 
     def number(self, place: str) -> Any:
-        """Return the number or the list of numbers to which the expressions at a place evaluate.
+        """Return the number that an expression in the document gives, such as 1/8 for 1/d with d = 8.
 
-        Returns None if the place has no expression, or if the set-up is invalid.
+        If it gives a list of numbers, return the list. If there is no expression at `place`, or if the
+        experiment is invalid, return None.
         """
         value = self.value(place)
         if self.error is not None or not any(isinstance(item, str) for item in _items(value)):
@@ -231,10 +245,11 @@ class EditableExperiment:
         self._check()
 
     def put_kind(self, place: str, kind: str | None) -> None:
-        """Replace the part at `place` by one of `kind`, keeping hyperparameters that both share.
+        """Replace the part at `place` by a part of another kind, keeping hyperparameters that both share.
 
         Args:
-            kind: the new kind. None removes the part. UNTAGGED adds a part of a family with a single kind.
+            kind: the new kind. None removes the part. UNTAGGED adds a part if its family has a single kind,
+                which is not named in the document.
         """
         if kind is None or kind == UNTAGGED:
             self.put(place, None if kind is None else {})
@@ -244,9 +259,9 @@ class EditableExperiment:
             self.put(f"{place}.kind", kind)
 
     def put_method(self, learner_number: int, kind: str) -> None:
-        """Make a learner a linear neuron with gradient descent.
+        """Replace the method of a learner: it becomes a linear neuron that is trained by gradient descent.
 
-        If `kind` is "solver", make it a least-squares solver instead.
+        If `kind` is "solver", it becomes a least-squares solver instead.
         """
         changed = self.learners[learner_number]
         if kind == "solver":
@@ -398,7 +413,11 @@ class EditableExperiment:
         return f"{part}[{number_in_run}]{place[prefix.end() :]}"
 
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
-        """Return the title, story and source of the experiment."""
+        """Return the title, the story and the source of the experiment.
+
+        They are those of its preset while only run settings, pictures or claims differ from the preset.
+        Otherwise, the title states the change, and story and source are empty.
+        """
         origin = self._origin
         origin_title = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
         return texts_of_changed(origin_title, experiment, document, origin, self._origin_document)

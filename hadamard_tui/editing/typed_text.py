@@ -226,7 +226,7 @@ def _factors(text: str, up: bool) -> list[float]:
 
 
 def _scaled(text: str, factor: float) -> str:
-    """Return an expression with `factor` as its leading factor."""
+    """Return an expression with another leading factor: for `factor` = 4, 2/d becomes 4/d."""
     written = f"{factor:g}"
     if _SUM.search(text):
         return f"{written}*({text.strip()})"

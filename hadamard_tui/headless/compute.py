@@ -138,7 +138,10 @@ class Done:
 
     @property
     def has_pictures(self) -> bool:
-        """Whether the experiment has pictures. If not, the losses are shown against the clock."""
+        """Whether the experiment defines pictures.
+
+        If not, the losses are shown against the clock of the run, such as the number of examples.
+        """
         return bool(drawn(self.experiment))
 
     @property

@@ -63,9 +63,10 @@ _RESET = "\x1b[0m"
 
 
 def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
-    """Yield each picture with its headline, values and claims, followed by claims about no picture.
+    """Yield each picture of an experiment, with its headline, its values and the claims about it.
 
-    A picture that is shown beneath another picture is printed only once, there.
+    Claims that are about no picture follow at the end. A picture that is shown beneath another picture is
+    printed only once, there.
 
     Raises: BadInput for a picture that does not exist.
     """

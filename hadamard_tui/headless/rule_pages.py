@@ -1,4 +1,7 @@
-"""Formats judgements of update rules for the terminal, as JSON, and as Markdown for an appendix."""
+"""Formats the results of `judge` for an update rule: for the terminal, as JSON, and as Markdown.
+
+They are the symmetries of the rule, and its losses compared with a lower bound.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ FOOTNOTE = (
 
 
 class JudgementPage(NamedTuple):
-    """A judgement in all output formats."""
+    """Results of the command `judge` in all output formats."""
 
     shown: Callable[[Console], ConsoleRenderable]
     """Function that returns the judgement, formatted for a console."""
@@ -60,9 +63,9 @@ class JudgementPage(NamedTuple):
 
 
 def page(name: str, settings: Sequence[str], errors: Console) -> JudgementPage:
-    """Judge the update rule `name`, with hyperparameters from `settings`, such as `beta=0.5`.
+    """Judge the update rule `name`: test its symmetries, and compare its losses with a lower bound.
 
-    Progress is shown on `errors`. Raises: BadInput.
+    `settings` has its hyperparameters, such as `beta=0.5`. Progress is shown on `errors`. Raises: BadInput.
     """
     rule = named_rule(name, dict(reading.setting(text) for text in settings))
     title = title_of(name, rule)

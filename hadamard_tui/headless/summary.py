@@ -60,7 +60,7 @@ NOTHING = "—"
 
 
 def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
-    """Return the curves and theory lines for the table of losses, by measure."""
+    """Return the curves and theory lines of each loss in the table of losses, by the name of the measure."""
     results = of_one(experiment, trace)
     return {
         measure_name: view(of_run(experiment, measure_name), results) for measure_name in ("loss", *MEASURES)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def page(document: Raw, errors: Console) -> JudgementPage:
-    """Run the first experiment of a preset document, and return a page with the judgement of each learner."""
+    """Run a preset document at its first sweep point, and return a page with the verdict on each learner."""
     experiment = documents.first(document)
     judged = judgements(experiment, compute(experiment, errors), errors)
     return JudgementPage(
@@ -36,7 +36,10 @@ def page(document: Raw, errors: Console) -> JudgementPage:
 
 
 def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[LearnerJudgement]:
-    """Return the judgement of each learner of a finished run. Progress is shown on `errors`."""
+    """Return the verdict on each learner of a finished run: whether it is rotation invariant.
+
+    It rests on the learner's structure, on measurements and on bounds. Progress is shown on `errors`.
+    """
     judged = []
     with console.progress(errors) as show:
         for number, learner in enumerate(experiment.learners):

@@ -132,7 +132,10 @@ class Lack(NamedTuple):
 
 
 def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
-    """Return a remedy that adds `measures` to the measures that a run records."""
+    """Return the remedy for a panel that needs measures: add them to the measures that the run records.
+
+    `words` says what a run does after this change.
+    """
     recorded = experiment.run.measures
     missing = [measure for measure in measures if measure not in recorded]
     return Remedy("run.measures", msgspec.to_builtins([*recorded, *missing]), words)

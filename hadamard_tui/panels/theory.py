@@ -59,9 +59,9 @@ def _rank(line: TheoryLine, learner_name: str) -> int:
 
 
 def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
-    """Return a theory line, and whether and why it applies to a learner.
+    """Return a text about a theory line: its statement, and whether and why it applies to a learner.
 
-    If the reason is the same as `reason`, it is left out. If the line applies, the idea of its proof follows.
+    A reason that equals `reason` is left out. If the line applies, the idea of its proof follows.
     """
     stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "

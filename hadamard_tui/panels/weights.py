@@ -213,9 +213,9 @@ def _values(weights: np.ndarray) -> str:
 
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
-    """Return the unmarked features to draw, among d features.
+    """Return the features whose weights are drawn as ordinary curves, among d features.
 
-    They are all unmarked features, or a selection of MOST_LINES.
+    They are all features that are not in `marked`. If these are too many, a selection of MOST_LINES is drawn.
     """
     unmarked: np.ndarray = np.delete(np.arange(d), marked)
     positions = np.linspace(0, len(unmarked) - 1, min(len(unmarked), MOST_LINES)).astype(int)

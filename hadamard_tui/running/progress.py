@@ -36,7 +36,10 @@ class Remaining:
         self._remaining = math.inf
 
     def see(self, seconds: float, done: float, remaining: float) -> None:
-        """Record the amounts of finished and remaining work; `seconds` is the time since the last call."""
+        """Record how much work of the engine is finished and how much remains, as amounts in the same unit.
+
+        `seconds` is the time since the last call.
+        """
         worked, self._remaining = self._seen[-1][0] + seconds, remaining
         self._seen.append((worked, done))
         while len(self._seen) > 2 and self._seen[1][0] <= worked - SPAN:
@@ -76,7 +79,10 @@ class EngineTime:
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
-        """Add the time since the last call. Time after this call counts only if the engine `is_running`."""
+        """Add the time since the last call, if the engine was running.
+
+        The time after this call counts only if the engine `is_running`.
+        """
         self._worked, now = self.seconds, time.perf_counter()
         self._since = now if is_running else None
 
@@ -91,7 +97,7 @@ class EngineTime:
         return self._worked + (0.0 if self._since is None else time.perf_counter() - self._since)
 
     def speed(self, x: float) -> float:
-        """Return the distance on the x-axis per second of work, for a run that has reached x."""
+        """Return the speed of a run that has reached x on its x-axis: x divided by the seconds of work."""
         return x / max(self.seconds, 1e-9)
 
     def observe(self, seconds: float, results: Results) -> None:

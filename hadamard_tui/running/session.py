@@ -94,7 +94,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
         return "" if self.results is None else skipped(self.results)
 
     def picture(self, number: int) -> Picture:
-        """Return picture `number`, counted from 1. Number 0 is the picture of the losses at this point."""
+        """Return picture `number`, counted from 1. Number 0 is the chart of the losses at this point."""
         if number:
             return drawn(self.sweep.experiment)[number - 1]
         picture = of_run(self.experiment)
@@ -138,13 +138,13 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
 
 class Session:
-    """A run: the engine's results, and their playback on the screen.
+    """Run on the screen: the results that the engine computes, and their playback.
 
     Args:
-        document: the set-up as a preset document.
-        preset: the preset that the set-up was made from; None if there was none.
+        document: the experiment as a preset document.
+        preset: the preset that the experiment was made from; None if there was none.
         turn: lock that the session's engine holds while it works, so that only one engine works at a time.
-        left_out: claims that do not fit the set-up.
+        left_out: claims that cannot be judged in this experiment, with the reasons.
         at_once: whether to show results as soon as they are computed, whatever the pace.
         writer: writer that stores the run; None if the run is not stored.
         follow: reader of a run that another process computes or has computed; None to compute the run here.

@@ -61,7 +61,7 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Stored chart; for a sweep, it also has a headline."""
+    """Chart of a preset's earlier run, as stored in a file. For a sweep, it also has a headline."""
 
     axes: Axes
     series: tuple[StoredSeries, ...]
@@ -82,7 +82,7 @@ class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
 
 
 class StoredPictures(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Stored pictures of a preset.
+    """Charts from an earlier run of a preset, which the app shows until a new run ends.
 
     Args:
         digest: the digest of the preset's content when it was run.

@@ -66,7 +66,7 @@ def _extent(results: Results) -> object:
 
 
 def with_letters(view: View, learners: Mapping[str, int]) -> View:
-    """Return a view in which the curves have the letters and colours of their learners.
+    """Return a view of a picture in which the curves have the letters and colours of their learners.
 
     If a learner has one curve per learning rate, the first curve gets the learner's number, and the other
     curves get unused numbers. If the curves are split by sweep axes, the view is returned unchanged, and the

@@ -33,7 +33,7 @@ OF_THEORY = 0.1
 
 
 class Finder(Protocol):
-    """Methods of the app that open a preset, a part, or a section of the theory pages."""
+    """Methods that the command palette needs of the app: they open presets, parts and theory pages."""
 
     async def choose_preset(self, preset: str | None) -> None: ...
 

@@ -1,4 +1,7 @@
-"""Guide of a tour. It shows the text of each stop, and keeps the score of the guesses."""
+"""Guide of a tour (a talk or a guided path), which leads from stop to stop.
+
+It shows the text of each stop, and counts how many of the user's guesses were right.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ MINUTE = 60.0
 
 
 class Guide:
-    """Guide that shows the banner of a tour. In an automatic tour, it shows the next stop after each run."""
+    """Guide through a tour, whose banner is above the main screen.
+
+    In an automatic tour, it shows the next stop after each run.
+    """
 
     def __init__(self, tour: Tour, laboratory: Laboratory) -> None:
         self.tour, self._laboratory = tour, laboratory
@@ -57,7 +63,10 @@ class Guide:
         await self._banner.remove()
 
     async def move(self, by: int) -> bool:
-        """Move by `by` stops and return True. Beyond an end of the tour, notify the user and return False."""
+        """Go on by `by` stops of the tour and return True.
+
+        Beyond an end of the tour, notify the user and return False.
+        """
         if self.tour.move(by):
             await self.present()
             return True
@@ -72,7 +81,7 @@ class Guide:
 
     @property
     def changed(self) -> bool:
-        """Whether the set-up differs from the set-up of the stop."""
+        """Whether the user has changed the experiment of the stop."""
         return self._shown is not None and self._laboratory.editable.raw != self._shown
 
     async def present(self) -> None:
@@ -85,7 +94,7 @@ class Guide:
         await self._put_up(self.tour.editable, run=not waits)
 
     async def break_stop(self) -> None:
-        """Run the stop with the change that makes its theorem inapplicable."""
+        """Run the experiment of the stop with a change to which the theorem of the stop does not apply."""
         if (change := self.tour.stop.breaks) is None:
             self._laboratory.notify("No change that breaks the theorem of this stop is listed.")
             return
@@ -100,7 +109,11 @@ class Guide:
         await self._laboratory.present(editable, run)
 
     def _words(self, session: Session | None, experiment: Experiment) -> tuple[str, str]:
-        """Return the name and the text of the stop's current step. Without steps, the name is empty."""
+        """Return the name and the text of the current step of a stop, for the banner.
+
+        The steps are "predict" (a question before the run), "why" (the explanation), and "broken" (a change
+        to which the theorem does not apply). If the stop asks no question, the explanation has no name.
+        """
         stop, is_over = self.tour.stop, session is not None and session.over
         if self._is_broken and stop.breaks is not None:
             words = stop.breaks.text if is_over else f"The change: {', '.join(stop.breaks.set)}."
@@ -116,7 +129,11 @@ class Guide:
         return "why" if stop.predict else "", words
 
     def _keep_score(self, session: Session) -> None:
-        """If the set-up of the stop is unchanged, record which of the first guesses at it were right."""
+        """Once a run of the stop has ended, record which of the user's guesses were right.
+
+        Only the first guesses at a stop count, and only if the user has not changed the experiment of the
+        stop.
+        """
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):
             points = scores(session.guesses, look.view)

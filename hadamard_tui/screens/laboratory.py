@@ -335,7 +335,11 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self.has_class("-narrow", "-setup-toggled")
 
     def view(self) -> KeptView:
-        """Return the current view, which is restored at the next start of the app."""
+        """Return the view, which the app restores at its next start.
+
+        It consists of the open panel, the selected learner, the playback pace, the chart options, and whether
+        the set-up pane is hidden.
+        """
         return KeptView(
             panel=None if (chosen := self.query_one(Stage).chosen) == TABLE else chosen,
             setup_hidden=self.has_class("-setup-hidden"),
@@ -367,7 +371,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._draw_in(1 / self._rate.now)
 
     def _end_rest(self) -> None:
-        """After a rest, restart the clocks of the frames, so that the rest does not count as elapsed time."""
+        """If no frames were drawn for a while, restart the clocks that measure the time between frames.
+
+        Otherwise, the pause would count as elapsed time.
+        """
         if self._is_at_rest:
             self._is_at_rest = False
             self._ticked, self._spent = time.monotonic(), time.thread_time()
@@ -457,7 +464,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.query_one(Story).show(context, session.experiment)
 
     def _opened(self, session: Session) -> str:
-        """Return a note if the set-up is of another preset than the run, otherwise an empty text."""
+        """Return a note that the chart still shows a run of another preset than the opened one.
+
+        If the run belongs to the opened preset, return an empty text.
+        """
         editable = self._editable
         if editable.preset is None or editable.preset == session.preset:
             return ""
@@ -511,7 +521,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self._editable.experiment.title or "Your own experiment"
 
     def _complete_set_up(self) -> None:
-        """Dim the tabs of panels that do not apply to the experiment. From now on, draw stored curves."""
+        """Do what the first frame could wait for: dim the tabs of panels that do not apply to the experiment.
+
+        From now on, stored curves of earlier runs are drawn, too.
+        """
         self._has_painted = True
         stage = self.query_one(Stage)
         stage.dim(self._editable.experiment)

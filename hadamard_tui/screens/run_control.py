@@ -350,7 +350,7 @@ class RunControl(Screen[None]):
             self._forget()
 
     async def _take(self, editable: EditableExperiment) -> None:
-        """Show another set-up in the panels.
+        """Make another experiment the set-up that the panels show and the user edits.
 
         The selected learner keeps its position in the list. In a shorter list, the last learner is selected.
         """

@@ -91,7 +91,7 @@ class ViewControl(RunControl):
                 self.notify(f"{run.name} is pinned, but not drawn: {run.missing}", severity="warning")
 
     def _run_before(self, session: Session, number: int) -> Pinned | None:
-        """Return picture `number` of the previous run.
+        """Return picture `number` of the previous run, which is drawn faint behind the run of `session`.
 
         Return None if there is no previous run, if it is pinned, or if it lacks this picture.
         """
@@ -105,9 +105,10 @@ class ViewControl(RunControl):
             return None
 
     def stored_beside(self, session: Session | None) -> StoredPictures | None:
-        """Return the stored pictures of the set-up, or None if none are stored.
+        """Return the charts that are stored from an earlier run of the preset on the screen, or None.
 
-        Also return None if the set-up is invalid, or if it differs from the set-up of `session`.
+        It is None if none are stored, or if the user has changed the preset. It is also None if the
+        experiment in the set-up pane is invalid, or differs from the experiment of `session`.
         """
         document = self._editable.document
         if self._editable.error is not None or (session is not None and session.document != document):

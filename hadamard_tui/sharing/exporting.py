@@ -60,7 +60,7 @@ EMPTY: tuple[Any, ...] = (None, "", {})
 
 @dataclass(frozen=True)
 class Pictures:
-    """Results that the pictures of an experiment show.
+    """Results of all sweep points, from which the pictures of an experiment are drawn.
 
     Args:
         heat: the heat map on the screen; None if the screen shows no heat map.
@@ -116,7 +116,7 @@ class Shown:
 def finished(
     experiment: Experiment, trace: Trace, document: Raw | None = None, outcomes: Sequence[Outcome] = ()
 ) -> Shown:
-    """Return what an export of a finished run contains, with the chart that the app would show.
+    """Return everything that an export of a finished run may contain, with the chart that the app would show.
 
     Args:
         document: the experiment as a preset document, in which expressions such as 1/d are kept.
@@ -135,7 +135,7 @@ def finished(
 
 
 def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] = ()) -> Shown:
-    """Return what an export of a finished sweep contains, with its first picture as the chart."""
+    """Return everything that an export of a finished sweep may contain; its chart is the first picture."""
     experiment, trace = results.sweep.experiment, next(iter(results.traces.values()))
     shown = Shown(
         document, experiment, trace, document=document, pictures=Pictures(results), outcomes=outcomes
@@ -144,7 +144,7 @@ def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] =
 
 
 def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> Shown:
-    """Return `shown` with picture number `number` as the chart.
+    """Return the content of an export with another chart: picture number `number` of the experiment.
 
     If there is no such picture, there is no chart.
     """
@@ -157,7 +157,7 @@ def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> 
 
 
 def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Shown:
-    """Return `shown` with the picture in `look` as the chart.
+    """Return the content of an export with another chart: the picture that `look` describes.
 
     If the picture has a heat map for each learner, the chart is the heat map of `learner_name`. If this
     learner has none, the chart is the first heat map.
@@ -253,12 +253,15 @@ def check(path: Path, option: str) -> None:
 
 
 def export(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> None:
-    """Write `shown` to a file in the format of the file's suffix. Raises: BadInput."""
+    """Write the set-up, the results or the chart to a file, in the format of its suffix. Raises: BadInput."""
     files.write(path, content(path, shown, option, progress), option)
 
 
 def content(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> bytes:
-    """Return the content of a file in the format of its suffix. Raises: BadInput."""
+    """Return the bytes of a file with the set-up, the results or the chart, in the format of its suffix.
+
+    Raises: BadInput.
+    """
     check(path, option)
     return _file_content(path, shown, f"{option} {path}".strip(), progress)
 
@@ -368,7 +371,7 @@ def _growing(shown: Shown) -> tuple[Sequence[Chart], str]:
 
 
 def charts_of(shown: Shown) -> list[Chart]:
-    """Return the chart and, if the picture has one, the chart below it."""
+    """Return the chart to export and, if the picture has a second chart beneath it, this chart."""
     lower = [] if shown.beneath is None else [(shown.beneath.series, shown.beneath.axes)]
     return [(shown.series, _axes(shown)), *lower]
 

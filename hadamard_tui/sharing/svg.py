@@ -288,7 +288,7 @@ def _names(page: SvgPage, picture: Raster, series: Sequence[Series]) -> None:
 
 
 def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[SvgEntry]:
-    """Yield the entries of the legend, with full names, followed by the chart's remark."""
+    """Yield the entries of the legend of a chart, with full names. The chart's remark comes last."""
     for entry in legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log):
         for number, part in enumerate(entry.parts):
             curve = series[part.at]
@@ -417,7 +417,7 @@ def _along(
 
 
 def _stretches(steps: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Yield the first index, the last index and the value of each sequence of equal numbers in `steps`."""
+    """Yield each sequence of equal numbers in an array: its first index, its last index and the number."""
     starts = np.concatenate([[0], np.flatnonzero(np.diff(steps)) + 1])
     ends = np.concatenate([starts[1:], [len(steps)]]) - 1
     yield from zip(starts.tolist(), ends.tolist(), steps[starts].tolist(), strict=True)

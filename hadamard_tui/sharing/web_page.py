@@ -272,14 +272,14 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
     return _figure(page, figcaption, figure_name, f"{slider}<table>{''.join(rows)}</table>", data)
 
 
-def _row(entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
+def _row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
     """Return a table row with a legend entry: its letter, a sample of its line, its name and `value_cell`."""
     sample = Element("svg", {"viewBox": f"0 0 {SAMPLE:g} 12"})
-    if entry.sample is not None:
-        entry.sample(sample, 0, 6)
+    if legend_entry.sample is not None:
+        legend_entry.sample(sample, 0, 6)
     name_apart(sample, figure_name)
-    sign = f'<td class="sign" data-colour="{entry.colour}">{escape(entry.before)}</td>'
-    named = f"<td>{tostring(sample, encoding='unicode')}</td><td>{escape(entry.text)}</td>"
+    sign = f'<td class="sign" data-colour="{legend_entry.colour}">{escape(legend_entry.before)}</td>'
+    named = f"<td>{tostring(sample, encoding='unicode')}</td><td>{escape(legend_entry.text)}</td>"
     return f"<tr>{sign}{named}{value_cell}</tr>"
 
 
@@ -329,7 +329,7 @@ def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
         "cells": cells,
     }
     figcaption = _figcaption(axes, caption, f"colour: {heat.z_label}", axes.y_label, axes.x_label)
-    rows = "".join(_row(entry, figure_name) for entry in heat_map_entries(heat))
+    rows = "".join(_row(legend_entry, figure_name) for legend_entry in heat_map_entries(heat))
     return _figure(page, figcaption, figure_name, f"<table>{rows}</table><output></output>", data)
 
 

@@ -44,7 +44,10 @@ class Number(Vertical):
         yield Label("")
 
     def show(self, number: str, label: str, brief: str = "") -> None:
-        """Show a number above its label. On a narrow screen, `brief` replaces the label, unless empty."""
+        """Show a number above its label.
+
+        On a narrow screen, `brief` replaces the label, unless `brief` is empty.
+        """
         if brief and self.screen.has_class("-narrow"):
             label = brief
         if (number, label) != self._number_and_label:

@@ -133,7 +133,10 @@ def claim_line(values: dict[str, Any]) -> str:
 
 
 class ItemKind(msgspec.Struct, frozen=True):
-    """Kind of items in a list: its name and purpose, and functions that return an item's line and form."""
+    """Kind of the items in a list, such as sweep axes: its name, its purpose, and how an item is shown.
+
+    `line` and `form` are functions that return the line of text and the form of an item.
+    """
 
     singular: str
     about: str
@@ -184,7 +187,10 @@ class ItemList(Vertical):
     """
 
     class Requested(Message):
-        """Message: the user adds, removes, opens or closes an item, or changes the way to give an axis."""
+        """Message: the user wants to add or remove an item of the list, or to open or close its form.
+
+        For a sweep axis, the request may also be to give its values as a list or as a range.
+        """
 
         def __init__(self, items: ItemList, action: str, number: int = 0) -> None:
             super().__init__()

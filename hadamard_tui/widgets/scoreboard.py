@@ -116,7 +116,7 @@ CUTS = {"state": " at ", "rate": ":"}
 
 
 class Heads(NamedTuple):
-    """Headings of the columns."""
+    """Headings of the columns in the table of learners."""
 
     value: str = "loss"
     line: str = "bound"
@@ -132,13 +132,13 @@ class Heads(NamedTuple):
     """
 
     def of(self, column: str) -> str:
-        """Return the heading of a column."""
+        """Return the heading of the column with a given name in code, such as "line"."""
         named = {"value": self.value, "line": self.line, "learner": self.place or "learner"}
         return named.get(column, column)
 
 
 def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, str]]) -> Heads:
-    """Return the headings of the columns, for these rows with the cell texts `texts`."""
+    """Return the headings of the table of learners for the values `rows` and the texts of their cells."""
     valued = [value for value in rows if value.value is not None]
     compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
     directions = {line.direction for line in compared}
@@ -166,7 +166,7 @@ def measured(view: View) -> str:
 
 
 def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
-    """Return the widths of those columns that fit into the table.
+    """Return the columns of the table of learners that fit into it, with their widths.
 
     Args:
         width: width of the table in cells.
@@ -307,7 +307,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 
 
 def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
-    """Return the number of decimals for values and theory lines, or None for powers of ten.
+    """Return the number of decimals for the learners' values and the theory lines, or None for powers of ten.
 
     If the y-axis is logarithmic (`by_factors`), every number must show two significant digits.
     """
@@ -317,7 +317,7 @@ def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
 
 
 def row(value: ShownValue, places: int | None) -> dict[str, str]:
-    """Return the texts of a row, by column.
+    """Return the texts of a row in the table of learners, by column.
 
     Numbers have `places` decimals, or are powers of ten if `places` is None.
     """

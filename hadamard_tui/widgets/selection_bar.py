@@ -156,7 +156,7 @@ def keys_to_run(in_field: bool) -> str:
 
 
 def _points(session: Session) -> tuple[str, str, str]:
-    """Return the current sweep point in three forms: long text, short text, and a count such as " 2/5"."""
+    """Return the current sweep point as a long text, as a short text, and as a count such as " 2/5"."""
     if not session.point.count:
         return "", "", ""
     where, remaining = session.point.label, session.engine_time.remaining
@@ -183,7 +183,7 @@ def _pending(session: Session | None, editable: EditableExperiment, run: str) ->
 
 
 def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
-    """Return the x value of the playhead as a long and a short text, and a text on how much is shown.
+    """Return the x of the playhead as a long and a short text, and a text on how much of the run is shown.
 
     The texts are empty if the length of the run is unknown. They are also empty if the run is over and its
     picture has a sweep axis as x-axis.
@@ -240,7 +240,10 @@ ARROW, GAP = " ▾", 1
 
 
 class PartWord(Choice):
-    """Choice in the bar, drawn as a label, a value and an arrow. It sets the part at `place`."""
+    """Choice of a part of the experiment in the bar, drawn as a label, a value and an arrow.
+
+    The user's choice replaces the part at `place` of the preset document, such as `problem.matrix`.
+    """
 
     DEFAULT_CSS = """
     PartWord { width: auto; background: transparent; margin: 0 1 0 0; }
@@ -422,7 +425,7 @@ class SelectionBar(Horizontal):
 
 
 def _kind(part: Any) -> str:
-    """Return the kind of a part. The argument is the kind itself, or a dict of the part's fields."""
+    """Return the kind of a part. In a preset document, a part is its kind or a dict of its fields."""
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 

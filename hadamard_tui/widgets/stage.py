@@ -227,13 +227,17 @@ class Stage(Vertical):
     def picture(self) -> int:
         """Number of the chosen picture: 0 for the run's losses, then 1, 2, … for the experiment's pictures.
 
-        While the stored law of a sweep is shown, this is the number of the experiment's first picture.
+        While the stage shows the stored chart of a sweep (see `offer_law`), this is the number of the
+        experiment's first picture.
         """
         return self._first if self.has_law_chosen else self.query_one(PictureRow).chosen
 
     @property
     def has_law_chosen(self) -> bool:
-        """Whether the stored law of a sweep is shown."""
+        """Whether the stage shows a chart that is stored from an earlier run of a sweep.
+
+        The chart shows the outcome of the sweep against the number that the sweep varies.
+        """
         return self._law is not None and self.query_one(PictureRow).chosen > len(self._pictures[0])
 
     @property
@@ -267,7 +271,10 @@ class Stage(Vertical):
             self._name_pictures(self._first)
 
     def offer_law(self, law: StoredPicture | None) -> None:
-        """Offer the stored law of a sweep. None withdraws the offer."""
+        """Offer a chart of a sweep that is stored from an earlier run. None withdraws the offer.
+
+        The chart shows the outcome of the sweep against the number that the sweep varies.
+        """
         if law is not self._law:
             chosen = self.picture
             self._law = law
@@ -348,9 +355,10 @@ class Stage(Vertical):
             self.query_one(PanelView).show(self.panel, context)
 
     def show_stored(self, stored: StoredPictures | None, title: str) -> None:
-        """Before a set-up runs, draw its stored curves or its stored law.
+        """Before an experiment runs, draw the charts that are stored from an earlier run of its preset.
 
-        `title` is the title of the set-up.
+        If the sweep's outcome is chosen (see `offer_law`), it is drawn. Otherwise, the stored curves are
+        drawn. `title` is the title of the experiment.
         """
         is_law = self.has_law_chosen
         picture = None if stored is None else stored.law if is_law else stored.first
@@ -441,7 +449,10 @@ def _word(panel_name: str, context: PanelContext) -> str:
 
 
 def _computes(action: str) -> str:
-    """Return a phrase with the key for `action`, which computes the picture that is only stored so far."""
+    """Return a phrase with the key for `action`, shown while a chart comes from an earlier run.
+
+    The action computes the chart anew.
+    """
     return f"{key(action)} computes it"
 
 

@@ -246,13 +246,13 @@ def test_a_curve_that_breaks_its_line_says_so():
 
 
 def test_a_finding_that_is_too_long_names_fewer_curves():
-    names = [f"net of {width} hidden units at the rate {number}" for number, width in enumerate((2, 4, 8))]
+    learners = [f"net of {width} hidden units at the rate {number}" for number, width in enumerate((2, 4, 8))]
     line = LineView(
-        name="bound", kind="ri-signed", direction="lower", formula="1 − k/d", applies_to=names, x=K, y=SLOW
+        name="bound", kind="ri-signed", direction="lower", formula="1 − k/d", applies_to=learners, x=K, y=SLOW
     )
-    curves = [curve(name, SLOW + number / 8) for number, name in enumerate(names)]
+    curves = [curve(learner, SLOW + number / 8) for number, learner in enumerate(learners)]
     words = finding(
-        "line", replace(losses(), curves=curves, lines=[line]), curve=names[0], never_below="ri-signed"
+        "line", replace(losses(), curves=curves, lines=[line]), curve=learners[0], never_below="ri-signed"
     )
     assert words == (
         "net of 2 hidden units at the rate 0 and 2 more never fall below 1 − k/d; "

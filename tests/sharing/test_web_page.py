@@ -106,9 +106,9 @@ def test_a_heat_map_has_its_legend_in_a_table_and_the_name_of_its_colours_above(
     figure = web_page._heat_figure(heat(), "map", "")
     svg, table = figure.split("<table>")
     assert "colour: variance" in svg.split("<svg")[0]
-    for name in ("critical line", "chosen", "not computed yet"):
-        assert f"<td>{name}</td>" in table
-        assert name not in svg
+    for words in ("critical line", "chosen", "not computed yet"):
+        assert f"<td>{words}</td>" in table
+        assert words not in svg
 
 
 def test_a_page_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,10 @@ class MissingCell(NotATable):
 
 
 class TooLarge(NotATable):
-    """Error for a table that does not fit into free memory. Messages put the file's name before its text."""
+    """Error for a table that does not fit into free memory.
+
+    The text of the error has no subject, because messages put the name of the file before it.
+    """
 
 
 class IndexFinding(NamedTuple):

@@ -100,9 +100,9 @@ def dialect_of(
         lines: the first lines of the file.
         settings: settings of the user, which take precedence over what the lines suggest.
         suffix: suffix of the file's name.
-        has_extra_record: function that compares the number of records with the required number of rows. True
-            means one record more, which must be a header. False means equal numbers, and None that this is
-            unknown.
+        has_extra_record: function that counts the records of the file and compares their number with the
+            required number of rows. It returns True if the file has one record more, which must be a header.
+            It returns False if the numbers are equal, and None if the comparison decides nothing.
 
     Raises: NotATable, BadField.
     """

@@ -215,7 +215,10 @@ class MatrixStructure(NamedTuple):
 
     @property
     def _repeated_values(self) -> Values:
-        """Range of the entries after repetition, which adds negated rows. Negated bits are not bits."""
+        """Range of the entries after repetition, which adds negated rows.
+
+        If entries are bits, their range becomes "any", because −1 is not a bit.
+        """
         return "any" if self.row_values == "bits" and self.repeated else self.row_values
 
     @property
@@ -235,7 +238,10 @@ class MatrixStructure(NamedTuple):
 
     @property
     def in_clusters(self) -> bool:
-        """Whether every row that learners see belongs to a cluster. Negated rows belong to none."""
+        """Whether every row that learners see belongs to a cluster.
+
+        This is not so if rows are repeated, because the negated rows belong to no cluster.
+        """
         return self.class_count is not None and not self.repeated
 
 
@@ -313,7 +319,10 @@ class Matrix(Part, frozen=True, kw_only=True):
         return RowNumbers()
 
     def arrangement(self, streams: Streams) -> Arrangement:
-        """Return the rows of `rows` as indices and signs. Only families with `is_sylvester` need this."""
+        """Return the indices and signs of the rows of Sylvester's matrix that the method `rows` returns.
+
+        Only families with `is_sylvester` need this method.
+        """
         raise NotImplementedError
 
     def named(self, rows: Rows) -> Rows:

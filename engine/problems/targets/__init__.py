@@ -136,9 +136,9 @@ class Target(Part, frozen=True):
         """Check that this target fits the matrix. Raises: BadInput."""
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
-        """Return the report on a file's labels, or on a label column in the instances' file that is not used.
+        """Return the report on the file from which labels were read, or None if there is no such file.
 
-        None if no file has labels.
+        If the file of the instances has a label column that this target does not use, the report says so.
         """
         report = matrix.data_report()
         if report is None or not report.label:

@@ -128,7 +128,11 @@ def _classes(matrix: Matrix, streams: Streams) -> Numbers:
 
 
 def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
-    """Split positions into equal stretches. Return the position of the smallest number in each stretch."""
+    """Choose a random position from each of several equal stretches of all positions.
+
+    `share` is the number of chosen positions, relative to all positions. `by_chance` has a random number for
+    each position. The position with the smallest number in a stretch is chosen.
+    """
     size = len(by_chance)
     count = round(share * size)
     ends = [stretch * size // max(1, count) for stretch in range(count + 1)]

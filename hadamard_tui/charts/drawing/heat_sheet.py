@@ -120,7 +120,10 @@ def _scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
 
 
 def _slots(heat: HeatMap, size: int) -> np.ndarray:
-    """Return the slots (half characters) of the y-axis from top to bottom."""
+    """Return the numbers of the half characters along the y-axis of a heat map, from top to bottom.
+
+    A slot is half a character, because each character shows two cells. Number 0 is at the lower limit of y.
+    """
     return np.arange(size) if heat.y_down else np.arange(size)[::-1]
 
 

@@ -143,7 +143,7 @@ class Raster(msgspec.Struct, frozen=True):
     colours: np.ndarray  # int16, index of the series that colours the cell, −1 for none
     faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
     remark: str  # phrase about curves outside the plot area, and points that are not drawn
-    groups: Sequence[tuple[int, ...]]  # indices of series that run along each other and have close values
+    groups: Sequence[tuple[int, ...]]  # indices of series that coincide and have close values
     shared: Sequence[tuple[int, ...]]  # indices of series that alternate along one line
     names: tuple[NameAt, ...]  # names near the ends of lines
     marks: tuple[MarkAt, ...]  # letters of series
@@ -161,7 +161,7 @@ def paint_series(
 ) -> Raster:
     """Paint all series onto columns × rows cells. Later series cover earlier ones, and lines cover bands.
 
-    Series that run along each other are drawn as one line with alternating colours. If a curve covers a
+    Series that coincide on the screen are drawn as one line with alternating colours. If a curve covers a
     theory line, the theory line stays visible at intervals.
 
     Args:
@@ -231,9 +231,10 @@ def _are_lines(series: Sequence[Series]) -> np.ndarray:
 
 
 def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
-    """Return the index of the series that colours each cell.
+    """Return the index of the series that colours each cell, so that coinciding series share a line.
 
-    The series of a group alternate along the first series of the group.
+    The line is the first series of a group of coinciding series. The colours of all series in the group
+    alternate along this line.
     """
     columns = np.arange(owner.shape[1])
     is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
@@ -244,10 +245,9 @@ def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.nd
 
 
 def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return the index of the series that colours each cell.
+    """Return the index of the series that colours each cell, so that curves do not hide theory lines.
 
-    The series is the one in `owner`, except in every column whose index is a multiple of _THROUGH. There, a
-    line in `below` shows through the curve that covers it.
+    Where a curve covers a theory line (`below`), the cell has the colour of the line in every few columns.
     """
     through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
     return np.where(through, below, owner)
@@ -272,7 +272,7 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 
 
 def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
-    """Return a sparse pattern of dots that fills bands, bool [high, wide].
+    """Return the sparse pattern of dots with which bands are filled, bool [high, wide].
 
     Every column whose index is a multiple of `apart` // 2 has a dot in one of `apart` rows.
     """
@@ -282,9 +282,10 @@ def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
 
 
 def _dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
-    """Return the dots that some vertical run of dots covers, bool [high, wide].
+    """Return the dots of the picture that at least one series covers, bool [high, wide].
 
-    The cumulative sum, in each column, of starts minus ends of runs avoids a loop over the runs.
+    Each series covers a vertical run of dots in each column. The cumulative sum, in each column, of starts
+    minus ends of these runs avoids a loop over the runs.
     """
     wide = on.shape[1]
     column = np.nonzero(on)[1]

@@ -1,4 +1,7 @@
-"""Charts of a diagnosis: learning curves of pairs of learners, before and after the data are rotated."""
+"""Charts of a diagnosis, which measures whether the columns of a table carry meaning.
+
+They show learning curves of pairs of learners, before and after the data are rotated.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ The colours are from the palette of Okabe and Ito.
 
 
 def pairs_of(diagnosis: Diagnosis) -> Iterator[LearnerPair]:
-    """Yield the pairs of learners that were measured."""
+    """Yield the pairs of learners whose losses the diagnosis has measured."""
     return (pair for pair in PAIRS if pair.axes in diagnosis.losses)
 
 

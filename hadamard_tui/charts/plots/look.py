@@ -157,9 +157,9 @@ GAP = 1e3
 
 
 def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
-    """Return the limits of a logarithmic y-axis, or None if the axis is linear, and a reason.
+    """Return the limits of a logarithmic y-axis, or None if the axis must be linear, and a text.
 
-    The reason says why the axis is linear although the user chose a logarithmic axis. Otherwise, it is "".
+    The text says why the axis is linear although the user chose a logarithmic axis. Otherwise, it is "".
 
     Args:
         values: the visible values, all of them finite.
@@ -173,9 +173,10 @@ def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[
 
 
 def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
-    """Return the largest value that counts as a rounding error of 0.
+    """Return the threshold up to which values on a log axis count as rounding errors of 0.
 
-    All larger values are more than GAP times as large, and no curve lies entirely below this value.
+    All values above the threshold are more than GAP times as large. No curve lies entirely below it. If no
+    value looks like a rounding error, the threshold is 0.
 
     Args:
         curves: the visible values of each curve, all of them finite.
@@ -221,7 +222,10 @@ def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits
 
 
 def still_limits(values: np.ndarray) -> Limits:
-    """Return limits for values that may still grow. The limits change in steps, not with every new value."""
+    """Return limits of an axis for values that may still grow during a run.
+
+    The limits change in large steps, so that the axis does not move with every new value.
+    """
     low, high = limits(values)
     step = 2.0 ** math.ceil(math.log2(high - low)) / STEPS
     return math.floor(low / step) * step, math.ceil(high / step) * step
@@ -252,6 +256,8 @@ class Pinned(NamedTuple):
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     """Data of a picture (a view), with everything that determines the chart that the user sees.
 
+    The clock of a run is the quantity that grows during the run, such as the number of examples.
+
     Args:
         point: the index of the sweep point whose run is played back.
         newest: the index of the last computed sweep point; None if there is none.
@@ -260,7 +266,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         options: the chart options that the user has chosen.
         cursor: the x value that the user has chosen, if x is not the clock of a run; otherwise None.
         height: the y value that the user has chosen on a heat map, or None.
-        pinned: pinned runs that are drawn in the same picture.
+        pinned: pinned runs, which the user keeps for comparison and which are drawn in the same picture.
         stopped: whether the run was stopped before its end.
         guesses: the user's guess of the x at which the loss of a learner falls below 0.1, by learner name;
             None means never.
@@ -287,16 +293,17 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     is_complete: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Return whether another Look has equal fields, so that the same chart results."""
+        """Return whether another `Look` has equal fields, so that it results in the same chart."""
         return all(
             getattr(self, field_name) == getattr(other, field_name) for field_name in self.__struct_fields__
         )
 
     @cached_property
     def beneath(self) -> Look | None:
-        """Look of the picture beneath this one, with the same playhead; None if there is no such picture.
+        """The `Look` of the second picture, which is drawn beneath this picture; None if there is none.
 
-        The picture beneath decides itself whether its y-axis is logarithmic.
+        Both pictures have the same playhead. The second picture decides itself whether its y-axis is
+        logarithmic.
         """
         if self.view.beneath is None:
             return None
@@ -326,7 +333,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def known_places(self) -> np.ndarray:
-        """Sorted positions on the x-axis at which a curve or heat map has a value."""
+        """All x values at which a curve or heat map of the picture has a value, in increasing order."""
         return known_places(self.view)
 
     @cached_property
@@ -371,7 +378,10 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def ended_low(self) -> bool:
-        """Whether the run ended with bounds near 0, so that values are read at an earlier x."""
+        """Whether tables read the values before the end of a finished run, because its bounds end near 0.
+
+        `shown_at` gives the reason.
+        """
         return self.at_end and self.shown_at != self.x
 
     @cached_property
@@ -401,15 +411,19 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
-        """Return the x value of the data that is nearest to x. On a log axis, ratios are compared."""
+        """Return that x value of the picture's curves or heat maps that is nearest to x.
+
+        On a log axis, ratios are compared.
+        """
         places = self.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)
 
     def clock_at(self, x: float) -> float | None:
-        """Return the clock value of the run that is played back, at the evaluation point nearest to x.
+        """Convert an x value of the picture to the clock of the run, such as the number of examples.
 
-        If the run has no evaluation points yet, return None.
+        The run is the one that is played back. The result is the clock value at its evaluation point whose x
+        is nearest. If the run has no evaluation points yet, return None.
         """
         played = [curve for curve in self.view.curves if self.is_played(curve) and len(curve.x)]
         if not played:
@@ -444,7 +458,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return curve.places.clock is not None and curve.training.point == self.point
 
     def length(self, curve: CurveView) -> int:
-        """Return the number of points of a curve that the chart shows."""
+        """Return how many points of a curve the chart shows, counted from the start of the curve."""
         return _until(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
 
     def past(self, curve: CurveView) -> int:

@@ -38,9 +38,9 @@ class BufferCache(Generic[T]):
         self._entries: dict[Key, tuple[weakref.ref[object], T]] = {}
 
     def of(self, array: np.ndarray) -> T:
-        """Return the cached value for the buffer of which `array` is a slice.
+        """Return the cached value of a growing buffer, of which `array` is a slice.
 
-        The value is computed once per buffer.
+        If nothing is cached yet, compute the value.
         """
         buffer = array if array.base is None else array.base
         key = id(buffer), array.__array_interface__["data"][0], array.strides[0]
@@ -256,9 +256,9 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _passed(x: np.ndarray) -> np.ndarray:
-    """Return whether each x lies beyond all previous x, in the direction from the first to the last x.
+    """Return whether each point of a curve goes further along x than all points before it.
 
-    All other points are not drawn.
+    Only such points are drawn. The direction is that from the first to the last x, so x may also decrease.
     """
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
@@ -293,17 +293,23 @@ def colour(place: KindPlace | None) -> str:
 
 
 def letter_of(curve: CurveView) -> str:
-    """Return the letter of a curve; empty for a reference, which is drawn as a theory line."""
+    """Return the letter of a curve in the chart.
+
+    It is empty for the curve of a reference learner, which is drawn like a theory line.
+    """
     return "" if curve.training.is_reference else mark(curve.number)
 
 
 def letters(view: View) -> dict[str, str]:
-    """Return the letters of the curves of a view, by curve name. References have no letters."""
+    """Return the letters of the curves of a view, by curve name, except curves of reference learners.
+
+    Reference learners are drawn like theory lines, so their curves have no letters.
+    """
     return {curve.name: letter_of(curve) for curve in view.curves if not curve.training.is_reference}
 
 
 def colour_of(curve: CurveView) -> str:
-    """Return the colour of a curve; references have the colour of theory lines."""
+    """Return the colour of a curve. Curves of reference learners have the colour of theory lines."""
     return colour(curve.kind_place)
 
 
@@ -313,7 +319,7 @@ def style_of(curve: CurveView) -> LineStyle:
 
 
 def theory(proved: bool = True) -> str:
-    """Return the colour of theory lines that are proved, or of theory lines that are not."""
+    """Return the colour of theory lines. Lines without a proof have another colour than proved lines."""
     return palette.current().theory if proved else palette.current().unproved
 
 

@@ -71,7 +71,7 @@ class ShownValue(msgspec.Struct, frozen=True):
 
     @property
     def tint(self) -> str:
-        """Colour of the name in the current theme.
+        """Colour in which the name of the curve or learner is written in tables.
 
         It is computed every time, because the theme may change.
         """
@@ -111,7 +111,7 @@ def _values(look: Look) -> list[ShownValue]:
 
 
 def looked_at(look: Look, learner_name: str) -> ShownValue | None:
-    """Return the one value that a short summary of a picture states, or None if there are no values.
+    """Return the one value that a short summary of a picture states, or None if the picture has no values.
 
     If the picture compares learners, it is the smallest value of a learner that has not diverged. Otherwise,
     it is the value of `learner_name`, or the first value if this learner has none.
@@ -155,7 +155,7 @@ def _is_same(value: float, other: float, rounding: float) -> bool:
 
 
 def _unpinned(look: Look) -> list[ShownValue]:
-    """Return the values of the run on the screen, without those of pinned runs."""
+    """Return the values of the run on the screen, without those of the pinned runs beside it."""
     return values(look)[: len(look.view.curves) + len(look.view.heats)]
 
 

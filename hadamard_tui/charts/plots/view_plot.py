@@ -41,7 +41,7 @@ ROUNDING = 1e-9
 
 
 def different_lines(lines: Sequence[LineView]) -> list[LineView]:
-    """Return the theory lines to show, without duplicates.
+    """Return the theory lines that a picture shows, without duplicates.
 
     If a theory line is equal for all values of the sweep axes, it is shown once, without these values in its
     name. If it is equal for several curves, it is shown once, without the names of the curves.
@@ -180,10 +180,10 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
-    """Return the curves to draw, without duplicates of reference learners.
+    """Return the curves to draw, without duplicates of reference learners, which are drawn like theory lines.
 
-    If the curve of a reference is the same for all values of the sweep axes, it is drawn once, with the name
-    of the learner.
+    If the curve of a reference learner is the same for all values of the sweep axes, it is drawn once, with
+    the name of the learner.
     """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
@@ -206,9 +206,10 @@ def _begins_as(curve: CurveView, other: CurveView) -> bool:
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
-    """Return the curve of a reference learner as a horizontal line, if its measured x does not change.
+    """If a curve belongs to a reference learner and its measured x stays the same, return a horizontal line.
 
-    The line spans the x of all other curves. If `curve` is another curve, it is returned unchanged.
+    A reference learner is drawn like a theory line. The horizontal line has the last y of the curve, and
+    spans the x of all other curves. Any other curve is returned unchanged.
     """
     if not (
         curve.training.is_reference
@@ -257,7 +258,10 @@ def _along(line: LineView, x: np.ndarray) -> np.ndarray:
 
 
 def _picked(line: LineView, look: Look) -> np.ndarray:
-    """Return the indices of the points of a theory line that are drawn."""
+    """Return the indices of the points with which a theory line is drawn.
+
+    They are a selection that looks like the complete line. Points without a y are omitted.
+    """
     picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
     defined: np.ndarray = picked[~np.isnan(line.y[picked])]
     return defined
@@ -281,7 +285,7 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
 
 
 def _is_drawn(line: LineView, view: View) -> bool:
-    """Return whether a view contains a theory line with the same points as `line`."""
+    """Return whether a picture already contains a theory line with the same points as `line`."""
     return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
 
 
@@ -331,9 +335,9 @@ def _line(line: LineView, look: Look) -> Series:
 
 
 def _points(view: View) -> list[Series]:
-    """Return the training examples that a picture shows beside its curves.
+    """Return the training examples that a picture shows beside its curves, as a series of separate points.
 
-    Gaps between the points prevent that a line joins them.
+    A gap between any two points prevents a line from joining them.
     """
     if view.points is None:
         return []
@@ -343,9 +347,9 @@ def _points(view: View) -> list[Series]:
 
 
 def _place(look: Look) -> str:
-    """Return a remark that states the x of the values in the table of learners.
+    """Return a remark on the x at which the table of learners reads its values, such as "… k = 64".
 
-    It is empty if the chart has no vertical line at this x, or if the curves follow the training.
+    It is empty if the chart has no vertical line at this x. It is also empty if x grows during the run.
     """
     if look.playhead is None or along_records(look.view):
         return ""
@@ -354,7 +358,7 @@ def _place(look: Look) -> str:
 
 
 def heat_map(look: Look, heat: HeatView) -> HeatMap:
-    """Return the heat map of a learner."""
+    """Return the heat map of a learner, with theory lines and marks drawn over it as contours."""
     view, options, picture = look.view, look.resolved, look.view.picture
     title = f"{view.axes.y_label} of {heat.learner}"
     if picture.title:
@@ -379,7 +383,7 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
 
 
 def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
-    """Return the contour of a theory line at its level.
+    """Return the contour over a heat map along which a theory line has a given value, its level.
 
     If the contour is outside the map, its path is empty.
     """
@@ -388,7 +392,7 @@ def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Co
 
 
 def _contour(mark: Marked, heat: HeatView) -> ContourLine:
-    """Return a mark as a line across the whole heat map."""
+    """Return a mark of a picture, such as a line at a given x, as a line over a whole heat map."""
     return ContourLine(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
 
 
@@ -423,9 +427,10 @@ def level_lines(
 
 
 def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
-    """Return the marks of a view as series.
+    """Return the marks of a picture as series: lines that it adds at an x, at a y, or through points.
 
-    Straight marks span the range of all series. On a logarithmic x-axis, they span only the part with x > 0.
+    Straight marks span the range of all `series`. On a logarithmic x-axis, they span only the part with x >
+    0.
     """
     xs, ys = (
         np.concatenate([getattr(curve, coordinate) for curve in series] or [np.empty(0)])
@@ -442,9 +447,9 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
 
 
 def upright(series: Series, axes: Axes) -> Series:
-    """Return a vertical mark, stretched over the height of the chart.
+    """If a series is a vertical line that marks an x, return it stretched over the height of the chart.
 
-    If `series` is no vertical mark, it is returned unchanged.
+    Any other series is returned unchanged.
     """
     is_upright = (
         series.style == STYLE and is_line(series) and len(series.x) == 2 and series.x[0] == series.x[1]
@@ -453,7 +458,7 @@ def upright(series: Series, axes: Axes) -> Series:
 
 
 def _once(marks: Sequence[Marked]) -> list[Marked]:
-    """Return the marks without duplicates.
+    """Return the marks of a picture (lines at an x, at a y, or through points), without duplicates.
 
     Marks with equal coordinates become one mark. Its name is the beginning that all their names share.
     """
