@@ -1,4 +1,4 @@
-"""The squared norm of a kernel fit in the Hilbert space of its kernel."""
+"""The squared norm of the function that a kernel method has learned, in the Hilbert space of the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits of a preset document: add, remove and rename items, and find the claims that still fit the set-up."""
+"""Edits of a preset document: add, remove and rename items, and find the claims that are still valid."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ Read = TypeVar("Read")
 
 
 class LeftOutClaim(NamedTuple):
-    """Claim that cannot be read for the edited experiment, and the reason.
+    """Claim that is not valid for the edited experiment, and the reason.
 
     For example, the claim may be about a learner that the experiment no longer has.
     """
@@ -232,12 +232,12 @@ class LeftOutClaim(NamedTuple):
 
 
 class Fitting(NamedTuple):
-    """Division of an experiment's claims into claims that can be judged in it, and claims that cannot.
+    """Division of an experiment's claims into claims that are valid for it, and claims that are not.
 
-    A claim cannot be judged if it is, for example, about a learner that the experiment does not have.
+    A claim is not valid if it is, for example, about a learner that the experiment does not have.
 
     Args:
-        numbers: positions of the claims that can be judged, among all claims.
+        numbers: positions of the valid claims among all claims.
         left_out: the other claims, by their position among all claims.
     """
 

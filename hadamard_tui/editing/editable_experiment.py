@@ -42,15 +42,14 @@ FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
 class EditableExperiment:
     """Experiment that is being edited, which the app calls the set-up.
 
-    A claim does not fit the set-up if it cannot be judged there, for example because its learner is missing.
-
     Args:
         experiment: the last valid state, which a run would use.
         error: the fault of the current state; None if the state is valid.
         document: `experiment` as a preset document, in which numbers may be expressions such as 1/(2d).
-        raw: the current document, including switched-off learners and claims that do not fit the set-up.
+        raw: the current document, including switched-off learners and claims that are not valid for it.
         off: switched-off learners, by their position among all learners.
-        left_out: claims that do not fit the set-up, by their position among all claims.
+        left_out: claims that are not valid for the experiment, such as claims about a missing learner, by
+            their position among all claims.
     """
 
     def __init__(
@@ -136,7 +135,10 @@ class EditableExperiment:
         return {learner.name: place for learner, place in zip(learners, places, strict=True)}
 
     def _accept(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
-        """Make a valid set-up the current state, with the title, story and claims that fit it."""
+        """Make a valid experiment the current state, with the title and story that `_words` returns for it.
+
+        `claims` says which of the claims are valid for the experiment.
+        """
         texts = self._words(experiment, documents.in_full(raw, experiment))
         raw = {**raw, **texts}
         if any(map(has_braces, texts.values())):
@@ -155,11 +157,11 @@ class EditableExperiment:
             self.raw["claims"].insert(place, claim)
 
     def sweep(self) -> Sweep:
-        """Return the set-up at all sweep points, without the claims that do not fit the set-up.
+        """Return the experiment at all sweep points, without the claims that are not valid for it.
 
-        If the set-up differs from its preset, the preset's claims are not judged.
+        If the experiment differs from its preset, the preset's claims are not judged.
 
-        Raises: BadInput if the set-up cannot run at a sweep point.
+        Raises: BadInput if the experiment cannot run at a sweep point.
         """
         if not self.document.get("axes"):
             return self._with_unjudged(only(self.experiment))
@@ -176,15 +178,15 @@ class EditableExperiment:
 
     @property
     def left_out(self) -> dict[int, LeftOutClaim]:
-        """Claims that do not fit the experiment, with the reasons, by their position among all claims.
+        """Claims that are not valid for the experiment, with the reasons, by their position among all claims.
 
-        A claim does not fit if it cannot be judged, for example because its learner is missing.
+        For example, a claim is not valid if its learner is missing.
         """
         return self._claims.left_out
 
     @property
     def claims_left_out(self) -> dict[int, dict[str, Any]]:
-        """Claims that do not fit the set-up, without the reasons, by their position among all claims."""
+        """Claims that are not valid for the experiment, without the reasons, by their position among all."""
         return {place: omission.claim for place, omission in self.left_out.items()}
 
     @property
@@ -237,7 +239,10 @@ class EditableExperiment:
             reading.sizes(changed)
 
     def put(self, place: str, value: Any) -> None:
-        """Set the value at a place. If this value names an item, also change all references to the item."""
+        """Set the value at a place of the document, such as `learners[0].update.lr`.
+
+        If the value is the name of an item, such as a learner, also change all references to the item.
+        """
         if self.value(place) == value:
             return
         self._names.follow(self.raw, place, value)
@@ -387,7 +392,8 @@ class EditableExperiment:
     def _among_all(self, where: str) -> str:
         """Convert a place in the experiment, such as learners[0].name, to the same place in `raw`.
 
-        The two places can differ, because only `raw` contains switched-off learners.
+        The two places can differ, because only `raw` contains switched-off learners, and claims that are not
+        valid.
         """
         prefix = re.match(r"learners\[(\d+)\]", where)
         if prefix is None:
@@ -396,9 +402,9 @@ class EditableExperiment:
         return f"learners[{running[int(prefix.group(1))]}]{where[prefix.end() :]}"
 
     def _among_running(self, place: str) -> str:
-        """Convert a place in `raw` to the same place in the experiment.
+        """Convert a place in `raw`, such as learners[1].name, to the same place in the experiment.
 
-        Raises: KeyError if the place is in a switched-off learner or in a claim that does not fit.
+        Raises: KeyError if the place is in a switched-off learner, or in a claim that is not valid.
         """
         prefix = re.match(r"(learners|claims)\[(\d+)\]", place)
         if prefix is None:
@@ -440,17 +446,18 @@ POINTS, MOST_TRIED = 5, 12
 
 
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
-    """Return a set-up that sweeps the number at `place`, with two pictures of the sweep.
+    """Return a copy of an experiment in which a sweep varies the number at `place`, with two pictures of it.
 
-    The values of the axis are the number times powers of two, or in steps of 1 around a small whole number.
-    Values with which the set-up cannot run are omitted. An expression is multiplied by powers of two. The
-    claims of the set-up are left out, because they are about a single value of the number.
+    The values of the sweep are the number times powers of two, or in steps of 1 around a small whole number.
+    Values with which the experiment cannot run are omitted. An expression is multiplied by powers of two. The
+    claims of the experiment are left out, because they are about a single value of the number.
 
     Args:
         is_whole: whether the number must be whole.
         symbol: symbol for the number in titles and labels.
 
-    Raises: BadInput if the place has no number, an axis exists already, or no other value fits.
+    Raises: BadInput if the place has no number, if there is already a sweep axis, or if no other value is
+    valid.
     """
     raw, value = editable.raw, editable.value(place)
     if raw["axes"]:
@@ -474,7 +481,10 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
 
 
 def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: bool) -> Iterator[float]:
-    """Yield the values near `value` with which the set-up can run, the nearest first."""
+    """Yield values near `value` with which the experiment can run, if they replace the number at `place`.
+
+    The nearest values come first.
+    """
     for candidate in islice(_around(value, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()
         trial.put(place, candidate)

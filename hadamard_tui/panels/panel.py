@@ -37,7 +37,7 @@ class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
             about the run.
         outcomes: the outcomes of the claims; None until the run is shown to its end.
         results: the results at all sweep points; None if there is no sweep.
-        left_out: claims of the set-up that are omitted because they do not fit it.
+        left_out: claims that are omitted because they are not valid for the experiment.
         guesses: the user's guess of the x from which the loss of a learner stays below 0.1, by learner name;
             None means never.
     """
@@ -97,12 +97,12 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.place if self.place < self.shown else None
 
     def marked(self, x: np.ndarray) -> int | None:
-        """Return the index of the last record at or before the playhead.
+        """Return the index of the last evaluation point at or before the playhead.
 
-        If no playhead is drawn, or if it is before the first record, return None.
+        If no playhead is drawn, or if it is before the first evaluation point, return None.
 
         Args:
-            x: the x of all records, in increasing order, [S].
+            x: the x of all evaluation points, in increasing order, [S].
         """
         if self.playhead is None:
             return None

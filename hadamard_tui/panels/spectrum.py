@@ -82,11 +82,11 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
-    """Return whether all positive singular values look equal at every record.
+    """Return whether all positive singular values look equal at every evaluation point of the run.
 
     Args:
-        values: singular values at each record, in decreasing order, [S, r].
-        rank: number of positive values at each record, [S].
+        values: singular values at each evaluation point, in decreasing order, [S, r].
+        rank: number of positive values at each evaluation point, [S].
     """
     is_positive = rank > 0
     least = values[is_positive, rank[is_positive] - 1]

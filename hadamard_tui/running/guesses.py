@@ -30,8 +30,8 @@ class Guesses:
     """Guesses in progress: the user makes one guess per learner, one learner after the other.
 
     Args:
-        places: the value of x at each record (evaluation point) of the coming run. A guess after the last
-            record means "never".
+        places: the value of x at each evaluation point of the coming run. A guess after the last evaluation
+            point means "never".
         learners: names of the learners, in the order of the guesses.
         guessed: number of confirmed guesses.
     """
@@ -47,7 +47,10 @@ class Guesses:
         return self.learners[self.guessed] if self.guessed < len(self.learners) else None
 
     def move(self, records: int) -> None:
-        """Move the current guess by a number of records, at most to one position after the last record."""
+        """Move the current guess by a number of evaluation points.
+
+        It moves at most to one position after the last evaluation point, which means "never".
+        """
         if (learner_name := self.learner) is not None:
             self._records[learner_name] = min(max(self._record(learner_name) + records, 0), len(self.places))
 

@@ -65,7 +65,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def records(self) -> int:
-        """Number of records of the run at this point."""
+        """Number of evaluation points of the run at this sweep point."""
         return self._extent.records
 
     @property
@@ -101,14 +101,14 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
         return msgspec.structs.replace(picture, title=", ".join(filter(None, (picture.title, self.label))))
 
     def x_at(self, record: int) -> float:
-        """Return the x of a record, or 0 if the run has not begun."""
+        """Return the x of an evaluation point, given by its number, or 0 if the run has not begun."""
         return 0.0 if self.trace is None else float(self.trace.x[min(record, len(self.trace.x) - 1)])
 
     def record_at(self, x: float, log: bool = False) -> int:
-        """Return the number of the record whose x is nearest to `x`, or 0 if the run has not begun.
+        """Return the number of the evaluation point whose x is nearest to `x`, or 0 if the run has not begun.
 
         Args:
-            log: whether the x-axis is logarithmic, so that ratios determine the nearest record.
+            log: whether the x-axis is logarithmic, so that ratios determine the nearest evaluation point.
         """
         if self.trace is None:
             return 0
@@ -144,7 +144,7 @@ class Session:
         document: the experiment as a preset document.
         preset: the preset that the experiment was made from; None if there was none.
         turn: lock that the session's engine holds while it works, so that only one engine works at a time.
-        left_out: claims that cannot be judged in this experiment, with the reasons.
+        left_out: claims that are not valid for this experiment, with the reasons.
         at_once: whether to show results as soon as they are computed, whatever the pace.
         writer: writer that stores the run; None if the run is not stored.
         follow: reader of a run that another process computes or has computed; None to compute the run here.
@@ -205,7 +205,7 @@ class Session:
         return Playback(self.point.records - 1, self._pace, self.at_once)
 
     def start(self, paused: bool = False) -> None:
-        """Start the engine; if `paused`, it stops at the first record and waits for steps."""
+        """Start the engine; if `paused`, it stops at the first evaluation point and waits for steps."""
         self.playback.playing = not paused
         self._worker.start(paused)
 
@@ -235,7 +235,7 @@ class Session:
         assert results is not None, "a sweep begins before its runs"
         number = next(number for number, candidate in results.traces.items() if candidate is trace)
         self.point = replace(self.point, number=number, trace=trace)
-        if former is not None:  # playback of the next point starts at record 0
+        if former is not None:  # playback of the next point starts at its start
             self.playback = self._new_playback()
         self.engine_time.begin()
 
@@ -368,7 +368,7 @@ class Session:
         """Pause or resume the run.
 
         If the user looks back, or if the run is over, start or stop a replay instead. A paused run resumes
-        when the replay reaches the last shown record.
+        when the replay reaches the last evaluation point that was shown.
         """
         if self.playback.looking_back or self.over:
             self.playback.replay()
@@ -385,7 +385,7 @@ class Session:
                 self._worker.step()  # a run that is paused before its first record has nothing to show yet
 
     def step(self) -> None:
-        """Pause, and show the next record; if necessary, the engine computes it first."""
+        """Pause, and show the next evaluation point; if necessary, the engine computes it first."""
         if self.playback.looking_back:
             self.playback.move(1)
             return

@@ -50,7 +50,7 @@ class CertificateWorker:
         self._first = learner_name
 
     def stop(self) -> None:
-        """Stop after the current record; finished measurements remain."""
+        """Stop after the current evaluation point; finished measurements remain."""
         self._stop.set()
 
     @property
@@ -108,7 +108,7 @@ class SnapshotWorker:
         return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.by_learner.values()))
 
     def stop(self) -> None:
-        """Stop after the current record; finished snapshots remain."""
+        """Stop after the current evaluation point; finished snapshots remain."""
         self._stop.set()
 
     @property

@@ -183,7 +183,7 @@ class Flag(Checkbox):
 
 
 class FieldRow(Row):
-    """Row of one hyperparameter."""
+    """Form row in which the user edits one hyperparameter."""
 
     def __init__(self, place: str, field: Field, value: Any) -> None:
         self._field = field
@@ -262,12 +262,12 @@ class FieldRow(Row):
 
 
 def _word(value: Any) -> str:
-    """Return the word that represents a value of the set-up in a choice."""
+    """Return the word that stands for a value of the set-up in a list of choices."""
     return FLAGS[value] if value in (None, True, False) else str(value)
 
 
 class KindRow(Row):
-    """Form row in which the user chooses the kind of a part, or no part."""
+    """Form row in which the user chooses the kind of a part, such as the kind of update rule, or no part."""
 
     def __init__(self, part: str, title: str, help: str, control: Widget, value: Any) -> None:
         """Show the kind of the part at the place `part`."""
@@ -386,7 +386,10 @@ class Fields(Vertical):
 
 
 class PartForm(Fields):
-    """Form of a part: a choice of its kind, and the fields of the chosen kind."""
+    """Form of a part of the set-up, such as a learner's update rule.
+
+    It has a choice of the part's kind, and the fields of the chosen kind.
+    """
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
         """Show the part at `place`. Its `values` are its fields by name, or only the name of its kind."""

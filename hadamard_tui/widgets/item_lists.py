@@ -241,7 +241,8 @@ class ItemList(Vertical):
     def _line(self, editable: EditableExperiment, number: int) -> Text:
         """Return the line that lists an item.
 
-        A sign marks an item with an error. A claim that does not fit the set-up is followed by the reason.
+        A sign marks an item with an error. A claim that is not valid for the set-up is followed by the
+        reason.
         """
         sign = "▾ " if number == self.open else "▸ "
         line = KINDS[self.part].line(editable.raw[self.part][number])

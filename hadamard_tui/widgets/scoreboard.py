@@ -401,7 +401,10 @@ class TableNote(Static):
 
 
 def fitting(look: Look, value: str, line: str, width: int) -> str:
-    """Return explanations of the table's signs: all in long form, or as many in short form as fit."""
+    """Return explanations of the signs in the table of learners that fit into `width` cells.
+
+    They are all explanations in long form, or as many in short form as fit.
+    """
     long_text = BETWEEN.join(signs(look, value, line, brief=False))
     if cell_len(long_text) <= width:
         return long_text
@@ -412,7 +415,7 @@ def fitting(look: Look, value: str, line: str, width: int) -> str:
 
 
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
-    """Yield explanations of the table's signs.
+    """Yield explanations of the signs in the table of learners, such as values in parentheses.
 
     If the numbers are not from the end of the run, also yield the reason.
     """

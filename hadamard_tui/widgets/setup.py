@@ -429,12 +429,16 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def choose_kind(self, place: str, kind: str) -> None:
-        """Replace the part at `place` by one of `kind`, as if the user had chosen it in its form."""
+        """Replace a part of the set-up, such as a learner's update rule, by a part of another kind.
+
+        This has the same effect as a choice by the user in the form of the part. `place` is the part's place
+        in the preset document.
+        """
         await self._choose(place, kind)
         self._changed()
 
     async def _choose(self, place: str, kind: str | None) -> None:
-        """Replace the part at `place` by one of `kind`, and show its fields below the choice."""
+        """Replace the part at `place` of the preset document by one of another kind, and show its fields."""
         self.editable.put_kind(place, kind)
         async with self._making:
             for form in self.query(PartForm):
@@ -574,7 +578,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.notify("An experiment needs at least one learner.", severity="warning")
 
     def _go_to(self, learner_number: int) -> None:
-        """Select a learner that was added or replaced, and show its fields as `pick` does."""
+        """Select a learner that was added or replaced, and request that its fields are shown."""
         self._learner = learner_number
         self._leaving.update(self.query(LearnerForm))
         self._changed()
@@ -582,6 +586,9 @@ class SetupPane(VerticalScroll, can_focus=False):
 
 
 def _complaint_here(error: BadInput) -> str:
-    """Return the text of an error to show at its field. It names the affected sweep point if there is one."""
+    """Return the text of an error, to show at the field that it is about.
+
+    If the error occurs only at one sweep point, the text names the point.
+    """
     _, where, point = error.where.partition(" where ")
     return f"{error.fault} (where {point})" if where else error.fault

@@ -53,7 +53,7 @@ class Story(Words):
     ) -> None:
         """Show the story of a run, or of the set-up if there is no run (`context` is None).
 
-        `left_out` are the claims that do not fit the set-up.
+        `left_out` are claims that are not valid for the set-up, such as claims about a missing learner.
         """
         before = *story.expensive(experiment), *claims.left_out(left_out)
         words = Text("\n").join([story_text(experiment), *before])

@@ -60,10 +60,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
             raise ValueError(message)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:
-        """Return options in which the shown part of the x-axis is scaled by the factor `by`.
+        """Return chart options in which the shown part of the x-axis is scaled by the factor `by`.
 
         The x value `around` stays at its position on the screen. If the scaled part is as wide as the axis,
-        the options show the complete axis.
+        the complete axis is shown.
 
         Args:
             x: the x values of the picture, in increasing order.
@@ -79,9 +79,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return self._with(_within(to(around) - share * width, width, first, last, back))
 
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
-        """Return options in which the shown part of the x-axis is moved so that it contains `place`.
+        """Return chart options in which the shown part of the x-axis contains the x value `place`.
 
-        If the part was chosen for another x-axis and has no width on this axis, the complete axis is shown.
+        If necessary, the shown part is moved. If it was chosen for another x-axis and has no width on this
+        axis, the complete axis is shown.
         """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
@@ -210,7 +211,7 @@ def log_limits(values: np.ndarray, decades: float) -> Limits:
 
 
 def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits:
-    """Return limits for the curves of a risk, from 0 to a little above the highest peak.
+    """Return limits of the y-axis for losses or other risks, from 0 to a little above the highest peak.
 
     Peaks above PEAK times the highest starting value are cut off. A curve that ends above twice the highest
     starting value is diverging, so it is cut off at this value.
@@ -338,7 +339,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def x(self) -> float | None:
-        """The x of the playhead or cursor; None if the picture has no values."""
+        """The x of the playhead, or of the cursor if x is a sweep axis; None if the picture has no values."""
         if along_records(self.view):
             return self.view.x_of(self.point, min(self.place, self.shown))
         places = self.known_places
@@ -470,7 +471,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return _until(curve.x, self.x)
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
-        """Return the index of the point of a curve whose value is read, or None if there is none."""
+        """Return the index of the point of a curve whose value tables show, or None if there is none."""
         if self.is_played(curve) and not pinned and self.shown_at == self.x:
             return self.past(curve) - 1 if self.past(curve) else None
         if self.shown_at is None or not len(curve.x):

@@ -111,18 +111,19 @@ SHORT = BLOCKS[0] * ENOUGH
 
 
 class Thinning:
-    """Cache of the lowest and the highest point of every full block of a curve.
+    """Cache for drawing a long curve with few points: the lowest and the highest point of every full block.
 
-    So a redraw need not search all points again.
+    A block is a fixed number of adjacent points. With the cache, a redraw need not search all points again.
     """
 
     def __init__(self) -> None:
         self._extremes: dict[int, np.ndarray] = {}
 
     def pick(self, y: np.ndarray, first: int, last: int) -> np.ndarray:
-        """Return indices of points in y[first:last] to draw, including the extreme points of every block.
+        """Return indices of points that suffice to draw y[first:last], in increasing order.
 
-        The indices are increasing. From call to call, y may grow, but its earlier values must not change.
+        They include the lowest and the highest point of every block of adjacent points. From call to call, y
+        may grow, but its earlier values must not change.
         """
         block = max((size for size in BLOCKS if (last - first) // size >= ENOUGH), default=1)
         if block == 1:
@@ -134,7 +135,11 @@ class Thinning:
         )
 
     def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
-        """Return the indices [blocks, 2] of lowest and highest points of full blocks up to index `last`."""
+        """Return the indices of the lowest and the highest point of each block of a curve, [blocks, 2].
+
+        A block has `block` adjacent points. Only full blocks up to index `last` of y are included. Blocks
+        that are not cached yet are searched.
+        """
         extremes = self._extremes.get(block, np.empty((0, 2), dtype=np.intp))
         done, full = len(extremes), last // block
         if full > done:
@@ -152,7 +157,10 @@ _thinning_of = BufferCache(Thinning)
 
 
 def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return indices of the points to draw for x from `low` to `high`, with one more point on each side.
+    """Return indices of points that suffice to draw a curve for x from `low` to `high`.
+
+    They include one more point on each side. In a long curve, they are the lowest and the highest point of
+    each block of adjacent points.
 
     Args:
         x: in increasing order, or in any order if `low` and `high` are infinite.

@@ -154,9 +154,9 @@ def _finite(curve: Series, x_axis: Limits) -> np.ndarray:
 
 
 def twice_the_start(view: View) -> float:
-    """Return twice the highest starting value of a view's curves, if they show a risk during training.
+    """Return twice the highest value with which a view's curves start, for charts of a loss during training.
 
-    For all other views, return infinity.
+    Other risks are treated like a loss. For all other views, return infinity.
     """
     starts = [float(curve.y[0]) for curve in view.curves if len(curve.y)]
     has_start = is_risk(view) and along_records(view) and np.isfinite(starts).any()
