@@ -74,7 +74,11 @@ class ByRows(Backend):
         return not (needs.parameters or needs.under or (needs.weights and not measure.schedule().expensive))
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of weights, predictions, errors, steps, and the inner products of a block."""
+        """Return the memory in bytes that a training run of a learner needs.
+
+        It holds weights, predictions, errors, steps, and the inner products of one block of examples with all
+        rows.
+        """
         per_member = 3 * sizes.d + 6 * sizes.n + 4 * AHEAD
         return (sizes.batch * per_member + sizes.replicas * AHEAD * (3 * sizes.n + sizes.d)) * sizes.item
 
@@ -140,7 +144,7 @@ class Predictions:
             self._begin_block()
 
     def _step(self, place: int) -> None:
-        """Make the step for the example at position `place` in the block."""
+        """Make the step for the example at position `place` in the present block."""
         before, labels = self._block_predictions[:, :, place], self._block_labels[:, :, place]
         slope = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
@@ -191,7 +195,7 @@ class Predictions:
         )
 
     def _of_rows(self, values: torch.Tensor, examples: slice) -> torch.Tensor:
-        """Return the values [R, g, b] at the rows of these examples, from values [R, g, n] of all rows."""
+        """Select the columns of values [R, g, n] of all rows that belong to the given examples, [R, g, b]."""
         if self._order is None:
             return values[:, :, examples]
         rows = self._order[:, None, examples].expand(-1, values.shape[1], -1)

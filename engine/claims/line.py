@@ -101,7 +101,10 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return Outcome(self, holds and reached, float(gap[at]), detail, stderr)
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return a sentence that names the curves for which the claim holds, and the largest distance."""
+        """Return a sentence that names the curves for which the claim holds.
+
+        It also states the largest distance of a curve from its theory line.
+        """
         curves = (
             self.of(view),
             *(other for other in view.curves if other.chosen and other.name != self.curve),
@@ -173,8 +176,8 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 def _errors(curve: CurveView, line: LineView) -> Floats | None:
     """Return the standard error of the gap between a curve and its theory line, at each x of the curve.
 
-    If the line has a separate value for each replica, the gap is computed in each replica before the standard
-    error.
+    If the line has a separate value for each replica, the gap is computed separately for each replica. The
+    standard error is that of the mean (or other summary) of these gaps.
     """
     if line.of_some is None:
         return curve.stderr

@@ -83,7 +83,8 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
         """Return the standard error of the gap between both curves, at each x.
 
-        Both curves have the same data in each replica. So the gap is computed in each replica first.
+        Both curves have the same data in each replica. So the standard error is computed from paired
+        replicas.
         """
 
         def gap(replicas: Sequence[int]) -> Floats:

@@ -43,7 +43,7 @@ class Cost(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether the computed loss of equal inputs has the same bits at every position in a tensor."""
+        """Whether equal inputs give the same loss bit for bit, at whatever position in a tensor they are."""
 
     @property
     def coupled(self) -> int:

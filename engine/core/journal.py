@@ -93,7 +93,7 @@ class Journal:
     """Journal that this process writes. It holds a lock on its file until `close` is called."""
 
     def __init__(self, path: Path) -> None:
-        """Create a new file. Raises: OSError."""
+        """Create the file of the journal, and lock it. Raises: OSError."""
         self.path = path
         self._descriptor = os.open(path, _NEW, 0o644)
         with suppress(OSError):  # some file systems have no locks

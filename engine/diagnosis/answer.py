@@ -22,7 +22,7 @@ LONGEST_FEATURE = 30
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """Return the answer in one sentence."""
+    """Return the answer of a diagnosis in one sentence."""
     words = {pair: verdict.word for pair, verdict in diagnosis.verdicts.items()}
     at = f"at {diagnosis.plan.decided_at} examples"
     paying = [pair for pair in PAIRS if words.get(pair.name) == "axes pay"]
@@ -37,7 +37,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def answers(diagnosis: Diagnosis) -> list[str]:
-    """Return the answer in sentences with numbers, the headline first."""
+    """Return the answers of a diagnosis in sentences with numbers, the headline first."""
     sentences = [headline(diagnosis)]
     for pair in PAIRS:
         if pair.name in diagnosis.verdicts:
@@ -62,11 +62,11 @@ def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> fl
 
 
 def span_bound(features: Floats) -> Floats:
-    """Return Σ_{i>k} s_i²/Σ s_i² of the standardised columns, for k = 0 … d.
+    """Return a lower bound on the loss of linear learners: Σ_{i>k} s_i²/Σ s_i², for k = 0 … d.
 
-    Suppose that the label is one of the d columns, and that the weights of a learner stay in the span of the
-    k rows seen. Its loss, averaged over rows and columns, is then at least this bound, in units of the
-    variance. Source: WV05.
+    Here s₁ ≥ s₂ ≥ … are the singular values of the standardised columns. Suppose that the label is one of the
+    d columns, and that a learner's weights stay in the span of the k rows seen. Its loss, averaged over rows
+    and columns, is then at least this bound, in units of the variance. Source: WV05.
     """
     (columns,) = standardised(features, [])
     squares = np.maximum(np.linalg.eigvalsh(columns.T @ columns)[::-1], 0)

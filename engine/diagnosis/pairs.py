@@ -71,7 +71,7 @@ class LearnerPair(NamedTuple):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Names of both learners."""
+        """Names of both learners of the pair."""
         return self.axes, self.partner
 
 
@@ -86,5 +86,5 @@ PAIRS = (
 
 
 def learner_called(name: str) -> DiagnosisLearner:
-    """Return the learner with this name."""
+    """Return the learner of the diagnosis that has this name."""
     return next(learner for learner in LEARNERS if learner.name == name)

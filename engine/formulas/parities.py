@@ -126,7 +126,7 @@ class SignProducts:
         self._codes = np.eye(sum(sizes), dtype=bool)
         self._negative = np.zeros((sum(sizes), answers), bool)
         self.rank = 0
-        """Rank over F₂ of the products seen."""
+        """Rank over F₂ of the vectors of the observed products."""
 
     def see(self, numbers: Numbers, negative: Bits) -> None:
         """Observe the value of a product of signs, in every one of the problems that are solved together.
@@ -147,8 +147,7 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Return whether the observed products determine each given product, [n], and which are −1, [n,
-        answers].
+        """Return whether observed products determine each given product, [n], and which are −1, [n, answers].
 
         `numbers` [n, r] are the indices of the signs of each product. If a product is not determined, its
         entry of the second array has no meaning.

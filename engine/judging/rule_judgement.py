@@ -230,7 +230,10 @@ def judge_rule(
 def losses_on(
     problem: str, update: Update, spacing: int = SPACING, going: Going = lambda done: None
 ) -> list[LossBesideBound]:
-    """Return the losses of a rule on a problem, for every k that `spacing` divides. Raises: BadInput."""
+    """Return the losses of a rule on a problem, after k examples for every multiple k of `spacing`.
+
+    Raises: BadInput.
+    """
     updates = count(0, ROUND)
 
     def gate() -> int:

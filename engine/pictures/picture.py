@@ -123,7 +123,10 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
 
     def in_words(self, label: str) -> str:
-        """Return the share as text, for a measure with the given label."""
+        """Return the label of a y-axis that shows this share, such as "share of replicas with loss < 0.1".
+
+        `label` is the label of the measure.
+        """
         if self.below is None:
             return f"share of replicas with {label} > {self.above:g}"
         above = "" if self.above is None else f"{self.above:g} < "

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class KindPlace(NamedTuple):
-    """Kind of a curve's learner, and the position of the curve among the curves of this kind."""
+    """Kind of a curve's learner, such as "multiplicative", and the curve's position within this kind.
+
+    Charts show kinds of learners in different hues.
+    """
 
     kind: LearnerKind = "other"
     place: int = 0
@@ -37,7 +40,7 @@ class KindPlace(NamedTuple):
 
 
 def kind_places(kinds: Sequence[LearnerKind]) -> list[KindPlace]:
-    """Return the kind of every curve, with the curve's position among the curves of this kind.
+    """Return the kind of the learner of every curve, and the position of the curve within this kind.
 
     Args:
         kinds: kind of each curve's learner, in the order of the curves.
@@ -309,16 +312,16 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @property
     def plain_name(self) -> str:
-        """Name without the values of the sweep axes that distinguish curves."""
+        """Name of the theory line, without values of the sweep axes that distinguish curves."""
         return self.name.removesuffix(self.values)
 
     @property
     def called(self) -> str:
-        """Name in charts and captions."""
+        """Name of the theory line in charts and captions."""
         return self.title or self.kind
 
     def over(self, replicas: Sequence[int]) -> Floats:
-        """Return y [N], computed from a subset of the replicas."""
+        """Return the values [N] of the theory line, computed from a subset of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
 
     @cached_property

@@ -118,9 +118,9 @@ def _trained(planned: LearnerPlan) -> int:
 def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
     """Return the bytes that steps of an update rule need, besides the bytes per parameter.
 
-    These bytes include the rule's matrices over inputs and outputs of trained parameters, the signals if the
-    rule observes them, and the copies in optimizers of single nets. If several models train side by side, the
-    bytes also include the rows that each model draws for its mini-batches.
+    The rule may store matrices over inputs and outputs of trained parameters. If it observes the signals,
+    these count, too. Optimizers of single nets have copies of the parameters. If several models train side by
+    side, the bytes also include the rows that each model draws for its mini-batches.
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
@@ -136,7 +136,10 @@ def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
 
 
 def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int:
-    """Return the number of entries of an update rule's matrices over a parameter's inputs and outputs."""
+    """Return the number of entries of the matrices that an update rule stores for one weight matrix.
+
+    Second-order rules, for example, store matrices over the inputs and over the outputs of a layer.
+    """
     columns = min(structure.columns or inputs, inputs)
     of_block = structure.matrices * columns**2 + structure.output_matrices * outputs**2
     return -(-inputs // columns) * of_block
@@ -305,7 +308,10 @@ def _with_features(experiment: Experiment, d: int) -> Experiment | None:
 
 
 def _largest(below: int, fitting: Callable[[int], bool]) -> int:
-    """Return the largest number from 1 to `below` − 1 that fits, by bisection, or 0 if none fits."""
+    """Return the largest number from 1 to `below` − 1 with which a run fits into memory, or 0 if none does.
+
+    It is found by bisection.
+    """
     low, high = 0, below - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -314,9 +320,10 @@ def _largest(below: int, fitting: Callable[[int], bool]) -> int:
 
 
 def _nearest(experiment: Experiment, d: int, free: int) -> int:
-    """Return the largest number of features below `d` that fits, or 0 if none fits.
+    """Return the largest number of features below `d` with which the run fits into memory.
 
-    If numbers between d/2, d/4, … are invalid for the matrix, return the largest of d/2, d/4, … that fits.
+    Return 0 if there is no such number. If numbers between d/2, d/4, … are invalid for the matrix, return the
+    largest of d/2, d/4, … that fits.
     """
     for halvings in range(1, d.bit_length() - 1):  # no matrix has a single feature
         smaller = _with_features(experiment, d >> halvings)

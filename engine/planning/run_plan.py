@@ -411,7 +411,7 @@ def _learner_plan(
 
 
 def sizes_of(learner: Learner, setup: Setup) -> Sizes:
-    """Return the sizes of a learner's run."""
+    """Return the sizes of a learner's run, from which its memory is estimated."""
     n, d = setup.n, setup.d
     sizes = Sizes(
         n=n,

@@ -75,10 +75,10 @@ class Data:
         return values.view(len(values), self.replicas, self.variants, -1).mean(3)
 
     def with_variants(self, count: int) -> Data:
-        """Return the same data for `count` copies of every variant.
+        """Return the same data for a larger batch, with `count` copies of every variant.
 
-        In the new batch, the first copies of a replica's old variants come first, then all second copies, and
-        so on.
+        In each replica of the new batch, the first copies of all its variants come first, then all second
+        copies, and so on.
         """
 
         def copies(labels: torch.Tensor) -> torch.Tensor:
@@ -89,7 +89,7 @@ class Data:
         return replace(self, labels=copies(self.labels), true_labels=true, variants=self.variants * count)
 
     def examples(self, numbers: torch.Tensor) -> tuple[Instances, torch.Tensor]:
-        """Return the instances with these indices [R, k], and their labels [B, k]."""
+        """Return the instances with the given indices [R, k] in every replica, and their labels [B, k]."""
         members = len(self.labels) // len(numbers)
         return self.instances.pick(numbers), self.labels.gather(1, numbers.repeat_interleave(members, 0))
 
@@ -98,7 +98,10 @@ class Data:
         return replace(self, instances=DenseInstances(self.instances.rows, self.instances.signs))
 
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the errors w − w* of weights w […, B, d], for labels xᵀw*."""
+        """Return the errors w − w* of weights w […, B, d].
+
+        w* are the weights that make the labels xᵀw*.
+        """
         assert self.w_star is not None, "only labels that are linear in the instances have w*"
         return self._from(self.w_star, weights)
 

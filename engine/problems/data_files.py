@@ -59,9 +59,9 @@ class DataReport(NamedTuple):
     """Sentence that replaces the whole report, or empty."""
 
     def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
-        """Return the report for a target whose labels are a column of this file.
+        """Return a report on the labels alone, if this report is on a file that also has a label column.
 
-        `targets` is the number of targets made from this column.
+        `targets` is the number of targets that are made from this column.
         """
         return DataReport(
             LABELS, self.file, self.rows, targets, label=self.label, classes=classes, remark=remark
@@ -216,9 +216,10 @@ def beside(folder: Path, path: str) -> str:
 
 
 def version_of(path: str, where: str, holding: str) -> Version:
-    """Return the current version of a regular file. Raises: BadInput, with `where` as its place.
+    """Return the present version of a regular file that is not empty.
 
-    `holding` describes the expected content of the file, for the error message.
+    `holding` describes the expected content of the file, for error messages. Raises: BadInput at the field
+    `where`.
     """
     file = Path(path)
     with files.faults(where, f"{file.name} cannot be read"):

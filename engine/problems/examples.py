@@ -85,7 +85,7 @@ MOST_ENTRIES = 1 << 22
 """Maximum number of entries of a matrix that may be drawn completely to show an excerpt of it."""
 
 MOST_ROTATED = 1 << 18
-"""The same maximum for a rotated matrix. It is smaller, because the rotation must be drawn, too."""
+"""Value of MOST_ENTRIES for a rotated matrix, which is smaller because the rotation must be drawn, too."""
 
 
 def can_excerpt(matrix: Matrix) -> bool:
@@ -99,9 +99,10 @@ def can_excerpt(matrix: Matrix) -> bool:
 
 
 def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
-    """Return the entries [rows, features] of the instances that the replica with this seed draws.
+    """Return some entries of the instances that one replica draws, as a matrix.
 
-    The matrix must pass `can_excerpt`. Raises: BadInput for a file that cannot be used.
+    They are the entries in the given rows and features. `seed` is the seed of the replica. The matrix family
+    must pass `can_excerpt`. Raises: BadInput for a file that cannot be used.
     """
     if matrix.structure().is_sylvester:
         arrangement = _arrangement(matrix, seed)
@@ -152,7 +153,7 @@ class DrawnLabels:
     """
 
     def __init__(self, values: Rows) -> None:
-        """Store labels [R, m, n]."""
+        """Store the labels [R, m, n] of m targets on n rows in R replicas."""
         self._values = values
         self.replicas, self.m, self.n = values.shape
 
@@ -167,7 +168,7 @@ class DrawnLabels:
 
     @cached_property
     def _tails(self) -> Floats:
-        """`rank_bound` for ranks 0 … min(m, n), averaged over replicas."""
+        """Values of `rank_bound` for the ranks 0, 1, … min(m, n)."""
         squares = np.stack([_squared_singular_values(labels) for labels in self._values])  # [R, min(m, n)]
         tails = np.zeros((len(squares), squares.shape[1] + 1))
         tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]

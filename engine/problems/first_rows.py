@@ -20,7 +20,7 @@ LONGEST_CELL = 24
 
 
 class FirstRows(NamedTuple):
-    """Columns of a file and its first rows, as text."""
+    """Names of the columns of a file, and the cells of its first rows as text."""
 
     names: tuple[str, ...]
     """Names of the columns. A column without a name has its position as its name."""

@@ -51,11 +51,11 @@ class Instances:
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Return a slice of consecutive instances of every replica."""
+        """Return the instances at a slice of positions, which is the same for every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
-        """Return the instances with these indices [R, k]. Indices may repeat."""
+        """Return the instances with the given indices [R, k] in every replica. Indices may repeat."""
         return DenseInstances(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)), self.signs)
 
     def of_replica(self, replica: int) -> Instances:
@@ -81,7 +81,10 @@ class Instances:
         return self.inner(weights[:, None])[:, 0]
 
     def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """Return `products` of S weights [S, B, d], computed together: [S, B, n]."""
+        """Return inner products [S, B, n] of the instances with S sets of weights, [S, B, d].
+
+        The result is the same as that of `products` for each set, but is computed together.
+        """
         return torch.stack([self.products(weights) for weights in several])
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
@@ -206,12 +209,12 @@ class DenseInstances(Instances):
         return torch.split(tensor, max(1, PIECE * self.n // self._rows.nbytes), dimension)
 
     def _by_replica(self, several: torch.Tensor) -> torch.Tensor:
-        """Return vectors [S, B, …] of S records, reshaped to [R, S·B/R, …]."""
+        """Reshape vectors [S, B, …] of S records to [R, S·B/R, …], replica by replica."""
         grouped = several.view(len(several), self.replicas, -1, several.shape[-1])
         return grouped.transpose(0, 1).reshape(self.replicas, -1, several.shape[-1])
 
     def _by_record(self, tensor: torch.Tensor, records: int) -> torch.Tensor:
-        """Return a tensor [R, S·B/R, …], reshaped to [S, B, …]."""
+        """Reshape a tensor [R, S·B/R, …] to [S, B, …] for S records, the reverse of `_by_replica`."""
         grouped = tensor.view(self.replicas, records, -1, tensor.shape[-1])
         return grouped.transpose(0, 1).reshape(records, -1, tensor.shape[-1])
 
@@ -280,7 +283,10 @@ class ScaledIdentity(Instances):
 
 
 class PickedAxes(Instances):
-    """Instances √d e_j for the indices j in `numbers` [R, k], which may repeat."""
+    """Instances √d e_j, where e_j are unit vectors and j are the indices in `numbers` [R, k].
+
+    Indices may repeat.
+    """
 
     def __init__(self, axes: ScaledIdentity, numbers: torch.Tensor) -> None:
         self._axes, self._numbers = axes, numbers

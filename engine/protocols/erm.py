@@ -130,7 +130,7 @@ class FreshModels(InPieces):
 
 
 class Models(NamedTuple):
-    """Models of all groups, combined to one hypothesis."""
+    """All models of a training run as one hypothesis: the models of one group after those of another."""
 
     models: list[Descent]
 
@@ -148,7 +148,11 @@ class Models(NamedTuple):
 
 
 class BatchedModels:
-    """Models for consecutive k, which train as one batch on the training rows of the largest k."""
+    """Group of models for consecutive numbers k of examples, which train as one batch.
+
+    The batch uses the training rows of the largest k. In the gradient of a model, other rows than its own
+    have weight 0.
+    """
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
         """Create a model for every k in `grid`. All models of a replica start from its tensors in `start`."""

@@ -164,7 +164,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return Accuracy(self.method, self.rtol, self.atol, self.evaluations)
 
     def rows(self, n: int) -> int:
-        """Return the number of training rows among n rows."""
+        """Return how many of the n rows are training rows."""
         return self.train or n
 
     def bytes_held(self, sizes: Sizes) -> int:

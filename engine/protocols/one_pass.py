@@ -174,7 +174,7 @@ class Pass(InPieces):
 
 
 def _shown(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:
-    """Return the instances in the order in which learners see them, with their labels."""
+    """Return instances and labels in the order in which learners see the examples."""
     if order is None:
         return data.instances, data.labels
     labels = data.labels.gather(1, order.repeat_interleave(len(data.labels) // len(order), 0))

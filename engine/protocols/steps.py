@@ -158,7 +158,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
             raise BadInput("protocol.batch", message)
 
     def rows(self, n: int) -> int:
-        """Return the number of training rows among n rows."""
+        """Return how many of the n rows are training rows."""
         return self.train or n
 
     def drawn_rows(self, n: int) -> int:

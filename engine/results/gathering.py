@@ -44,7 +44,7 @@ The sweep axes are those that distinguish curves. The index of the rate counts t
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return the kind of the learner of every curve, and the index of the curve among curves of this kind.
+    """Return the kind of each curve's learner, such as "exact", and the curve's index within this kind.
 
     The result includes curves that have no values yet. Curves are sorted by the values of the sweep axes that
     distinguish curves, then in the order of the learners. Reference learners have no entry, because they are

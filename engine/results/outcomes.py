@@ -115,9 +115,9 @@ def _of_curve(claim: Claim, seen: View) -> Outcome:
 
 
 def _found(claim: Claim, seen: View) -> Outcome:
-    """Return the outcome of a claim.
+    """Judge a claim by a view, and return its outcome with a sentence about what the view shows.
 
-    If something was measured, the field `finding` of the outcome is a sentence about it.
+    If nothing was measured, the outcome has no such sentence.
     """
     outcome = claim.judge(seen)
     return outcome if outcome.measured is None else outcome._replace(finding=claim.finding(seen, outcome))

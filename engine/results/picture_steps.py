@@ -352,8 +352,8 @@ class PictureSteps:
     def along_records(self, clocks: Collection[str]) -> bool:
         """Return whether curves follow the training, so that x grows during a run.
 
-        This is the case if the expression for x contains one of `clocks`, `at` fixes none of them, and the
-        reading does not reduce the records of a run to one number.
+        The expression for x must then contain one of `clocks`, and `at` must fix none of them. The reading
+        must not reduce the records of a run to one number.
         """
         if self._reading is not None and self._reading.over == "record":
             return False

@@ -254,8 +254,8 @@ def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> f
     """Return the x position that corresponds to a clock value of the run at a sweep point.
 
     If x depends on clocks that are measured separately for each curve, return the largest of their positions.
-    The result is None if the sweep point has not been run, or if x also depends on an index of the measure or
-    on a rate.
+    The result is None if the sweep point has not been run. It is also None if x depends on an index of the
+    measure or on a rate, too.
 
     Args:
         number: index of the sweep point.
@@ -310,9 +310,9 @@ def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) 
 def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
     """Return the x, y and values of a heat map directly from the recorded values, if this is possible.
 
-    It is possible if x is a clock, y is an index of the measure, no step of the picture changes the values,
-    and there is one sweep point and one replica. Otherwise, the result is None. This shortcut saves time: an
-    index may have a thousand values, and the app computes a view for every frame.
+    There must be one sweep point and one replica. x must be a clock, and y an index of the measure. No step
+    of the picture may change the values. Otherwise, the result is None. This shortcut saves time: an index
+    may have a thousand values, and the app computes a view for every frame.
     """
     picture, (first, *rest) = steps.picture, stretches
     samples = first.samples
@@ -552,7 +552,7 @@ class _Reduction:
         The result is None if no replica diverged, or if the position is unknown.
 
         Args:
-            only: the only part of the curve.
+            only: the values of the curve, if they come from one sweep point.
         """
         if not len(self._divergences):
             return None

@@ -69,7 +69,7 @@ class DrawnData:
         return data
 
     def give_back(self) -> bool:
-        """Release all held data, and return whether any were held."""
+        """Release all data that are kept for later runs, and return whether there were any."""
         held, self._held = bool(self._held), {}
         return held
 

@@ -114,7 +114,7 @@ class Device:
     """Process that computes on one device."""
 
     def __init__(self, begin: Begin) -> None:
-        """Start the process."""
+        """Start a process that computes on one device."""
         context = multiprocessing.get_context("spawn")
         self.connection, remote_end = context.Pipe()
         self.process = context.Process(target=begin, args=(remote_end,), daemon=True)
@@ -129,7 +129,7 @@ class Device:
         self.connection.send_bytes(msgspec.json.encode(experiment))
 
     def receive(self) -> list[tuple[bytes, list[Arrays]]]:
-        """Receive the curves of the submitted experiment, with their keys.
+        """Receive the curves of the experiment that was submitted last, with the keys of the learners.
 
         Raises: BadInput; RuntimeError if the process failed.
         """
@@ -287,9 +287,9 @@ def _key(planned: LearnerPlan, run: RunSettings | None = None) -> bytes:
 def groups(plan: RunPlan, count: int) -> list[RunSettings]:
     """Divide the replicas of a run into up to `count` groups, and return the run settings of each group.
 
-    Replicas that depend on one another stay in one group. There are three such cases: a curve that ends early
-    waits for its last replica, a measure under transformations uses one transformation for all replicas, and
-    long curves keep the first replica only.
+    Replicas that depend on one another stay in one group. There are three such cases. A curve that ends early
+    waits for its last replica. A measure under transformations uses one transformation for all replicas. Long
+    curves keep the first replica only.
     """
     run, schedule = plan.experiment.run, plan.experiment.protocol.schedule()
     measures = [measure for planned in plan.learners for measure in planned.measures]

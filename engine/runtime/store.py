@@ -217,7 +217,7 @@ class Store:
 
 
 def _refuse_if_written(run: StoredRun) -> None:
-    """Raise BadInput for a run that is still written."""
+    """Check that no process is still writing a run. Raises: BadInput."""
     if run.is_written:
         raise BadInput(run.id, "it is still running; stop it first")
 

@@ -70,7 +70,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
     @property
     def fate(self) -> str:
-        """State in a word or two.
+        """State of the run in a word or two, such as "finished".
 
         It is "cut off" if the run was begun on this machine, its file has no end, and no process writes the
         file.

@@ -80,20 +80,22 @@ def run_sweep(
     stopped: Callable[[], bool] = lambda: False,
     devices: Sequence[Begin] = (),
 ) -> Results:
-    """Run every point of a sweep. `gate`, `notify` and `turn` are as in `run`; `Finished` is sent once.
+    """Run all sweep points of a sweep, one after the other, and return the results.
+
+    `gate`, `notify` and `turn` are as in `run`; the event `Finished` is sent once, at the end of the sweep.
 
     Curves in the store are not computed again, and the curves of every learner that ends are stored. So a
-    sweep that is started again continues where it ended. Points with equal data share the data. Along a sweep
-    axis with `until`, a learner is skipped once the numbers that pictures read off are known.
+    sweep that is started again continues where it ended. Sweep points with equal data share the data. Along a
+    sweep axis with `until`, a learner is skipped once the numbers that pictures read off are known.
 
     Args:
         writer: writes the run into a store.
         stopped: function that returns whether to end the run. It is called while numbers are drawn or a
             solver works, because `gate` is not called then.
-        devices: devices of one kind to which points, or groups of replicas, are spread; without any, this
-            process computes everything.
+        devices: devices of one kind to which sweep points, or groups of replicas, are spread; without any,
+            this process computes everything.
 
-    Raises: BadInput, with the point that cannot be run.
+    Raises: BadInput, with the sweep point that cannot be run.
     """
     results, look = Results(sweep), _sampling(notify, writer)
     gate, spread = _looking(gate, look), Spread(sweep, devices) if devices else None
@@ -143,8 +145,8 @@ def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look
 def _looking(gate: Gate, look: Look) -> Gate:
     """Return a gate that first samples the machine's use, and then calls the gate `gate`.
 
-    If the run waits longer than SECONDS at its gate, for example because it is paused, loads are measured
-    anew from the end of the wait.
+    If the run waits longer than SECONDS at its gate, it was probably paused. Loads are then measured anew
+    from the end of the wait.
     """
 
     def looking() -> int:

@@ -36,7 +36,7 @@ def theory_lines(
     other_runs: Others = MappingProxyType({}),
     labels: Callable[[], Rows] | None = None,
 ) -> list[TheoryLine]:
-    """Return every theory line of a plan, with the findings on whether it applies.
+    """Return every theory line of a plan, with its values and whether its theorem applies.
 
     A line that applies to the problem has values. A line that is computed from measured values gets its
     values while the runs advance. Data are drawn only if a line needs them. The `labels` [R, m, n] may be
@@ -94,9 +94,10 @@ def _line(
 def _is_drawn(line: Line, setup: Setup) -> bool:
     """Return whether the values of a theory line are needed.
 
-    Two sorts of lines always need values: a line that is the same for all learners, and a line about a
-    measure that every run records, because such a measure is also shown without a picture. Any other line
-    needs values if its measure has no picture, or if a picture shows it, divides by it, or has its contour.
+    Two sorts of lines always need values. The first is a line that is the same for all learners. The second
+    is a line about a measure that every run records, because such a measure is also shown without a picture.
+    Any other line needs values if its measure has no picture, or if a picture shows it, divides by it, or has
+    its contour.
     """
     pictures = getattr(setup, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]
@@ -110,9 +111,9 @@ def _is_drawn(line: Line, setup: Setup) -> bool:
 def _beyond(line: Line, at: At) -> Along | None:
     """Return the values of a theory line at numbers k of examples that the run no longer reaches.
 
-    They are needed if a picture shows the x at which the measure passes a threshold, because the line may
-    pass it later than the run ends. Otherwise, the result is None. It is also None if training could not
-    continue with further examples after the end of the run.
+    They are needed if a picture shows the x at which the measure passes a threshold. The line may pass it
+    later than the run ends. Otherwise, the result is None. It is also None if training could not continue
+    with further examples after the end of the run.
     """
     pictures = getattr(at.experiment, "pictures", ())
     n, protocol = at.experiment.n, at.experiment.protocol

@@ -91,7 +91,10 @@ class Solver(Part, frozen=True):
         return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the norm or potential of weights [B, d] that solutions minimise, [B] in float64."""
+        """Return the norm or potential that the solutions minimise, for weights [B, d].
+
+        The result is [B], in float64.
+        """
         raise NotImplementedError
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:

@@ -302,7 +302,7 @@ class KernelFit:
         inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the coordinates z [R, k, n] of rows [R, n, d]."""
+        """Return the coordinates z(x) of rows x [R, n, d], one for each of the k examples, [R, k, n]."""
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
         seen = slice(self._k)
@@ -341,7 +341,10 @@ class KernelFit:
 
 
 def bytes_of_fit(sizes: Sizes, squares: int) -> int:
-    """Return the memory in bytes of a fit. Most of it holds `squares` matrices [k, k], such as L and P."""
+    """Return the memory in bytes that a kernel fit needs.
+
+    Most of it holds `squares` matrices [k, k], such as L and P.
+    """
     k, n, d = sizes.examples, sizes.n, sizes.d
     ahead = 3 * min(k, AHEAD) * n
     numbers = n * d + k * n + ahead + 2 * k * d + 2 * squares * k * k
@@ -349,10 +352,10 @@ def bytes_of_fit(sizes: Sizes, squares: int) -> int:
 
 
 def operations_of_fit(sizes: Sizes) -> float:
-    """Return the number of multiplications of a fit: n (k + d) for the k-th example, plus n for each target.
+    """Return the number of multiplications of a kernel fit.
 
-    The k-th example needs its kernels with n rows, which cost n d. Its coordinates combine k rows of length
-    n.
+    It is n (k + d) for the k-th example, plus n for each target. The k-th example needs its kernels with n
+    rows, which cost n d. Its coordinates combine k rows of length n.
     """
     k, n = float(sizes.examples), float(sizes.n)
     return sizes.replicas * k * n * (k / 2 + sizes.d) + sizes.batch * k * n
@@ -415,7 +418,7 @@ class GrowingRows:
         return combinations
 
     def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
-        """Yield, for every chunk, the slice of the stack that it holds, and its rows."""
+        """Yield the chunks of the stack: the slice of rows that a chunk holds, and these rows."""
         for number, chunk in enumerate(self._chunks):
             rows = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
             yield rows, chunk[:, : rows.stop - rows.start]

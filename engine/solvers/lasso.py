@@ -21,7 +21,10 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, SolvedWeights, Solver, SolverStructure
 
 DEPENDENT = 1e-10
-"""A feature counts as dependent if a smaller share of its squared length is outside the active span."""
+"""Share of a feature's squared length that must lie outside the span of the other active features.
+
+With a smaller share, the feature counts as linearly dependent on them.
+"""
 
 ROUNDING = 1e-12
 """Tolerance for slopes above the penalty, as a share of the largest slope at w = 0. It covers rounding."""
@@ -65,7 +68,10 @@ class Lasso(Solver, frozen=True, tag="lasso"):
 
 
 class Gram:
-    """Rows of XᵀX for the features that were active so far. More instances can be added at any time."""
+    """Rows of the matrix XᵀX for those features that were active so far.
+
+    The rows of X are the instances seen. More instances can be added at any time.
+    """
 
     def __init__(self, d: int) -> None:
         self._d, self._count = d, 0
@@ -75,7 +81,7 @@ class Gram:
         self._rows = np.empty((0, d))
 
     def add(self, instances: Floats) -> None:
-        """Add c instances, [c, d]."""
+        """Add c instances [c, d] as rows of X."""
         count = self._count + len(instances)
         if count > len(self._instances):
             larger = np.empty((max(count, 2 * self._count), self._d))
@@ -116,7 +122,7 @@ class Gram:
 
 
 class Minimiser:
-    """Minimiser of ½ wᵀXᵀXw − bᵀw + p‖w‖₁, found by an active-set method."""
+    """Minimiser of the objective ½ wᵀXᵀXw − bᵀw + p‖w‖₁ of the Lasso, found by an active-set method."""
 
     def __init__(self) -> None:
         self._active = np.empty(0, int)
@@ -129,7 +135,7 @@ class Minimiser:
         return w
 
     def minimise(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Find the minimum, starting from the last w. Raises: Stopped."""
+        """Find the minimiser, starting from the last one. Raises: Stopped."""
         bound = penalty + ROUNDING * np.abs(b).max()
         rejected: list[int] = []  # features that left at once, due to rounding
         self._settle(gram, b, penalty)

@@ -30,7 +30,10 @@ ACCEPTED = 1e-4
 """Largest relative gap that is accepted after all ROUNDS. With many minimisers, the gap closes slowly."""
 
 SMALL = 0.1
-"""A coefficient gets no more cuts if its gap is below this share of the mean gap allowed per coefficient."""
+"""Share of the mean gap that is allowed per Fourier coefficient c_f.
+
+While the gap of a coefficient, |c_f| − t_f, is below this share, the coefficient gets no more constraints.
+"""
 
 ROUNDS = 20
 """Maximum number of linear programs that are solved to close the gap. Usually, 10 suffice."""
@@ -167,9 +170,9 @@ def _nearest(angles: Floats, to: float) -> float:
 def _program(
     cost: Floats, rows: Floats, sides: Floats, bounds: tuple[float | None, float | None] = (None, None)
 ) -> Floats | None:
-    """Return the w of least cost · w with rows · w ≤ sides, or None if no w satisfies these constraints.
+    """Solve a linear program: return the x of least cost · x with rows · x ≤ sides.
 
-    Raises: ArithmeticError if HiGHS fails.
+    Return None if no x satisfies these constraints. Raises: ArithmeticError if HiGHS fails.
     """
     from scipy.optimize import linprog  # type: ignore[import-untyped]
 

@@ -18,7 +18,10 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-9
-"""Largest error, for labels of size 1, in coordinates in which the instances are orthonormal."""
+"""Largest error of a fitted label, relative to labels of about size 1.
+
+The labels are those of orthonormal combinations of the instances.
+"""
 
 DEPENDENT = 1e-12
 """Singular values below this share of the largest singular value count as 0."""

@@ -18,7 +18,10 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-10
-"""Largest error, for labels of size 1, in coordinates in which the instances are orthonormal."""
+"""Largest error of a fitted label, relative to labels of about size 1.
+
+The labels are those of orthonormal combinations of the instances.
+"""
 
 GAP = 1e-9
 """Largest duality gap of a solution, relative to the dual objective."""
@@ -131,12 +134,15 @@ class Path:
         """
 
     def is_of(self, X: Floats, y: Floats) -> bool:
-        """Return whether the stored minimisers are those for these examples."""
+        """Return whether the stored minimisers belong to the examples X and y."""
         instances, labels = self._examples
         return np.array_equal(instances, X) and np.array_equal(labels, y)
 
     def at(self, alpha: float) -> Floats:
-        """Return the minimiser w [d] at α. Raises: ArithmeticError if Newton's method does not find it."""
+        """Return the weights w [d] of least Q_α that fit the examples, for the given α.
+
+        Raises: ArithmeticError if Newton's method does not find them.
+        """
         if self._is_only:
             return self._shortest
         scale = alpha**self._depth / self._unit
@@ -245,9 +251,9 @@ class Dual:
         return float(abs(self._residual).max() / abs(self._labels).max())
 
     def _step(self) -> bool:
-        """Make a step that increases G or, if rounding hides changes of G, reduces the residual.
+        """Make a step that increases the dual objective G. Return whether such a step was found.
 
-        Return whether such a step was found.
+        If rounding hides changes of G, make a step that reduces the residual instead.
         """
         half = self._rows * np.sqrt(self._slopes * self._factors)
         direction, gain = self._direction(half @ half.T)  # XXᵀ costs half of a general product
@@ -266,7 +272,7 @@ class Dual:
         return False
 
     def _direction(self, hessian: Floats) -> tuple[Floats, float]:
-        """Return the Newton step, and twice the increase of G that Newton's quadratic model predicts."""
+        """Return the Newton step in ν, and twice the increase of G that the quadratic model predicts."""
         from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
 
         ridge, more = 0.0, np.finfo(float).eps * float(hessian.trace())

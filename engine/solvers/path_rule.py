@@ -198,7 +198,10 @@ def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Float
 
 
 def _nearest(projectors: Floats, directions: Floats, same: float) -> NDArray[np.int64]:
-    """Return the index of the direction of every projector [n, P], or −1 for a new direction."""
+    """Return the index of the known direction with the same projector, for every projector [n, P].
+
+    The index is −1 for a new direction.
+    """
     gaps = np.abs(projectors[:, None] - directions).max(2)
     nearest = gaps.argmin(1)
     return np.where(gaps[np.arange(len(nearest)), nearest] < same, nearest, -1)

@@ -51,7 +51,7 @@ class Root:
 
     @classmethod
     def of_penalty(cls, data: Data, lam: float) -> Root:
-        """Return the square root before the first example, I/√λ."""
+        """Return the square root before the first example, which is I/√λ for the penalty λ."""
         eye = torch.eye(data.instances.d, dtype=torch.float64, device=data.labels.device)
         return cls((eye / lam**0.5).repeat(data.replicas, 1, 1))
 

@@ -41,7 +41,10 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
 
 
 class TanhFit(LeastSquaresFit):
-    """Least-squares solution for the examples seen, whose number sets the scale of the tanh."""
+    """Least-squares solution for the examples seen, for every replica and target.
+
+    The number of examples sets the scale of the tanh.
+    """
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)

@@ -170,7 +170,7 @@ def _computes(experiment: Experiment) -> tuple[Any, ...]:
 
 
 def _shows(picture: Picture) -> Picture:
-    """Return a picture without its texts and style."""
+    """Return what a picture shows: the picture without its texts and style."""
     return structs.replace(picture, name=None, title="", marks=(), draw="curves", x_log=None, y_log=None)
 
 
@@ -197,12 +197,12 @@ def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
 
 
 def _pictures(document: Raw, experiment: Experiment, symbol: str) -> list[Raw]:
-    """Return a picture against the axis and, if runs have a clock, a picture of all curves along the clock.
+    """Return the pictures of a sweep: one against the sweep axis, and one of all curves along the clock.
 
-    The picture against the axis shows when the loss first falls below THRESHOLD. For other measures, or
-    without a clock, it shows the last value. The time after which the loss stays below THRESHOLD is not
-    shown, because it would hide how the time grows along the axis. In hadamard-128, a single row of
-    equal entries raises the loss of EGU above THRESHOLD again, at whatever time the row is seen.
+    If runs have no clock, there is only the first. It shows when the loss first falls below THRESHOLD. For
+    other measures, or without a clock, it shows the last value. The time after which the loss stays below
+    THRESHOLD is not shown, because it would hide how the time grows along the axis. In hadamard-128, a single
+    row of equal entries raises the loss of EGU above THRESHOLD again, at whatever time the row is seen.
     """
     has_clock = experiment.protocol.extent(experiment.n).last > 0
     measures = [picture["measure"] for picture in document["pictures"]] or [{"kind": "loss"}]

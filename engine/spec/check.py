@@ -187,7 +187,8 @@ def _dimensions(
     """Return the dimensions along which a picture's measure varies.
 
     They are those of the learners to which the measure applies. If some of the `learners` are missing in
-    `experiments`, this is not decidable. The result then has the dimensions of all learners, and all clocks.
+    `experiments`, these learners cannot be determined. The result then has the dimensions of all known
+    learners, and all clocks.
     """
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):

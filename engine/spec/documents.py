@@ -158,7 +158,7 @@ TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"
 
 
 def sweep_of(raw: Mapping[str, Any]) -> Sweep:
-    """Return the sweep of a document, with every point checked.
+    """Return the sweep of a document, with the experiment at every sweep point checked.
 
     Raises: BadInput. If there are several sweep points, the error names the faulty one.
     """

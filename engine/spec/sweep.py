@@ -77,7 +77,7 @@ class Sweep:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Claims about all runs together, with their numbers at the first point."""
+        """Claims about all runs together; their numbers have the values at the first sweep point."""
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
@@ -92,10 +92,10 @@ class Sweep:
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
-        """Return which curve of each learner a sweep point belongs to in a picture.
+        """Return the values of a sweep point on the axes that distinguish curves, as indices on each axis.
 
-        A picture may have one curve for each value of some sweep axes. The result has the point's value on
-        each of these axes, given by its index on the axis.
+        A picture may have a separate curve for each value of some sweep axes. So the result says which curve
+        of a learner the sweep point belongs to.
 
         Raises: BadInput.
         """
@@ -138,7 +138,7 @@ class Sweep:
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
-        """Names of all learners in order, including learners that are missing at some points."""
+        """Names of all learners in order, including learners that are missing at some sweep points."""
         present = dict.fromkeys(
             learner.name for point in self.points for learner in point.experiment.learners
         )
@@ -150,7 +150,7 @@ class Sweep:
 
 
 def only(experiment: Experiment) -> Sweep:
-    """Return the sweep of an experiment without axes."""
+    """Return the sweep of an experiment without sweep axes; it has a single sweep point."""
     return Sweep((), (Point((), {}, "", experiment),))
 
 

@@ -59,11 +59,11 @@ def certificate(
 ) -> float | None:
     """Return the largest relative change of a prediction under a group of transformations of instances.
 
-    The learner is trained on (X, y) and on (Xgᵀ, y), in float64 on the CPU. The start on Xgᵀ is transformed
-    to correspond to the start on X. This is done for two random g that nearly generate the group. Of two
-    rotations, one has determinant −1. Predictions on all rows are compared at every record of the first
-    replica while they are finite. The change is max |Δŷ| / max |ŷ|. If it is below UNCHANGED, the learner is
-    invariant on these data.
+    The learner is trained on (X, y) and on (Xgᵀ, y), in float64 on the CPU. For Xgᵀ, its initial weights are
+    transformed to correspond to the initial weights for X. This is done for two random g that nearly generate
+    the group. Of two rotations, one has determinant −1. Predictions on all rows are compared at every record
+    of the first replica while they are finite. The change is max |Δŷ| / max |ŷ|. If it is below UNCHANGED,
+    the learner is invariant on these data.
 
     Under rotations, a rule with an invariant counterpart is compared with this counterpart. For example,
     diagonal AdaGrad is compared with the rule that has one rate for all inputs. Rotated ±1 data are not ±1,
@@ -108,7 +108,13 @@ def change_by_rounding(
 
 
 def _share(going: Going, part: int, parts: int, done: float) -> None:
-    """Report the total progress, when the share `done` of one of several equal parts is finished."""
+    """Report the progress of work that consists of several equal parts.
+
+    Args:
+        going: receives the finished share of all parts together.
+        part: index of the part that is in progress.
+        done: finished share of this part.
+    """
     going((part + done) / parts)
 
 

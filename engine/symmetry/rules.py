@@ -219,7 +219,10 @@ def _setup(update: Update, architecture: Any, loss: str, seed: int) -> Experimen
 
 
 class _Model:
-    """A rule on one model: its runs on unchanged and on transformed data are compared."""
+    """Model (a linear neuron or a net) trained by a rule, on unchanged and on transformed data.
+
+    Predictions of both are compared.
+    """
 
     def __init__(self, setup: Experiment) -> None:
         learner = setup.learners[0]

@@ -128,17 +128,17 @@ class At:
     """Data of the run, which all theory lines share. The data are drawn when they are first used."""
 
     clocks: Mapping[str, Floats]
-    """Values of each clock, such as "step", at the records that the protocol plans, [S], by the clock's
-    name.
+    """Values of the clocks at the records that the protocol plans, [S] each, by the name of the clock. For
+    example, the clock "step" counts training steps.
     """
 
     indices: Mapping[str, Floats] = field(default_factory=dict)
-    """Coordinates along each further dimension of the measure, such as its layers, by the dimension's
-    name.
+    """Coordinates along each dimension of a measure that is an array, such as the numbers of layers, by the
+    dimension's name.
     """
 
     of_learner: Learner | None = None
-    """Learner for which a `per_learner` line is computed."""
+    """Learner for whose curve the line is computed, if the line is `per_learner`."""
 
     of_rate: float | None = None
     """Learning rate of `of_learner`."""
@@ -225,7 +225,8 @@ class LineStructure(NamedTuple):
     """Whether the values of the line differ between the learners to which it applies."""
 
     per_replica: bool = False
-    """Whether the values also differ between replicas, because they depend on the data or the start."""
+    """Whether the values of the line differ between replicas, because they depend on the data or the start.
+    """
 
     along_runs: bool = False
     """Whether the line is computed record by record from measured values. These are the values of the

@@ -12,8 +12,8 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure
 
 UNLIKELY = 1e-3
-"""Upper bound on the probability that the covering radius of random points is below the line. The line is
-also lowered by this fraction.
+"""Upper bound on the probability that the covering radius of random points is below the theory line. The line
+is also lowered by this fraction.
 """
 
 

@@ -83,7 +83,7 @@ class Block(NamedTuple):
 
 
 def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
-    """Return the values of all records except the first `count`; number these records from 0."""
+    """Return the values of all records except the first `count`, with new numbers from 0 on."""
     return {record - count: tensor for record, tensor in by_record.items() if record >= count}
 
 

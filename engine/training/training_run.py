@@ -101,9 +101,9 @@ Begin = Callable[[TrainingInputs], TrainingRun]
 
 
 def on_instances(inputs: TrainingInputs, begin: Begin, rows: torch.Tensor) -> tuple[Data, TrainingRun]:
-    """Return data with the instances `rows` [R, n, d] and unchanged labels, and a training run on them.
+    """Return the data with its instances replaced by `rows` [R, n, d], and a training run on them.
 
-    The training run has the same start as a run on the original data.
+    Labels do not change. The training run has the same start as a run on the original data.
     """
     data = replace(inputs.data, instances=DenseInstances(rows), w_star=None, teacher=None, memo={})
     return data, begin(replace(inputs, data=data, measures=()))
@@ -166,7 +166,7 @@ class CoupledRuns:
         return self._run.hypothesis
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Complete at most one record, because predictions are compared after both runs complete it."""
+        """Complete at most one record of every run, and then compare their predictions."""
         block = self._run.advance(min(records, 1), seconds)
         if new := len(block.loss):
             before = self._by_member(self._run.hypothesis.predict(self._data.instances))
@@ -194,5 +194,5 @@ class CoupledRuns:
         return ratios
 
     def _by_member(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return predictions [B, n] as [R, V, targets × n]."""
+        """Reshape predictions [B, n] to [R, V, targets × n]."""
         return predictions.reshape(self._data.replicas, self._data.variants, -1)

@@ -132,7 +132,7 @@ class UpdateStructure(NamedTuple):
     """
 
     exponentiates: Literal["weights", "products"] | None = None
-    """What is multiplied by exp(−c η g), exactly or for small η, if all weights start at 1/d.
+    """Weights that a step multiplies by exp(−c η g), exactly or for small η, if all weights start at 1/d.
 
     `weights` are the weights themselves, with c = 1. `products` are weights that the architecture computes
     as products of parameters, with the architecture's `rate_of_weights` as c. None is for other rules.
@@ -408,7 +408,7 @@ class Diagonal(Update, frozen=True):
 
 
 def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) -> torch.Tensor:
-    """Return w − η v for a direction v."""
+    """Return the weights w − η v after a step with the rate η along a direction v."""
     if isinstance(rate, float):
         return torch.sub(w, direction, alpha=rate)
     return w - rate * direction
@@ -417,7 +417,7 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
 def moved_by(
     w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
 ) -> torch.Tensor:
-    """Return w − η s v for a direction v and a number s per batch member.
+    """Return the weights w − η s v after a step along v, with one number s for each batch member.
 
     `scale` must have a shape that broadcasts to `direction`.
     """
@@ -427,7 +427,7 @@ def moved_by(
 
 
 def descended(params: Params, directions: Params, rates: Rates) -> Params:
-    """Return w − η v for a direction v of every parameter."""
+    """Return all parameters w − η v after a step along a direction v for every parameter."""
     return {layer: moved(w, rates[layer], directions[layer]) for layer, w in params.items()}
 
 
@@ -473,12 +473,18 @@ def steps_taken(params: Params) -> Params:
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
-    """Return equal positive weights: all `w0` or, if `w0` is None, all `total`/d."""
+    """Return equal positive weights from which a rule starts.
+
+    Each weight is `w0` or, if `w0` is None, `total`/d.
+    """
     return {layer: 0 * w + (w0 or total / w.shape[-1]) for layer, w in params.items()}
 
 
 def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
-    """Return w ⊙ exp(exponents), divided by the sum over its last dimension."""
+    """Return the weights w ⊙ exp(exponents), scaled so that they sum to 1.
+
+    The sum is over the last dimension.
+    """
     largest = exponents.amax(-1, keepdim=True)  # a common factor keeps exp within range, and cancels below
     products = w * torch.exp(exponents - largest)
     return products / products.sum(-1, keepdim=True)
@@ -565,7 +571,7 @@ class MultiplicativeStep(NamedTuple):
 
     exponential: bool
     scale: float = 1.0
-    """Factor s of the rate."""
+    """Number s by which the rate η is multiplied in the factors."""
     power: int = 1
     """Exponent L, which is 1 or 2. A step multiplies a^L and b^L by the L-th powers of the factors."""
     halves: Callable[[Params, dict[str, Params]], tuple[torch.Tensor, ...]] = lambda params, _: (

@@ -294,7 +294,7 @@ class OptimizerGroup:
         self.steps += 1
 
     def stop(self) -> None:
-        """Set all parameters to NaN, after gradients that are not finite."""
+        """Set all parameters of the nets in the group to NaN, because a gradient is not finite."""
         for parameter in self.parameters.values():
             parameter.data.fill_(torch.nan)
         self.steps += 1

@@ -83,9 +83,10 @@ def outcome(curve: CurveView) -> float | None:
 
 
 def score(guess: float | None, came_out: float | None) -> int:
-    """Return the score of a guess: BEST times the ratio of the smaller x to the larger x.
+    """Return the score of a guess, which compares the guessed x with the measured x.
 
-    If only one of guess and outcome is None ("never"), the score is 0.
+    It is BEST times the ratio of the smaller x to the larger x. If only one of guess and outcome is None
+    ("never"), the score is 0.
     """
     if guess is None or came_out is None:
         return BEST if guess == came_out else 0
@@ -96,7 +97,7 @@ def score(guess: float | None, came_out: float | None) -> int:
 
 
 def scores(guesses: Mapping[str, float | None], view: View) -> list[int]:
-    """Return the score of each guess."""
+    """Return the score of each guess of a user on when a learner's loss falls below 0.1."""
     return [
         score(guesses[curve.learner], outcome(curve))
         for curve in view.curves

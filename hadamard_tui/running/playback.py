@@ -33,7 +33,7 @@ class Pace:
     unlimited: bool = False
 
     def change(self, by: float) -> None:
-        """Multiply the factor by `by`, within its limits, and end an unlimited pace."""
+        """Multiply the playback speed by `by`, within its limits, and end an unlimited speed."""
         self.unlimited = False
         self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
@@ -143,5 +143,5 @@ class Playback:
         return True
 
     def describe(self) -> str:
-        """Return the playback rate as text."""
+        """Return the playback rate of this run as text."""
         return self.pace.describe() if self.pace.unlimited else f"{self.rate:.3g} records/s"

@@ -75,7 +75,7 @@ class EngineTime:
         self._since: float | None = None
 
     def begin(self) -> None:
-        """Start to count from 0 for a new run."""
+        """Start the stopwatch at 0 for a new run."""
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
@@ -88,12 +88,12 @@ class EngineTime:
 
     @property
     def is_counting(self) -> bool:
-        """Whether the engine is working on the run."""
+        """Whether the stopwatch runs, because the engine is working on the run."""
         return self._since is not None
 
     @property
     def seconds(self) -> float:
-        """Seconds of work on the run."""
+        """Seconds for which the engine has worked on the run."""
         return self._worked + (0.0 if self._since is None else time.perf_counter() - self._since)
 
     def speed(self, x: float) -> float:
@@ -101,7 +101,10 @@ class EngineTime:
         return x / max(self.seconds, 1e-9)
 
     def observe(self, seconds: float, results: Results) -> None:
-        """Record the progress of a sweep; `seconds` is the work time since the last call."""
+        """Record the progress of a sweep, to estimate the remaining time.
+
+        `seconds` is the time for which the engine has worked since the last call.
+        """
         if self._axes and self.is_counting:
             self._remaining.see(seconds, *results.points_done)
 

@@ -58,7 +58,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at this point, without skipped learners."""
+        """Experiment at this sweep point, without the learners that the sweep skips here."""
         if self.results is None:
             return self.sweep.points[self.number].experiment
         return self.results.experiment(self.number)
@@ -70,7 +70,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def last(self) -> float:
-        """Value of x at which the run at this point ends."""
+        """Value of x at which the run at this sweep point ends."""
         return float(self._extent.last)
 
     @property
@@ -80,17 +80,17 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def label(self) -> str:
-        """Values of the sweep axes at this point as text; empty without axes."""
+        """Values of the sweep axes at this sweep point as text; empty if the experiment has no sweep axes."""
         return values_written(self.sweep.points[self.number].label, self.sweep.symbols)
 
     @property
     def count(self) -> str:
-        """Position among all sweep points as text, such as 2/5; empty without axes."""
+        """Position of this sweep point among all as text, such as 2/5; empty without sweep axes."""
         return f"{self.number + 1}/{len(self.sweep.points)}" if self.sweep.axes else ""
 
     @property
     def skipped(self) -> str:
-        """Phrase about the runs that the sweep skips; empty if it skips none."""
+        """Phrase about the runs that the sweep skips because their outcome is known; may be empty."""
         return "" if self.results is None else skipped(self.results)
 
     def picture(self, number: int) -> Picture:
@@ -210,7 +210,7 @@ class Session:
         self._worker.start(paused)
 
     def receive(self, event: engine.Event | Silent) -> None:
-        """Handle an event of the engine."""
+        """Update the session after an event of the engine, such as the start or the end of a run."""
         match event:
             case Begun(results, run):
                 self.point, self.stored_as = replace(self.point, results=results), run
@@ -230,7 +230,7 @@ class Session:
                 self.engine_time.count(state == "running" and self.trace is not None)
 
     def _load(self, trace: Trace) -> None:
-        """Show the run that is starting."""
+        """Show the run that is starting, which may be the run of the next sweep point."""
         former, results = self.trace, self.point.results
         assert results is not None, "a sweep begins before its runs"
         number = next(number for number, candidate in results.traces.items() if candidate is trace)
@@ -244,12 +244,12 @@ class Session:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the point on the screen, without skipped learners."""
+        """Experiment at the sweep point on the screen, without the learners that the sweep skips there."""
         return self.point.experiment
 
     @property
     def trace(self) -> Trace | None:
-        """Trace at the point on the screen; None until its run has begun."""
+        """Results of the run at the sweep point on the screen; None until this run has begun."""
         return self.point.trace
 
     def look(

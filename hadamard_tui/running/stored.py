@@ -47,7 +47,7 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     formula: str = ""
 
     def drawn(self, faint: bool) -> Series:
-        """Return the series in the colours of the current theme."""
+        """Return the stored curve as a series in the colours of the current theme."""
         return Series(
             self.name,
             np.array(self.x, dtype=float),
@@ -68,11 +68,14 @@ class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     headline: str = ""
 
     def plot(self, note: str, faint: bool) -> Plot:
-        """Return the chart, whose legend contains `note`."""
+        """Return the stored chart as it is drawn, with `note` in its legend."""
         return Plot([series.drawn(faint) for series in self.series], self.axes, f"{STORED} · {note}")
 
     def ghost(self) -> tuple[Series, ...]:
-        """Return one legend entry and the faint curves to draw behind a run; empty if there are no curves."""
+        """Return the stored curves as faint series to draw behind a run, with one legend entry for all.
+
+        If no curves are stored, the result is empty.
+        """
         nothing = np.empty(0)
         curves = [
             Series("", curve.x, curve.y, curve.colour, "sparse", faint=True)
@@ -111,7 +114,7 @@ def read(name: str) -> StoredPictures | None:
 
 
 def write(name: str, stored: StoredPictures) -> None:
-    """Write the stored pictures of a built-in preset. Raises: BadInput."""
+    """Write the stored pictures of a built-in preset to their file. Raises: BadInput."""
     file_of(name).parent.mkdir(exist_ok=True)
     content = msgspec.json.encode(stored, enc_hook=np.generic.item)  # axes may hold numpy numbers
     files.write(file_of(name), content + b"\n", f"stored pictures of {name}")
@@ -130,7 +133,7 @@ def digest(document: Raw) -> str:
 
 
 def stored_of(editable: EditableExperiment) -> StoredPictures | None:
-    """Return the stored pictures of a set-up, or None if it is not an unchanged built-in preset."""
+    """Return the pictures stored for an experiment, or None if it is not an unchanged built-in preset."""
     if editable.preset is None or editable.changed or presets.name_of(editable.preset) != editable.preset:
         return None
     stored = read(editable.preset)

@@ -52,7 +52,7 @@ class Viewed:
 
 
 def _extent(results: Results) -> object:
-    """Return a value that changes whenever the results grow."""
+    """Return a value that changes whenever results are added."""
     return len(results.skipped), [
         (
             number,
@@ -147,16 +147,16 @@ class Retraining:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a worker is still computing."""
+        """Whether one of the workers that retrain learners is still computing."""
         return any(worker.is_at_work for worker in self._workers)
 
     def stop(self) -> None:
-        """Stop the workers; their results remain."""
+        """Stop the workers that retrain learners; their results so far remain."""
         for worker in self._workers:
             worker.stop()
 
     def join(self, seconds: float) -> bool:
-        """Wait at most `seconds` for each thread, and return whether all threads have ended."""
+        """Wait at most `seconds` for the thread of each worker, and return whether all have ended."""
         return all(worker.join(seconds) for worker in self._workers)
 
     @property

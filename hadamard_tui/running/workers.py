@@ -42,11 +42,11 @@ class CertificateWorker:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Value that changes whenever there is a new result or progress."""
+        """Value that changes whenever the worker has a new result or more progress."""
         return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
 
     def request(self, learner_name: str) -> None:
-        """Measure this learner next."""
+        """Test the invariances of this learner next."""
         self._first = learner_name
 
     def stop(self) -> None:
@@ -104,7 +104,7 @@ class SnapshotWorker:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Value that changes with every new result."""
+        """Value that changes whenever the worker has stored another snapshot."""
         return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.by_learner.values()))
 
     def stop(self) -> None:

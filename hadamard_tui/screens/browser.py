@@ -95,7 +95,7 @@ class Browser(Framed[str | None]):
         self.query_one(Vertical).border_subtitle = " · ".join(keys)
 
     def type(self, letters: str) -> None:
-        """Append letters to the filter, even before the page is mounted."""
+        """Append letters to the text in the filter, even before the page is mounted."""
         self._typed += letters
         for line in self.query(Line):
             line.insert_text_at_cursor(letters)
@@ -109,7 +109,7 @@ class Browser(Framed[str | None]):
             self._list()
 
     def _list(self) -> None:
-        """Show the presets that match the typed words."""
+        """Show the presets that match the words in the filter."""
         typed, options = self.query_one(Line).value, self.query_one(OptionList)
         matches = matching(self._groups, typed)
         titled = not PREVIEW_FROM <= self.size.width < TITLES_FROM
@@ -155,21 +155,24 @@ class Browser(Framed[str | None]):
         self.dismiss(event.option_id)
 
     def action_filter(self) -> None:
-        """Focus the input line."""
+        """Focus the input line that filters the presets."""
         self.query_one(Line).focus()
 
     def action_move(self, motion: str) -> None:
-        """Move the highlight in the list while the filter keeps the focus."""
+        """Move the highlight in the list of presets while the filter keeps the focus."""
         getattr(self.query_one(OptionList), f"action_{motion}")()
 
     def action_scroll_preview(self, pages: int) -> None:
-        """Scroll the preview."""
+        """Scroll the preview of the highlighted preset."""
         pane = self.query_one("#preview", VerticalScroll)
         pane.scroll_relative(y=pages * max(1, pane.size.height - 1), animate=False)
 
 
 def _lines(group: PresetGroup, titled: bool) -> Iterator[Option]:
-    """Yield the lines of a group: its heading, and its presets by name. If `titled`, add their titles."""
+    """Yield the lines that list a group of presets: its heading, and the name of each preset.
+
+    If `titled`, the titles of the presets are added.
+    """
     heading, entries = group
     yield Option(heading, disabled=True)
     for entry in entries:

@@ -110,7 +110,7 @@ def _app(provider: Provider) -> Finder:
 
 
 class Query(CommandInput):
-    """Input line without control characters and with a steady cursor."""
+    """Input line of the command palette, which drops control characters and whose cursor does not blink."""
 
     cursor_blink = reactive(False, init=False)
 
@@ -122,11 +122,14 @@ class Query(CommandInput):
 
 
 class MatchingCommands(CommandList, Lines, can_focus=False):
-    """List of matching commands. A click on a command that a new search has just removed does nothing."""
+    """List of the commands that match the typed words.
+
+    A click on a command that a new search has just removed does nothing.
+    """
 
 
 class Searching(LoadingIndicator):
-    """Sign of a running search, without animation."""
+    """Sign in the command palette that a search is running. It is not animated."""
 
     def on_mount(self, event: events.Mount) -> None:
         event.prevent_default()  # Textual would animate it 16 times a second, even while it is hidden
@@ -145,7 +148,10 @@ class Commands(CommandPalette, Modal[None]):
             yield widget if stand_in is None else stand_in()
 
     def run_worker(self, work: Any, *arguments: Any, **options: Any) -> Worker[Any]:
-        """Start the search. Ignore that the list may be missing, because the page may be closed early."""
+        """Start the search for commands.
+
+        Ignore the error that the list of commands is missing, because the palette may be closed early.
+        """
 
         async def search() -> None:
             with suppress(NoMatches):

@@ -39,9 +39,9 @@ BAR = 30
 
 
 class DiagnosisPage(Framed[None]):
-    """Page that shows the plan, the progress and the answer of a diagnosis of a table.
+    """Page that diagnoses a table: it measures whether the columns of the table carry meaning.
 
-    Closing the page stops the diagnosis.
+    It shows the plan, the progress and the answer. Closing the page stops the diagnosis.
     """
 
     AUTO_FOCUS = "#start"
@@ -232,7 +232,7 @@ class DiagnosisPage(Framed[None]):
             self.query_one("#answer").focus()
 
     async def _write(self, *parts: Widget) -> None:
-        """Replace the content below the settings."""
+        """Show new content on the page, below the settings of the diagnosis."""
         answer = self.query_one("#answer", Words)
         await answer.remove_children()
         await answer.mount(*parts)

@@ -47,7 +47,7 @@ class Guide:
         self._is_broken = False
 
     async def start(self) -> None:
-        """Show the banner and the first stop."""
+        """Show the banner of the tour and its first stop."""
         self._begun = time.monotonic()
         self._laboratory.add_class(TOUR)
         await self._laboratory.mount(self._banner, before=0)
@@ -55,7 +55,7 @@ class Guide:
         await self.present()
 
     async def leave(self) -> None:
-        """Remove the banner, and leave the rest of the screen unchanged."""
+        """End the tour: remove its banner, and leave the rest of the screen unchanged."""
         self._laboratory.watchers.remove(self._look)
         if self._next_look is not None:
             self._next_look.cancel()
@@ -85,9 +85,9 @@ class Guide:
         return self._shown is not None and self._laboratory.editable.raw != self._shown
 
     async def present(self) -> None:
-        """Show the stop with its original set-up.
+        """Show the stop with its original experiment, without changes by the user.
 
-        The set-up runs at once unless the stop asks for a prediction.
+        The experiment runs at once unless the stop asks for a prediction.
         """
         self._is_broken = False
         waits = bool(self.tour.stop.predict) and not self.tour.alone
@@ -140,7 +140,7 @@ class Guide:
             self.tour.scores.setdefault(self.tour.place, [score >= RIGHT for score in points])
 
     def _look(self) -> None:
-        """Update the banner. This is called whenever the main screen or the displayed time changes."""
+        """Update the banner of the tour, after a change of the main screen or of the displayed time."""
         session, now = self._laboratory.session, time.monotonic()
         experiment = self._laboratory.editable.experiment if session is None else session.experiment
         look = None if session is None or session.trace is None else session.look()

@@ -29,7 +29,7 @@ def cited_sections(source: str) -> list[Section]:
 
 
 def section_option(section: Section) -> Option:
-    """Return a list option for a section: its title and its address."""
+    """Return an entry of a list of sections: the section's title and its address."""
     label = Text.assemble((section.title, "bold"), (f"  theory/{section.address}", "dim"))
     return Option(label, id=section.address)
 

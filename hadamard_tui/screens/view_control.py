@@ -123,7 +123,11 @@ class ViewControl(RunControl):
         return self._stored
 
     def _stored_curves(self, session: Session) -> Sequence[Series]:
-        """While the run goes on, return the stored curves of the picture on the screen; afterwards, none."""
+        """Return the curves from an earlier run of the preset, to draw behind the curves of the run.
+
+        Return no curves once the run has ended, during a replay, and if each curve has a separate chart. Only
+        the first picture has stored curves.
+        """
         is_live = not (session.over or session.playback.replaying or self.chart_options.multiples)
         if not (is_live and self.query_one(Stage).has_first_chosen):
             return ()
@@ -329,13 +333,19 @@ class ViewControl(RunControl):
             session.retraining.measure_certificates(self._curve(session.trace).learner, again=True)
 
     def action_remedy(self) -> None:
-        """Make the change of the set-up that the visible panel proposes, and run the set-up again."""
+        """Make the change that the visible panel proposes, and run the set-up again.
+
+        With this change of the set-up, the panel has something to show.
+        """
         if (remedy := self._remedy()) is not None:
             self.query_one(SetupPane).change(remedy.place, remedy.value)
             self.action_run()
 
     def _remedy(self) -> Remedy | None:
-        """Return the change of the set-up that the visible panel proposes, or None."""
+        """Return the change of the set-up that the visible panel proposes, or None.
+
+        With this change, the panel would have something to show.
+        """
         panel = self.query_one(Stage).panel
         experiment = self._editable.experiment if self.session is None else self.session.experiment
         lack = None if panel is None else panel.lacks(experiment)

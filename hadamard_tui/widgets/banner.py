@@ -27,7 +27,7 @@ LINES = 5
 
 
 class Number(Vertical):
-    """Large number above its label."""
+    """Widget that shows a number in large digits above its label."""
 
     DEFAULT_CSS = """
     Number { width: auto; min-width: 13; height: auto; margin: 0 0 0 2; }

@@ -145,7 +145,7 @@ class ItemKind(msgspec.Struct, frozen=True):
 
     @property
     def with_article(self) -> str:
-        """Name of the kind with the indefinite article."""
+        """Name of this kind of items with the indefinite article, such as "a claim"."""
         return f"{'an' if self.singular[0] in 'aeiou' else 'a'} {self.singular}"
 
 
@@ -175,7 +175,10 @@ class ItemForm(Vertical):
 
 
 class ItemList(Vertical):
-    """List with one line per item. Enter opens or closes the form of an item."""
+    """List of the sweep axes, pictures or claims of a set-up, with one line per item.
+
+    Enter opens or closes the form of an item.
+    """
 
     DEFAULT_CSS = """
     ItemList { height: auto; }
@@ -262,7 +265,7 @@ class ItemList(Vertical):
         self.show(editable)
 
     def enter(self) -> None:
-        """Focus the first field of the open form."""
+        """Focus the first field of the item's form that is open."""
         if fields := self.query("ItemForm Input, ItemForm Choice"):
             self.screen.set_focus(fields.first())
 
@@ -287,7 +290,10 @@ class ItemList(Vertical):
         self.request("add" if event.button.has_class("add") else "remove")
 
     def request(self, action: str) -> None:
-        """Request an action, such as adding or removing an item."""
+        """Send a message that asks for an action on the highlighted item, such as removing it.
+
+        The action may also be to add an item. If no item is highlighted, notify the user.
+        """
         number = self.selected
         if action == "add" or number is not None:
             self.post_message(self.Requested(self, action, number or 0))

@@ -98,7 +98,7 @@ class Progress(Static):
 
 
 def progress_text(situation: Situation, width: int) -> Text:
-    """Return the longest form of the progress text that fits into `width` cells."""
+    """Return the text on the progress of a run, in the longest form that fits into `width` cells."""
     if situation.session is None and situation.runs_at_start:
         sign, style = LOADING
         return Text(f"{sign} loading engine", style)
@@ -107,7 +107,10 @@ def progress_text(situation: Situation, width: int) -> Text:
 
 
 def _forms(situation: Situation) -> list[list[Piece]]:
-    """Return the forms of the progress text as lists of pieces, from the longest form to the shortest."""
+    """Return the text on the progress of a run in several forms, from the longest to the shortest.
+
+    Each form is a list of pieces.
+    """
     session, editable, pace = situation.session, situation.editable, situation.pace
     state = "ready" if session is None else session.state
     sign, style = STATES.get(state, LOADING)
@@ -297,7 +300,7 @@ class PresetWord(PresetChoice):
 
 
 def _shown(choice: PartWord | PresetWord) -> Content:
-    """Return label, value and arrow, within the width of the choice."""
+    """Return the text of a choice in the bar: label, value and arrow, cut to the width of the choice."""
     room = choice.content_size.width - cell_len(ARROW)
     label = f"{choice.label} " if choice.label and room >= cell_len(_labelled(choice)) else ""
     words = Content(choice.words).truncate(max(room - cell_len(label), 0), ellipsis=True)
@@ -315,7 +318,7 @@ class SelectionBar(Horizontal):
     BINDINGS: ClassVar[list[BindingType]] = [*motions(move_left="next(-1)", move_right="next(1)")]
 
     class Chosen(Message):
-        """Message: the user chose another kind of part for a place of the set-up."""
+        """Message: the user chose another kind for a part of the set-up, such as the architecture."""
 
         def __init__(self, place: str, kind: str) -> None:
             super().__init__()
@@ -377,7 +380,7 @@ class SelectionBar(Horizontal):
         self._fit()
 
     def _fit(self) -> None:
-        """Distribute the width among the choices.
+        """Distribute the width of the bar among its choices.
 
         If the width is too small, labels are dropped, the longest label first. If this is not enough, values
         are cut.
@@ -402,7 +405,7 @@ class SelectionBar(Horizontal):
             choice.refresh()
 
     def enter(self) -> None:
-        """Focus the first choice."""
+        """Focus the first choice in the bar."""
         self._choices[0].focus()
 
     def action_next(self, places: int) -> None:

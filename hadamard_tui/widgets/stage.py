@@ -94,7 +94,7 @@ class PanelWords(Words):
 
 
 class PanelView(ContentSwitcher):
-    """Content of a panel: a chart, a heat map, nets or text."""
+    """Widget with the content of the open panel: a chart, a heat map, nets or text."""
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id, initial="panel-chart")
@@ -139,7 +139,7 @@ class PanelView(ContentSwitcher):
         self._panel, self._at = panel, (panel, context.curve.learner, context.experiment)
 
     def show_words(self, words: Text) -> None:
-        """Show a text that needs no run."""
+        """Show a text of the panel that does not depend on a run."""
         self.current = "panel-words"
         self._words = words
         self.query_one(Static).update(words)
@@ -155,13 +155,16 @@ class PanelView(ContentSwitcher):
         chart.clear()
 
     def scroll(self, pages: int) -> None:
-        """Scroll the text by a number of pages; a negative number scrolls up."""
+        """Scroll the text of the panel by a number of pages; a negative number scrolls up."""
         words = self.query_one(PanelWords)
         words.scroll_relative(y=pages * max(words.size.height - 1, 1), animate=False)
 
 
 class Stage(Vertical):
-    """The chosen picture, and below it the open tab. Only visible changes are drawn."""
+    """Part of the screen with the chosen picture, and the panel of the open tab below it.
+
+    Only visible changes are drawn.
+    """
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id)
@@ -198,17 +201,17 @@ class Stage(Vertical):
         self.redraw()
 
     def _fit_table(self) -> None:
-        """Limit the rows of the table, so that the chart keeps its minimum height."""
+        """Limit the rows of the table of learners, so that the chart above it keeps its minimum height."""
         rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # one row for the tabs
         self.query_one(Scoreboard).styles.max_height = max(LEAST_TABLE, min(MOST_TABLE, rows))
 
     @property
     def chosen(self) -> str:
-        """Name of the chosen panel."""
+        """Name of the panel whose tab is open."""
         return self.query_one(Tabs).chosen
 
     def choose(self, name: str) -> None:
-        """Open the tab with this name."""
+        """Open the tab of the panel with this name."""
         self.query_one(Tabs).chosen = name
         self.set_class(name == TABLE, "-table")
         self._drawn = None
@@ -220,7 +223,7 @@ class Stage(Vertical):
 
     @property
     def panel(self) -> Panel | None:
-        """Open panel; None if the table of learners is open."""
+        """Panel below the picture; None if the table of learners is open instead."""
         return next((panel for panel in PANELS if panel.name == self.chosen), None)
 
     @property
@@ -250,19 +253,19 @@ class Stage(Vertical):
         return min(1, len(self._pictures[0]))
 
     def choose_picture(self, number: int) -> None:
-        """Show the picture with this number."""
+        """Show the picture of the experiment with this number."""
         row = self.query_one(PictureRow)
         if number < len(row.names):
             row.chosen = number
             self._drawn = None
 
     def next_picture(self) -> None:
-        """Show the next picture."""
+        """Show the next picture of the experiment."""
         row = self.query_one(PictureRow)
         self.choose_picture((row.chosen + 1) % max(len(row.names), 1))
 
     def offer_pictures(self, pictures: Sequence[Picture]) -> None:
-        """Offer these pictures. The first of them is the experiment's main picture."""
+        """Set the pictures among which the user can choose. The first is the experiment's main picture."""
         names = [picture.title or picture.measure.label for picture in pictures]
         cut = shortened(names)
         short = [picture.name or picture_name for picture, picture_name in zip(pictures, cut, strict=True)]
@@ -380,7 +383,7 @@ class Stage(Vertical):
         return self._title(context.experiment.title if refused else headline(context, look))
 
     def _title(self, title: str) -> str:
-        """Return a title, unless the screen already shows it."""
+        """Return a title, or an empty text if the screen already shows it."""
         stands = self.panel is story.PANEL or any(
             banner.has_title(title) for banner in self.screen.query(Banner)
         )
@@ -391,7 +394,7 @@ class Stage(Vertical):
         return self.query_one("#picture") in chart.ancestors
 
     def redraw(self) -> None:
-        """Draw everything again at the next frame."""
+        """Draw the picture, the table and the panel again at the next frame, even if unchanged."""
         self._drawn = None
 
     def clear(
@@ -457,7 +460,7 @@ def _computes(action: str) -> str:
 
 
 def _titled(title: str, context: PanelContext) -> str:
-    """Return a title. In a sweep, the sweep point follows the title."""
+    """Return the title of a panel's chart. In a sweep, the sweep point follows the title."""
     return ", ".join(filter(None, (title, context.where)))
 
 

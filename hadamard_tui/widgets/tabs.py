@@ -34,7 +34,7 @@ class PictureRow(Widget):
     chosen: reactive[int] = reactive(0)
 
     def watch_names(self) -> None:
-        """Show the row only if there are several pictures."""
+        """Show the row of picture titles only if there are several pictures."""
         self.display = len(self.names) > 1
 
     def render(self) -> Content:
@@ -110,7 +110,7 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
-    """Return the number of leading words that are equal in both lists."""
+    """Return the number of leading words that are equal in two lists of words."""
     pairs = zip(words, other_words, strict=False)
     return next(
         (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))
@@ -149,7 +149,7 @@ class Tabs(Widget):
 
     @property
     def in_sight(self) -> list[Tab]:
-        """Visible tabs, including the open one."""
+        """Tabs that fit into the line, including the open one."""
         words = [self.words.get(panel_name, panel_name) for panel_name in self.names]
         hidden = {number for number, panel_name in enumerate(self.names) if panel_name in self.dimmed}
         chosen = self.names.index(self.chosen) if self.chosen in self.names else 0

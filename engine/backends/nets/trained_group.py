@@ -27,7 +27,10 @@ Array = Any
 
 
 class TrainedGroup(BatchedModels):
-    """Models for consecutive k, trained one after another, so that each stays in the processor's cache."""
+    """Group of models for consecutive numbers k of examples, trained one after another.
+
+    While a model is trained, it stays in the processor's cache.
+    """
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
         super().__init__(grid, inputs, start)

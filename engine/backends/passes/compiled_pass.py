@@ -43,7 +43,7 @@ class Reached(NamedTuple):
     losses: torch.Tensor
     """Means of ‖w − w*‖² over targets, [R, V]."""
     first_weights: torch.Tensor | None = None
-    """Weights of the first replica and target [V, d], or None if they are not stored."""
+    """Weights [V, d] of the V variants, in the first replica and for the first target. None if not stored."""
     right: torch.Tensor | None = None
     """Number of right minus wrong predictions [B], or None if they are not counted."""
 
@@ -105,7 +105,7 @@ class CompiledPass:
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has reached the last of the examples learned ahead."""
+        """Whether `step` has reached the last of the examples that `learn_ahead` has learned."""
         return not self.to_come
 
     @property
@@ -181,7 +181,7 @@ class CompiledPass:
                 pass
 
     def step(self) -> None:
-        """Advance to the state after the next of the examples learned ahead."""
+        """Advance to the state after the next example, which `learn_ahead` has already learned."""
         self.reached = self.to_come.popleft()
 
     def first_weights(self) -> torch.Tensor:

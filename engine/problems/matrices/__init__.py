@@ -71,7 +71,7 @@ class RowNumbers(NamedTuple):
 
     @property
     def clusters(self) -> NDArray[np.int64] | None:
-        """Cluster of each row, [R, n], or its class if classes have no clusters."""
+        """Index of the cluster of each row, [R, n]. If classes have no clusters, the index of its class."""
         return self.classes if self.subclasses is None else self.subclasses
 
 
@@ -223,7 +223,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def has_orthogonal_rows(self) -> bool:
-        """Whether the rows before repetition are d orthogonal vectors of length √d."""
+        """Whether the matrix, before its rows are repeated, has d orthogonal rows of length √d."""
         return self.is_hadamard or self.is_scaled_orthogonal
 
     @property
@@ -311,7 +311,10 @@ class Matrix(Part, frozen=True, kw_only=True):
         return self.size()[1]
 
     def rows(self, streams: Streams) -> Rows:
-        """Return the rows before repetition and rotation, in the order in which they are seen: [R, n, d]."""
+        """Draw the rows [R, n, d] for every replica, in the order in which learners see them.
+
+        These are the rows before repetition and rotation.
+        """
         raise NotImplementedError
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
@@ -337,7 +340,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         )
 
     def instances(self, rows: Rows, streams: Streams) -> Rows:
-        """Return the instances [R, n, d] for these rows, which are rotated if `rotate` is set."""
+        """Return the given rows as instances [R, n, d], after a random rotation if `rotate` is set."""
         if not self.rotate:
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])
@@ -353,12 +356,12 @@ class Matrix(Part, frozen=True, kw_only=True):
 
 
 def drawn_rows(matrix: Matrix, streams: Streams) -> Rows:
-    """Return the rows of a matrix after repetition and before rotation, [R, n, d]."""
+    """Draw the rows of a matrix family, repeated if `repeat` is set, but not rotated: [R, n, d]."""
     return repeated(matrix.rows(streams), matrix.repeat)
 
 
 def repeated(rows: Rows, times: int | None) -> Rows:
-    """Return 2 · `times` copies of each row [R, n, …], with signs +, −, +, ….
+    """Return 2 · `times` copies of each row [R, n, …], one after another, with the signs +, −, +, ….
 
     Return the rows themselves if `times` is None.
     """

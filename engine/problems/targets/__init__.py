@@ -36,7 +36,7 @@ class Combination(NamedTuple):
         return cls(chosen, np.full(chosen.shape, size))
 
     def labels(self, columns: Callable[[NDArray[np.int64]], Rows]) -> Rows:
-        """Return labels [R, m, n].
+        """Return the labels [R, m, n] that the targets give to all rows.
 
         `columns` maps the indices [R, m] of features to their values on all rows, [R, m, n].
         """
@@ -129,7 +129,10 @@ class Target(Part, frozen=True):
         raise NotImplementedError
 
     def true_labels(self, matrix: Matrix, streams: Streams) -> Rows | None:
-        """Return labels [R, m, n] before corruption, or None if no label is corrupted."""
+        """Return the labels [R, m, n] before some of them were replaced by wrong ones.
+
+        Return None if no label is replaced.
+        """
         return None
 
     def check(self, matrix: Matrix) -> None:
