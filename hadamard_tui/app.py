@@ -205,7 +205,7 @@ class HadamardApp(FailingApp):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a message, unless the same message is already visible.
+        """Show a message as a notification, unless the same message is already visible.
 
         Messages are plain text, because names in them may look like markup.
         """
@@ -379,7 +379,7 @@ class HadamardApp(FailingApp):
         self.push_screen(page_of(cited_sections(source) or theory_pages.with_run(editable.preset or "")))
 
     def wear(self, look: str) -> None:
-        """Apply a theme and its palette of curve colours."""
+        """Apply a theme to the app, with its palette of curve colours."""
         palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
         self.theme = look
 
@@ -498,7 +498,10 @@ class HadamardApp(FailingApp):
         self._report(self.files.write(str(file), lambda: picture, partial(place_file, file)))
 
     def _photograph(self) -> bytes | None:
-        """Return a picture of the screen as SVG. In a browser, download the picture and return None."""
+        """Return a picture of the screen as SVG.
+
+        In a browser, download the picture and return None instead.
+        """
         if not self.is_web:
             return self.export_screenshot().encode()
         self.deliver_screenshot()
@@ -549,7 +552,7 @@ class HadamardApp(FailingApp):
             driver.write(words)
 
     def _options(self) -> list[str]:
-        """Return the command-line options that reproduce the screen."""
+        """Return the options of the command line that reproduces the screen."""
         from hadamard_tui.sharing.command_line import views
 
         look = [] if self.theme == Config().theme else ["--theme", self.theme]

@@ -460,13 +460,13 @@ _others: Mapping[str, str] = {}
 
 
 def use(keys: Mapping[str, str]) -> None:
-    """Change the keys of actions and motions, given by their ids."""
+    """Change the keys of actions and motions. `keys` maps their ids to keys."""
     global _others
     _others = keys
 
 
 def placed(action: Action) -> Action:
-    """Return the action with the keys that the configuration sets."""
+    """Return the action with the keys that the configuration file sets for it."""
     return replace(action, keys=_others.get(action.id, action.keys))
 
 
@@ -491,5 +491,5 @@ def panel_key(panel: str) -> str:
 
 
 def action_of(key: str) -> Action | None:
-    """Return the action of a key, or None if the key has no action."""
+    """Return the action that a key runs, or None if the key runs no action."""
     return next((action for action in ACTIONS if key in placed(action).keys.split(",")), None)

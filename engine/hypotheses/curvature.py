@@ -362,9 +362,9 @@ def tangent_kernels(
 def squared_jacobians(
     architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
 ) -> torch.Tensor:
-    """Return the largest eigenvalue of the tangent kernel of every net, [N].
+    """Return the largest eigenvalue of the tangent kernel Σ_l s_l J_l J_lᵀ of every net, [N].
 
-    It is the square of the largest singular value of the Jacobian ∂ŷ/∂θ.
+    If all factors s_l (`speeds`) are 1, it is the square of the largest singular value of the Jacobian ∂ŷ/∂θ.
     """
     batches = _kernel_batches(architecture, tensors, instances, speeds)
     return torch.cat([_largest_of_kernels(kernels) for kernels in batches])

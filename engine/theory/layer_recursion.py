@@ -65,7 +65,7 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 def signals_of(learner: Learner) -> Signals | None:
     """Return the distribution of the signals in a learner's net at its start, or None if it is not known.
 
-    It is known for fully connected nets with Gaussian weights, unless the update rule replaces their start.
+    It is known only for fully connected nets with Gaussian initial weights.
     """
     replaced = learner.update is not None and learner.update.structure().own_start
     return None if learner.architecture is None or replaced else learner.architecture.structure().signals

@@ -1,6 +1,6 @@
 """The loss of least squares with tanh applied to its predictions, for random instances ±1.
 
-It is a limit of many dimensions.
+The loss is computed in the limit of many dimensions.
 """
 
 from __future__ import annotations

@@ -64,7 +64,10 @@ class Undrawn:
 
 @dataclass(frozen=True)
 class KeptRecords:
-    """Set of record numbers: the multiples of `stride`, and the number of the last record."""
+    """Numbers of the records at which weights are stored.
+
+    They are the multiples of `stride`, and the number of the last record.
+    """
 
     stride: int
     last: int
@@ -77,9 +80,9 @@ class KeptRecords:
 
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
-    """Return the records at which the weights [d] of a curve are stored.
+    """Return the numbers of the records at which the weights [d] of a curve are stored.
 
-    MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES limit their number.
+    MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES limit how many they are.
     """
     # At least 2, because the first and the last record of every curve are stored.
     limit = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
@@ -351,7 +354,10 @@ class Descent:
         return self._update.multiply(self._params, factors, self._state)
 
     def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
-        """Return numbers [N] per net: the means of numbers [B] per batch member over each net's outputs."""
+        """Convert numbers [B] of batch members to numbers [N] of nets.
+
+        The number of a net is the mean of the numbers of its outputs, each of which is a batch member.
+        """
         outputs = self._architecture.outputs
         return by_member if outputs == 1 else by_member.view(-1, outputs).mean(1)
 

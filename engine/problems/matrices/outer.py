@@ -60,7 +60,7 @@ class Outer(Matrix, frozen=True, tag="outer"):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Size of every factor."""
+        """Number of entries of every factor."""
         return factor_sizes(self.factors, self.side, self.count) or BY_DEFAULT
 
     def structure(self) -> MatrixStructure:
