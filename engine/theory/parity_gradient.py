@@ -1,4 +1,4 @@
-"""The gradient of a two-layer ReLU net at its start, if the labels are a parity."""
+"""The gradient of an untrained two-layer ReLU net, if the labels are a parity."""
 
 from __future__ import annotations
 
