@@ -178,7 +178,7 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     def __post_init__(self) -> None:
         if (self.norm is None) == (self.value is None):
-            raise BadField("norm", "clip needs exactly one of norm and value")
+            raise BadField("norm", "`clip` needs exactly one of `norm` and `value`")
 
     def clipped(self, gradients: Params) -> Params:
         """Return the gradients of every batch member, with large ones clipped."""
@@ -439,13 +439,14 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         unlayered = self.architecture is not None and not self.architecture.structure().layered
         if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:
             fault = f"start-jacobian requires a net of layers, unlike {self.architecture.kind}"
-            raise BadField("rate_unit", f"{fault}; take start-sharpness")
+            raise BadField("rate_unit", f"{fault}; take `start-sharpness`")
         if self.tends_to is not None and self.update is None and self.solver is None:
             raise BadField("tends_to", "this is for learners with an update rule or a solver; leave it out")
         if self.solver is not None:
             if self.architecture is not None or self.update is not None:
                 raise BadField(
-                    "solver", "a solver needs neither architecture nor update; give one or the other"
+                    "solver",
+                    "a solver takes the place of `architecture` and `update`; give `solver`, or these two",
                 )
             if self.layer_rates:
                 raise BadField("layer_rates", "a solver has no layers and no rate; leave it out")

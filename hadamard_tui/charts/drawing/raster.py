@@ -274,7 +274,7 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
     """Return the sparse pattern of dots with which bands are filled, bool [high, wide].
 
-    In a column that has dots, they are `apart` dots apart.
+    Every column whose index is a multiple of `apart` // 2 has a dot in one of `apart` rows.
     """
     row, column = np.arange(high)[:, None], np.arange(wide)
     pattern: np.ndarray = (column % (apart // 2) == 0) & (row % apart == column % apart)
