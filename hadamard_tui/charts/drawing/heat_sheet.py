@@ -409,5 +409,5 @@ def cell_in_words(scale: ValueScale, label: str) -> str:
 
 
 def bar_ticks(scale: ValueScale, rows: int) -> tuple[Tick, ...]:
-    """Return the ticks of a colour bar of `rows` rows."""
+    """Return the ticks of a heat map's colour bar, which has `rows` rows."""
     return ticks(scale.limits, scale.log, min(_MOST_TICKS, max(2, rows // _ROWS_PER_TICK)))

@@ -135,7 +135,7 @@ def looked_at(look: Look, learner_name: str) -> ShownValue | None:
 
 
 def compares(view: View) -> bool:
-    """Return whether a view compares several learners that minimise the same risk."""
+    """Return whether a picture compares several learners by a loss or another risk."""
     structure = view.picture.measure.structure()
     return structure.is_risk and not structure.per_learner and len(view.curves) + len(view.heats) > 1
 
@@ -213,7 +213,7 @@ def _lost_by(curve: CurveView, place: int) -> int:
 
 
 def _is_signed(view: View) -> bool:
-    """Return whether a view has curves with values below 0 that are not rounding errors."""
+    """Return whether a picture has values below 0 that are not rounding errors."""
     least = min(
         (float(np.nanmin(curve.y)) for curve in view.curves if np.isfinite(curve.y).any()), default=0.0
     )

@@ -203,7 +203,7 @@ def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
 
 
 def _begins_as(curve: CurveView, other: CurveView) -> bool:
-    """Return whether `curve` begins with the points of the shorter curve `other`."""
+    """Return whether the shorter curve `other` consists of the first points of `curve`."""
     shared = slice(len(other.x))
     return _same(curve.x[shared], other.x) and _same(curve.y[shared], other.y)
 
@@ -229,7 +229,7 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Return the region that proved lower bounds exclude for all learners to which they apply.
+    """Return the region of a chart below proved lower bounds. No learner to which they apply can be there.
 
     The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, no
     region is returned.
