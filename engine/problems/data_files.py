@@ -149,7 +149,7 @@ Columns = Annotated[
     Annotated[tuple[Column, ...], Meta(min_length=1, max_length=MOST)] | None,
     Meta(
         title="columns",
-        description="features: names or positions of columns; none: all but index and label",
+        description="features: names or positions of columns; none: all columns but the index and the label",
         extra=SELDOM,
     ),
 ]

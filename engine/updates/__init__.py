@@ -518,7 +518,7 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
         return None
     return (
         f"{rule.kind} sets the start of its weights itself, so it trains only the linear neuron, "
-        f"not {architecture.kind}; take egu-pm or hypentropy there"
+        f"not {architecture.kind}; take `egu-pm` or `hypentropy` there"
     )
 
 
@@ -528,7 +528,7 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
         return None
     return (
         f"{rule.kind} needs the inputs and outputs of every layer, which {architecture.kind} does not give; "
-        f"take linear or dense"
+        f"take `linear` or `dense`"
     )
 
 

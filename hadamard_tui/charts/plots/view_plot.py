@@ -58,7 +58,7 @@ def different_lines(lines: Sequence[LineView]) -> list[LineView]:
 
 
 def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
-    """Return whether several lines have equal points, up to `rounding` times the largest value.
+    """Return whether several theory lines have equal points, up to `rounding` times the largest value.
 
     For a single line, return False.
     """
@@ -72,7 +72,10 @@ def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
 
 
 def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[LineView]]:
-    """Group lines by their keys. The groups are in the order of their first lines."""
+    """Group theory lines by keys, given as pairs of a key and a line.
+
+    The groups are in the order of their first lines.
+    """
     groups: dict[Hashable, list[LineView]] = {}
     for key, line in pairs:
         groups.setdefault(key, []).append(line)
@@ -290,7 +293,7 @@ def _is_drawn(line: LineView, view: View) -> bool:
 
 
 def _ghost(run: Pinned) -> list[Series]:
-    """Return the faint curves of the previous run, with one legend entry for all of them."""
+    """Return the curves of the previous run, drawn faint behind the run, with one legend entry for all."""
     nothing = np.empty(0)
     curves = [curve for curve in run.view.curves if len(curve.x)]
     faint = [Series("", curve.x, curve.y, colour_of(curve), "sparse", faint=True) for curve in curves]
