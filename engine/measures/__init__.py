@@ -198,7 +198,7 @@ class Probe:
 
     @property
     def gradient_of_logarithm(self) -> torch.Tensor:
-        """Gradient [N, P] of a logarithm of the loss, which has the direction of `gradient`.
+        """Gradient [N, P] with the direction of `gradient`, computed from the logarithm of the loss.
 
         It is a positive multiple of `gradient`, and does not underflow if the loss is tiny.
         """

@@ -192,10 +192,10 @@ class Version(NamedTuple):
 
 
 def make_absolute(part: Part) -> None:
-    """Replace the file paths in the fields of a matrix or target under construction by absolute paths.
+    """Replace the file paths in the fields of a matrix or target by absolute paths.
 
-    A ~ at the beginning is the user's home folder. All other relative paths are relative to the working
-    folder.
+    Call this function while the matrix or target is constructed. A ~ at the beginning is the user's home
+    folder. All other relative paths are relative to the working folder.
     """
     for name in part.file_fields:
         if (relative := getattr(part, name)) is None:

@@ -231,7 +231,7 @@ def _index(content: Content, settings: TableSettings) -> dict[int, str]:
 
 
 def _position(column: int | str, content: Content, field: str) -> int:
-    """Return the position of a column. Raises: BadField."""
+    """Return the position of a column that is given by its position or name. Raises: BadField."""
     last = content.width - 1
     if isinstance(column, int):
         if not -content.width <= column <= last:

@@ -118,7 +118,7 @@ class InBatches:
         self.recorder = Recorder(inputs, self.hypothesis, records, order)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Make an update if example k completes a batch."""
+        """Learn example k: make an update if it completes a batch."""
         if k % self._batch > 0:
             return ()
         new = slice(k - self._batch, k)

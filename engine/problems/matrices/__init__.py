@@ -302,7 +302,10 @@ class Matrix(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def shape(self) -> tuple[int, int]:
-        """Return (n, d), the numbers of instances and of entries. Raises BadInput for an unusable file."""
+        """Return (n, d): the number of instances, and the number of entries of each.
+
+        Raises BadInput for an unusable file.
+        """
         n, d = self.size()
         return n * 2 * (self.repeat or 0) or n, d
 

@@ -119,7 +119,10 @@ class File(Target, frozen=True, tag="file"):
         return report.of_labels(labels.numbers.shape[1], f"labels: {classes or numbers}", classes)
 
     def _labels(self, matrix: Matrix) -> RowLabels:
-        """Return the labels of the rows. Raises: BadInput for an unusable or missing file."""
+        """Return the labels that a file gives to the rows of the matrix.
+
+        Raises: BadInput for an unusable or missing file.
+        """
         if self.path is not None:
             labels = table.read(self._request(matrix), PLACE).labels
             assert labels is not None, "all columns are labels"
