@@ -26,8 +26,8 @@ class Motion(msgspec.Struct, frozen=True):
 MOTIONS = (
     Motion("move-down", "down,j", "Go down"),
     Motion("move-up", "up,k", "Go up"),
-    Motion("move-left", "left,h", "Go left (in heat maps and in the first row)"),
-    Motion("move-right", "right,l", "Go right (in heat maps and in the first row)"),
+    Motion("move-left", "left,h", "Go left (in a heat map, a table or the bar of parts)"),
+    Motion("move-right", "right,l", "Go right (in a heat map, a table or the bar of parts)"),
     Motion("move-first", "home,g", "Go to the first line"),
     Motion("move-last", "end,G", "Go to the last line"),
     Motion("move-page-down", "pagedown,ctrl+d", "Go a page down; in the list of presets, scroll the preview"),

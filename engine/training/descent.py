@@ -452,9 +452,8 @@ def begin(inputs: TrainingInputs) -> Hypothesis:
 class OptionedSteps:
     """Steps of a learner with options, such as weight decay or noise.
 
-    Each step applies the options in this order. The schedule sets the rate, the gradient is clipped, noise is
-    added to the gradient, and the weights decay. Then the rule makes its step, and noise is added to the
-    weights.
+    In each step, the schedule first sets the rate. Then the gradient is clipped, noise is added to it, and
+    the weights decay. After that, the rule makes its step, and noise is added to the weights.
     """
 
     def __init__(self, learner: Learner, streams: Streams) -> None:
@@ -496,7 +495,10 @@ class OptionedSteps:
         return params, state
 
     def _factor(self, schedule: AnySchedule, losses: torch.Tensor | None) -> float | torch.Tensor:
-        """Return the factor of the rates in the next step: one number, or one for every net [N]."""
+        """Return the factor by which the schedule multiplies the rates in the next step.
+
+        It is one number, or one number for every net [N].
+        """
         factor = schedule.factor(self._steps_made)
         return factor if losses is None else factor / losses
 

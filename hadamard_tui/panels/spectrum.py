@@ -42,7 +42,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
     if experiment.m < 2:
         return Lack(
             "There is one target, so the weights are one vector and not a matrix. "
-            "With the target all or doubled, there is a spectrum."
+            "With the target `all` or `doubled`, there is a spectrum."
         )
     if is_recorded(measure, experiment):
         return None

@@ -22,9 +22,9 @@ _setting: Clipboard = "auto"
 
 
 def use(setting: Clipboard) -> None:
-    """Choose when the program copies text to the clipboard: always, never, or if the terminal supports it.
+    """Choose whether the program copies text to the clipboard: always, never, or if this is supported.
 
-    In the last case, it copies only if the terminal is known to support copying.
+    In the last case, the terminal must be known to support copying.
     """
     global _setting
     _setting = setting
