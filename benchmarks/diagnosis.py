@@ -19,7 +19,7 @@ import sklearn.ensemble  # type: ignore[import-untyped]  # noqa: F401  # its mem
 from engine.diagnosis import pairs
 from engine.diagnosis.diagnosing import diagnose
 from engine.diagnosis.labelled_table import LabelledTable
-from engine.diagnosis.library_learners import Fit, Fitting
+from engine.diagnosis.library_learners import FittedLearner, Fitting
 from engine.diagnosis.plan import SPLITS, plan_of
 
 ROWS, FEATURES, RELEVANT, NOISE = 20_000, 500, 10, 0.5
@@ -41,7 +41,7 @@ def timed_fits() -> Iterator[dict[str, float]]:
     originals = dict(fittings)
 
     def timed(name: str, fit: Fitting) -> Fitting:
-        def run(*arguments: Any) -> Fit:
+        def run(*arguments: Any) -> FittedLearner:
             start = time.thread_time()
             fitted = fit(*arguments)
             seconds[name] += time.thread_time() - start

@@ -37,7 +37,7 @@ from hadamard_tui.headless import console
 from hadamard_tui.headless.compute import compute_all
 from hadamard_tui.running import stored
 from hadamard_tui.running.progress import duration_in_words
-from hadamard_tui.running.stored import Stored, StoredPicture, StoredSeries
+from hadamard_tui.running.stored import StoredPicture, StoredPictures, StoredSeries
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import Shown
 from hadamard_tui.sharing.svg import charts, heat_map_svg, outline
@@ -138,7 +138,8 @@ def make(entry: PresetEntry, errors: Console) -> Thumbnail:
     measured_claims.add(entry.name, outcomes)
     shown = _shown(document, results, outcomes)
     stored.write(
-        entry.name, Stored(stored.digest(document), _stored(shown), _law(entry.name, document, errors))
+        entry.name,
+        StoredPictures(stored.digest(document), _stored(shown), _law(entry.name, document, errors)),
     )
     PICTURES.mkdir(exist_ok=True)
     heat = None if shown.pictures is None else shown.pictures.heat

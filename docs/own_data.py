@@ -13,7 +13,7 @@ from typing import Any
 from engine.diagnosis.answer import as_json
 from engine.diagnosis.diagnosing import diagnose
 from engine.diagnosis.plan import plan_of
-from engine.diagnosis.reading import BUNDLED, read_table
+from engine.diagnosis.table_reading import BUNDLED, read_table
 
 PAGE = Path(__file__).parent / "how-to" / "own-data.md"
 STORED = Path(__file__).with_name("own-data.json")

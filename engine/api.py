@@ -27,12 +27,12 @@ from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.job import Job
-from engine.spec import documents, presets, sweeping
+from engine.spec import changes, documents, presets
 from engine.spec.document_expressions import as_document
 from engine.spec.experiment import Experiment, drawn, of_run
 from engine.spec.reading import Raw
 from engine.spec.sweep import Sweep, only
-from engine.symmetry.optimizers import assert_invariant as assert_invariant
+from engine.symmetry.rules import assert_invariant as assert_invariant
 
 if TYPE_CHECKING:
     import pandas
@@ -132,10 +132,10 @@ def along(setup: Preset | PresetName, place: str, values: Sequence[float | str])
         raise BadInput(
             place, "the preset already has a sweep axis; run it as it is, or take a preset without sweep axes"
         )
-    axis: Raw = {"name": sweeping.AXIS, "symbol": place.rpartition(".")[2], "set": place}
+    axis: Raw = {"name": changes.AXIS, "symbol": place.rpartition(".")[2], "set": place}
     numbers = [setting for setting in values if not isinstance(setting, str)]
     axis |= {"values": list(values), "log": len(numbers) == len(values) and min(numbers, default=0) > 0}
-    document = sweeping.with_axis(copy.deepcopy(preset.document), preset.experiment, axis)
+    document = changes.with_axis(copy.deepcopy(preset.document), preset.experiment, axis)
     return Preset(document, documents.sweep_of(document))
 
 

@@ -47,7 +47,9 @@ class Trace(api.Trace):
     def plot(
         self, ax: matplotlib.axes.Axes | None = None, picture: str | int = 0, learner: str | None = None
     ) -> matplotlib.axes.Axes:
-        """Draw a picture with matplotlib, and return the axes. To save the figure, use `ax.figure.savefig`.
+        """Draw a picture of the run with matplotlib, and return the axes.
+
+        To save the figure, use `ax.figure.savefig`.
 
         Args:
             ax: axes to draw on; by default, the axes of a new figure.
@@ -71,7 +73,10 @@ class Trace(api.Trace):
         return ax
 
     def to_svg(self, picture: str | int = 0, learner: str | None = None) -> str:
-        """Return a picture as SVG, with legend and headline, as in the app's exports. Raises: BadInput."""
+        """Return a picture of the run as SVG, with legend and headline, as the app exports it.
+
+        Raises: BadInput for an unknown picture, or if nothing is computed yet.
+        """
         from hadamard_tui.sharing.exporting import page_of
 
         return page_of(self._shown(picture, learner)).written().decode()
@@ -94,7 +99,12 @@ class Trace(api.Trace):
             yield from claims(self.claims)
 
     def _shown(self, picture: str | int, learner: str | None) -> Shown:
-        """Return the content of an exported picture. Raises: BadInput."""
+        """Return the results of the run, with one of its pictures as the chart to draw or export.
+
+        If the picture has a heat map for each learner, `learner` selects the learner.
+
+        Raises: BadInput for an unknown picture, or if nothing is computed yet.
+        """
         from hadamard_tui.charts.plots.look import Look
         from hadamard_tui.sharing import exporting
 
@@ -113,17 +123,21 @@ class Trace(api.Trace):
 
 
 class Judgement(RuleJudgement):
-    """Judgement of an update rule. Notebooks and consoles of `rich` show it as `hadamard-tui judge` does."""
+    """Result of `judge`: the symmetries of an update rule, and its losses compared with a lower bound.
+
+    Notebooks and consoles of `rich` show it as the command `hadamard-tui judge` does.
+    """
 
     def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
-        """Draw the losses of the rule and the lower bound with matplotlib, and return the axes.
+        """Draw the losses of the update rule, and the lower bound, and return the matplotlib axes.
 
-        To save the figure, use `ax.figure.savefig`.
+        The losses are measured on problems whose label is a single feature. To save the figure, use
+        `ax.figure.savefig`.
 
         Args:
             ax: axes to draw on; by default, the axes of a new figure.
 
-        Raises: BadInput if the rule has no losses, because no problem could be run.
+        Raises: BadInput if there are no losses, because the rule could not be run on any of these problems.
         """
         from hadamard_tui.charts.plots.judgement_plot import chart_of
         from hadamard_tui.colours import palette
@@ -139,9 +153,9 @@ class Judgement(RuleJudgement):
         return ax
 
     def to_svg(self) -> str:
-        """Return the chart as SVG, with a legend and a description of the rule's symmetries.
+        """Return the chart that `plot` draws as SVG, with a legend and a sentence about the symmetries.
 
-        Raises: BadInput if the rule has no losses, because no problem could be run.
+        Raises: BadInput if there are no losses, because the rule could not be run on any of the problems.
         """
         from hadamard_tui.charts.plots.judgement_plot import chart_of
         from hadamard_tui.colours import palette
@@ -165,7 +179,9 @@ class Judgement(RuleJudgement):
 
 
 def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> Judgement:
-    """Return the judgement of an update rule: its symmetries, and its losses compared with the lower bound.
+    """Return the symmetries of an update rule, and its losses compared with a lower bound.
+
+    The bound applies to all rotation-invariant learners.
 
     Args:
         rule: a name that `hadamard-tui judge` accepts, a torch optimizer class, or an update rule of the

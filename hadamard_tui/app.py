@@ -1,7 +1,8 @@
 """The Textual app. It shows one main screen, the laboratory.
 
 An action imports the page that it opens, or the code that writes files, only when the action runs. The first
-paint needs neither of them. The parts of experiments are imported by the code that reads a set-up.
+paint needs neither of them. The classes of parts (problems, learners and so on) are also imported late: by
+the code that reads an experiment.
 """
 
 from __future__ import annotations
@@ -167,7 +168,10 @@ class HadamardApp(FailingApp):
             self.notify(note, severity="warning", timeout=15)
 
     async def _say_news(self) -> None:
-        """Notify of runs without a terminal that still go on, or that have ended since the last report."""
+        """Show a notification for each run that was computed without a terminal, if there is news about it.
+
+        A run is news while it goes on, and once after it has ended.
+        """
         from hadamard_tui.state import run_store
 
         if run_store.folder().is_dir():  # only then, because the reading thread stays alive
@@ -201,7 +205,7 @@ class HadamardApp(FailingApp):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a message, unless the same message is already visible.
+        """Show a message as a notification, unless the same message is already visible.
 
         Messages are plain text, because names in them may look like markup.
         """
@@ -262,7 +266,7 @@ class HadamardApp(FailingApp):
 
     @on(PresetChoice.Browsed)
     def _browsed(self, event: PresetChoice.Browsed) -> None:
-        """Open the page of presets with the typed letter.
+        """Open the page that lists the presets, and search it for the letter that the user typed in a field.
 
         If the page is already open, pass the letter to it, because the field still gets letters of fast
         typing.
@@ -288,7 +292,10 @@ class HadamardApp(FailingApp):
         self.push_screen(NewExperiment(), self._begin_new)
 
     def action_own_table(self) -> None:
-        """Open the page for the user's own table. If the set-up uses a file, the page shows it first."""
+        """Open the page that makes an experiment from a table of the user, such as a CSV file.
+
+        If the experiment on the screen reads its instances from a file, the page shows this file first.
+        """
         from hadamard_tui.screens.own_table import OwnTable
 
         matrix = self.laboratory.editable.document["problem"]["matrix"]
@@ -299,7 +306,7 @@ class HadamardApp(FailingApp):
         await self._begin_new(document, run=True)
 
     async def _begin_new(self, document: Raw | None, run: bool = False) -> None:
-        """Show a new experiment, which has no preset, and leave the current guided path."""
+        """Show a new experiment that is not based on a preset. This ends the current guided path, if any."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         if document is None:
@@ -332,7 +339,10 @@ class HadamardApp(FailingApp):
             await self.laboratory.query_one(SetupPane).choose(preset_name)
 
     async def walk(self, path: str) -> None:
-        """Start a guided path. It lasts until its last stop, or until the user chooses another preset."""
+        """Start a guided path: a sequence of stops, each of which shows a preset and explains it.
+
+        The path lasts until its last stop, or until the user chooses another preset.
+        """
         from hadamard_tui.screens.guide import Guide
         from hadamard_tui.tours import Tour, stops_to
 
@@ -349,26 +359,27 @@ class HadamardApp(FailingApp):
         self.laboratory.refresh_bindings()
 
     def show_part(self, family: str, kind: str) -> None:
-        """Open the page that documents a part, with the presets that use it."""
+        """Open the page that documents a part, such as an update rule, with the presets that use it."""
         from hadamard_tui.screens.help import PartPage
 
         self.push_screen(PartPage(family, kind), self.choose_preset)
 
     def action_theory(self, address: str = "") -> None:
-        """Open a section of the theory pages: the one at `address`, or the first that the set-up cites.
+        """Open a section of the theory pages.
 
-        If the set-up cites no section, open the section that shows a run of its preset. If no section shows
-        one, list all sections.
+        If `address` is given, it is the section at this address. Otherwise, it is the first section that the
+        experiment on the screen cites. If it cites none, open the section that shows a run of the same
+        preset. If there is no such section either, list all sections.
         """
         from engine.spec import theory_pages
-        from hadamard_tui.screens.theory import cited_sections, page_of
+        from hadamard_tui.screens.theory_page import cited_sections, page_of
 
         editable = self.laboratory.editable
         source = f"theory/{address}" if address else editable.experiment.source
         self.push_screen(page_of(cited_sections(source) or theory_pages.with_run(editable.preset or "")))
 
     def wear(self, look: str) -> None:
-        """Apply a theme and its palette of curve colours."""
+        """Apply a theme to the app, with its palette of curve colours."""
         palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
         self.theme = look
 
@@ -390,10 +401,10 @@ class HadamardApp(FailingApp):
         await self.laboratory.query_one(SetupPane).switch()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether an action is available.
+        """Return whether an action of the app can be used now.
 
-        Actions that move between stops require a tour. The keys page up and page down also require that the
-        main screen is on top.
+        Actions that move between the stops of a tour require that a tour is open. The keys page up and page
+        down also require that the main screen is on top.
         """
         if action == "stops_on":
             return self._guide is not None and self.screen is self.laboratory
@@ -401,7 +412,7 @@ class HadamardApp(FailingApp):
         return self._guide is not None if action in of_tours else True
 
     async def action_stops_on(self, by: int) -> None:
-        """Move `by` stops along a tour; a negative number moves back."""
+        """Move `by` stops along a tour (a guided path or a talk); a negative number moves back."""
         if self._guide is not None and not await self._guide.move(by) and by > 0 and self._is_walking:
             await self._leave_path()
 
@@ -410,12 +421,16 @@ class HadamardApp(FailingApp):
         await self.action_stops_on(1)
 
     async def action_back_to_stop(self) -> None:
-        """Show the stop of a tour again, without the changes that the user has made."""
+        """Show the current stop of a tour again, without the user's changes of its experiment."""
         if self._guide is not None:
             await self._guide.present()
 
     async def action_break_stop(self) -> None:
-        """Run the stop of a tour, or the preset, with the change that makes its theorem inapplicable."""
+        """Run the experiment with a change to which its theorem does not apply, to show what happens then.
+
+        In a tour, the change is that of the current stop. Otherwise, it is one that a built-in talk lists for
+        the preset on the screen.
+        """
         if self._guide is not None:
             await self._guide.break_stop()
             return
@@ -483,7 +498,10 @@ class HadamardApp(FailingApp):
         self._report(self.files.write(str(file), lambda: picture, partial(place_file, file)))
 
     def _photograph(self) -> bytes | None:
-        """Return a picture of the screen as SVG. In a browser, download the picture and return None."""
+        """Return a picture of the screen as SVG.
+
+        In a browser, download the picture and return None instead.
+        """
         if not self.is_web:
             return self.export_screenshot().encode()
         self.deliver_screenshot()
@@ -491,7 +509,7 @@ class HadamardApp(FailingApp):
         return None
 
     def _report(self, result: Future[str]) -> None:
-        """Once a file is written or has failed, show the result or the error as a notification."""
+        """Show a notification about an exported file, once it is written or has failed."""
 
         def report(result: Future[str]) -> None:
             try:
@@ -534,7 +552,7 @@ class HadamardApp(FailingApp):
             driver.write(words)
 
     def _options(self) -> list[str]:
-        """Return the command-line options that reproduce the screen."""
+        """Return the options of the command line that reproduces the screen."""
         from hadamard_tui.sharing.command_line import views
 
         look = [] if self.theme == Config().theme else ["--theme", self.theme]
@@ -589,13 +607,16 @@ class HadamardApp(FailingApp):
         self.exit()
 
     def exit(self, *arguments: Any, **options: Any) -> None:
-        """Collect the state for the next start, and end the app."""
+        """Collect the experiment and the view for the next start, and end the app."""
         self.keep()
         self._is_ending = True
         super().exit(*arguments, **options)
 
     def keep(self) -> None:
-        """Collect the state for the next start, unless the screen is incomplete."""
+        """Collect the experiment and the view on the screen, which are restored at the next start.
+
+        If the screen is incomplete, do nothing.
+        """
         if not any(stage.is_mounted for stage in self.laboratory.query(Stage)):
             return
         editable = self.laboratory.editable
@@ -605,15 +626,18 @@ class HadamardApp(FailingApp):
         self.memory = Memory(view, editable.document, editable.preset, editable.off, editable.claims_left_out)
 
     def write(self) -> str:
-        """Write the state for the next start. Return an error message, or an empty text after success."""
+        """Write the experiment and the view for the next start.
+
+        Return an error message, or an empty text if there is no error.
+        """
         if self.memory is None or served() or self._guide is not None:
             return ""  # viewers in a browser leave no state, and tours are not resumed
         return state_file.write(self.memory)
 
     def fails_by(self, error: Exception) -> bool:
-        """Return whether an error ends the app. If so, first collect the state for the next start.
+        """Return whether an unhandled error ends the app. If so, first collect the state for the next start.
 
-        While the app is already ending, return False: half-mounted widgets may raise errors then.
+        While the app is already ending, return False, because half-mounted widgets may raise errors then.
         """
         if self._is_ending:
             return False
@@ -691,8 +715,9 @@ def open_app(start: Launch) -> int:
 
 
 def _engine_works() -> bool:
-    """Return whether a thread of the engine is alive, such as the thread of an earlier run.
+    """Return whether a thread of the engine, which computes runs, is still alive.
 
-    At exit, the interpreter would stop this thread inside torch, which then aborts the process.
+    It may be the thread of an earlier run. At exit, the interpreter would stop this thread inside torch,
+    which then aborts the process.
     """
     return any(thread.daemon for thread in threading.enumerate())

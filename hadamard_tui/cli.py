@@ -11,7 +11,16 @@ import typer
 from typer.exceptions import TyperException
 
 from hadamard_tui import NAME
-from hadamard_tui.commands import diagnosing, judging, opening, parts, printing, reading, running, runs
+from hadamard_tui.commands import (
+    diagnosis_command,
+    judging,
+    opening,
+    part_commands,
+    printing,
+    run_commands,
+    running,
+    theory_command,
+)
 from hadamard_tui.commands.command_types import CommandGroup, documented_functions, new_group
 from hadamard_tui.commands.loading import DEFAULT_PRESET, load, need_terminal
 from hadamard_tui.commands.options import (
@@ -42,7 +51,16 @@ would then pile up before any of it is freed.
 
 
 app = new_group(CommandGroup)
-for subject in (running, runs, judging, diagnosing, parts, reading, opening, printing):
+for subject in (
+    running,
+    run_commands,
+    judging,
+    diagnosis_command,
+    part_commands,
+    theory_command,
+    opening,
+    printing,
+):
     app.add_typer(subject.commands)
 
 

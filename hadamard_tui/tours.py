@@ -32,7 +32,7 @@ REST = 6.0
 
 
 class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Change that makes the theorem of a stop inapplicable, and the finding of a run with this change.
+    """Change of a stop's experiment to which its theorem does not apply, and the finding of a run with it.
 
     Args:
         set: the changes, such as `problem.matrix.d=256`.
@@ -45,7 +45,7 @@ class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def text(self) -> str:
-        """Text of the finding of a run with the change."""
+        """Text of the finding: what a run with this change shows."""
         return str(self.claim.get("text", ""))
 
 
@@ -69,9 +69,9 @@ class Stop(NamedTuple):
 
 
 def broken(stop: Stop, change: Break) -> Raw:
-    """Return the preset document of a stop with `change` applied.
+    """Return the experiment of a stop with a change to which its theorem does not apply.
 
-    The document contains only the claim of the change. Raises: BadInput.
+    The result is a preset document. Its only claim is that of the change. Raises: BadInput.
     """
     from engine.spec import documents
 
@@ -82,7 +82,10 @@ def broken(stop: Stop, change: Break) -> Raw:
 
 
 class Tour:
-    """Tour and the position in it. Runs use the presets' seeds, so that every tour shows the same runs."""
+    """Tour through stops, each of which runs a preset, and the position in the tour.
+
+    Runs use the presets' seeds, so that every tour shows the same runs.
+    """
 
     def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
         """Start at the first stop. With `alone`, the tour moves on automatically, in a loop."""
@@ -93,26 +96,27 @@ class Tour:
 
     @property
     def stop(self) -> Stop:
-        """Stop at the current position."""
+        """Stop of the tour at the current position."""
         return self.stops[self.place]
 
     @property
     def editable(self) -> EditableExperiment:
-        """Set-up of the stop at the current position."""
+        """Experiment of the stop at the current position."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         return EditableExperiment.of(self.stop.preset, self.stop.changes)
 
     @property
     def score(self) -> tuple[int, int]:
-        """Number of right guesses, and number of all guesses."""
+        """Number of the user's right guesses during the tour, and number of all guesses."""
         guesses = [is_right for stop in self.scores.values() for is_right in stop]
         return sum(guesses), len(guesses)
 
     def move(self, by: int) -> bool:
-        """Move by `by` stops, and return True. If there is no such stop, stay and return False.
+        """Move by `by` stops along the tour, and return True.
 
-        An automatic tour continues with the first stop after the last one, so it always moves.
+        If there is no such stop, stay and return False. An automatic tour continues with the first stop after
+        the last one, so it always moves.
         """
         place = self.place + by
         if self.alone:
@@ -138,18 +142,18 @@ FORM = (
 
 
 class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Stop in a talk file.
+    """Stop in a talk file: a preset, and how a talk or a guided path presents it.
 
     Args:
         preset: name of the preset, or path of its file, relative to the folder of the talk.
         line: the speaker's words, or the reason for the result. By default, the preset's story is shown.
         panel: the panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
-        predict: a question about the run. The app waits for a guess before it runs the preset. By default, if
-            `Talk.asks` is set, this is the question that another talk asks about the preset.
+        predict: a question about the run. The app waits for a guess before it runs the preset. If the stop
+            has none, it may get the question of another talk; see `Talk.asks`.
         learns: phrase that names other learners which also learn the target of this stop.
-        break_: a change that makes the theorem inapplicable. By default, this is the change that another talk
-            lists for the preset.
+        break_: a change to which the theorem of the stop does not apply. By default, and if `set` is empty,
+            this is the change that another talk lists for the preset.
     """
 
     preset: str
@@ -166,7 +170,8 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     Args:
         place: position of the talk in lists.
-        asks: whether stops without a question use the question of another talk for their preset.
+        asks: whether stops without a question get one from another talk. It is the question that the other
+            talk asks about the same preset. A stop that changes the preset gets no question.
     """
 
     title: str
@@ -201,12 +206,18 @@ def paths() -> Mapping[str, Talk]:
 
 
 def break_at(preset: str) -> Break | None:
-    """Return the first theorem-breaking change that built-in talks list for an unchanged preset, or None."""
+    """Return a change of a preset to which its theorem does not apply, or None if no built-in talk lists one.
+
+    The preset is used without other changes. If several talks list a change, it is that of the first talk.
+    """
     return next((stop.break_ for stop in _stops_at(preset) if stop.break_ is not None), None)
 
 
 def question_at(preset: str) -> str:
-    """Return the first question that built-in talks ask about an unchanged preset, or an empty text."""
+    """Return the question that a built-in talk asks about a preset, or an empty text if no talk asks one.
+
+    The preset is used without changes. If several talks ask a question, it is that of the first talk.
+    """
     return next((stop.predict for stop in _stops_at(preset) if stop.predict), "")
 
 
@@ -282,7 +293,7 @@ def _talk(talk_name: str, raw: dict[str, Any]) -> Talk:
 
 
 def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
-    """Return the stop that a talk file describes, with its defaults.
+    """Convert a stop of a talk file to a stop of a tour, in which defaults replace missing fields.
 
     Raises: BadInput for an invalid preset, panel or break.
     """
@@ -310,14 +321,14 @@ def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
 def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
     """Return sentences on next steps, which follow a preset's story; none if no path or talk has the preset.
 
-    `break_key` is the app's key that makes the theorem-breaking change. If `break_key` is empty, the
-    sentences give a command line instead.
+    `break_key` is the key of the app that runs the preset with a change to which its theorem does not apply.
+    If `break_key` is empty, the sentences give a command line instead.
     """
     return tuple(_sentences(preset, break_key)) if preset is not None else ()
 
 
 def command_of_stop(preset: str, change: Break) -> str:
-    """Return the command line that runs a preset with its theorem-breaking change."""
+    """Return the command line that runs a preset with the change to which its theorem does not apply."""
     settings = (f"--set {shlex.quote(setting)}" for setting in change.set)
     return f"{NAME} run {preset} {' '.join(settings)}"
 

@@ -50,7 +50,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def make(entry: PresetEntry, errors: Console) -> Thumbnail:
         module.ran.append(entry.name)
         module.PICTURES.mkdir(exist_ok=True)
-        stored.write(entry.name, stored.Stored(stored.digest(presets.document(entry.name))))
+        stored.write(entry.name, stored.StoredPictures(stored.digest(presets.document(entry.name))))
         (module.PICTURES / f"{entry.name}.svg").write_text("<svg/>")
         return Thumbnail(entry.digest, 2.0, "A caption.", ("text",), ("....",))
 
@@ -127,7 +127,7 @@ def test_presets_are_run_once_and_again_once_they_are_changed(script, capsys):
 
 def test_a_preset_with_stored_curves_of_an_earlier_version_is_run_again(script):
     script.main()
-    stored.write("rank-64", stored.Stored("another"))
+    stored.write("rank-64", stored.StoredPictures("another"))
     script.main()
     assert script.ran[3:] == ["rank-64"]
 

@@ -1,4 +1,4 @@
-"""Every file that a page links or names is in the repository."""
+"""Every file that a page links or names is in the repository, and as long as the page says."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from code_blocks import PAGES, ROOT
+
+from engine.backends import backends
 
 FOLDERS = (ROOT, ROOT / "engine", ROOT / "engine" / "backends", ROOT / "hadamard_tui")
 """Folders to which paths in pages are relative."""
@@ -52,3 +54,22 @@ def test_every_section_that_a_page_links_is_there(page: Path):
         f"{target.name}#{name}" for target, name in targets if target.exists() and name not in anchors(target)
     }
     assert gone == set()
+
+
+def lines_of_backend(name: str) -> int:
+    """Lines of a backend: its file, and the folder with its compiled code, if it has one."""
+    folder = ROOT / "engine" / "backends"
+    files = [folder / f"{name.replace('-', '_')}.py"]
+    text = files[0].read_text(encoding="utf-8")
+    for compiled in {"nets", "passes"} & set(re.findall(r"engine\.backends\.(\w+)", text)):
+        files += sorted((folder / compiled).glob("*.py"))
+    return sum(file.read_text(encoding="utf-8").count("\n") for file in files)
+
+
+def test_the_page_on_performance_states_the_lines_of_each_backend_within_a_tenth():
+    text = (ROOT / "docs" / "explanation" / "performance.md").read_text(encoding="utf-8")
+    stated = {
+        name: int(lines) for name, lines in re.findall(r"^\| `([\w-]+)` \| (\d+) \|", text, re.MULTILINE)
+    }
+    assert stated == {name: pytest.approx(lines_of_backend(name), rel=0.1) for name in stated}
+    assert {*stated, "dense"} == {*backends()}

@@ -30,7 +30,7 @@ MOST_SEEDS = 2**31
 
 
 class Signals(NamedTuple):
-    """Distribution of the signals in each layer of a fully connected net with a Gaussian start."""
+    """Distribution of the signals in each layer of a fully connected net with Gaussian initial weights."""
 
     activation: str
     widths: tuple[int, ...]
@@ -52,7 +52,10 @@ class Signals(NamedTuple):
 
 
 class HiddenLayers(NamedTuple):
-    """Hidden layers of a net, input layer first. `preactivations` returns the signals of these layers."""
+    """Hidden layers of a net: their transfer function, and the initial variances of weights.
+
+    `Architecture.preactivations` returns the signals of these layers, input layer first.
+    """
 
     activation: str
     """Transfer function σ that is applied to the signals."""
@@ -65,7 +68,7 @@ class HiddenLayers(NamedTuple):
 
 
 class ArchitectureStructure(NamedTuple):
-    """Properties of an architecture on which theorems rely.
+    """Properties that theorems require of an architecture, such as initial weights of 0.
 
     With the defaults, no theorem applies to the architecture.
     """
@@ -148,9 +151,9 @@ class ArchitectureStructure(NamedTuple):
 
 
 class StructureAt(NamedTuple):
-    """Properties of an architecture for d features, on which theorems rely.
+    """Properties that theorems require of an architecture, and that depend on the number d of features.
 
-    With the defaults, no theorem applies to it.
+    With the defaults, no theorem that requires them applies to the architecture.
     """
 
     linear_layers: int | None = None
@@ -168,7 +171,7 @@ class StructureAt(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Shapes and constants of the tensors of an architecture for d features."""
+    """Shapes, L2 penalties and rate factors of the tensors of an architecture for d features."""
 
     shapes: Mapping[str, tuple[int, ...]]
     """Shapes of all tensors, trained or fixed, by name, without the batch dimension."""
@@ -191,12 +194,12 @@ class Layout(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of parameters, trained or fixed."""
+        """Number of parameters of one net, trained or fixed."""
         return sum(map(math.prod, self.shapes.values()))
 
     @property
     def l2_penalty(self) -> float:
-        """Largest λ of all tensors, or 0 if there is no penalty."""
+        """Largest L2 penalty λ of all tensors, or 0 if no tensor is penalised."""
         return max(self.l2_penalties.values(), default=0.0)
 
 
@@ -240,7 +243,7 @@ class Architecture(Part, frozen=True):
     )
 
     def structure(self) -> ArchitectureStructure:
-        """Return the properties on which theorems rely.
+        """Return the properties of the architecture that theorems require, such as initial weights of 0.
 
         A subclass replaces fields of `super().structure()`.
         """
@@ -252,7 +255,7 @@ class Architecture(Part, frozen=True):
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
-        """Return the properties for d features on which theorems rely.
+        """Return the properties that theorems require of the architecture, for d features.
 
         A subclass replaces fields of `super().structure_at(d)`.
         """
@@ -268,11 +271,15 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def layout(self, d: int) -> Layout:
-        """Return the layout of the tensors for d features."""
+        """Return the shapes of all tensors for d features, their L2 penalties, and factors of their rates."""
         raise NotImplementedError
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Return the initial tensors `params`, after computing fixed tensors that depend on the instances."""
+        """Return the initial tensors `params`, after computing fixed tensors that depend on the instances.
+
+        For example, a net that standardises its inputs stores the mean of every feature. By default, no
+        tensor depends on the instances, and `params` is returned unchanged.
+        """
         return params
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
@@ -288,10 +295,11 @@ class Architecture(Part, frozen=True):
         return None
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
-        """Return the weights and biases of all layers, input layer first.
+        """Return the weights and biases of all layers of a net, input layer first.
 
-        Only the edges from the selected inputs and the first `units` units of each hidden layer are included.
-        The list is empty for architectures that are not layers of units.
+        `inputs` selects the inputs of the net, and `units` is the number of units that are taken from each
+        hidden layer. Only edges between these are included. The list is empty for architectures that are not
+        layers of units.
         """
         return []
 
@@ -312,11 +320,11 @@ class Architecture(Part, frozen=True):
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
     ) -> dict[str, LayerSignals]:
-        """Return the inputs of each trained layer, and the signals sent back to the outputs of the layer.
+        """Return, for each trained layer, its inputs and the derivatives with respect to its outputs.
 
-        Results are listed by the name of the layer's tensor. `sent` maps the predictions ŷ [B, n] to the
-        signals [B, n] that are sent back from them. Only architectures with the property `layered` implement
-        this method.
+        The dictionary has the names of the layers' tensors as keys. The derivatives are computed by
+        backpropagation. `sent` maps the predictions ŷ [B, n] to the numbers [B, n] at which backpropagation
+        starts, such as ∂L/∂ŷ. Only architectures with the property `layered` implement this method.
         """
         raise NotImplementedError
 
@@ -329,7 +337,7 @@ class Architecture(Part, frozen=True):
         return params
 
     def invariance(self, d: int) -> Verdict:
-        """Return whether the net and its start treat rotated instances alike, and the reason."""
+        """Return whether the net treats all rotations of the instances alike at its start, and the reason."""
         reason = f"{self.kind} does not declare that it treats rotated instances alike"
         return Verdict(False, reason, undecided=True)
 
@@ -360,7 +368,7 @@ class ModuleArchitecture(Architecture, frozen=True):
         return {name: np.stack([draw[name] for draw in draws]) for name in draws[0]}
 
     def _drawn(self, d: int, seed: int) -> dict[str, NDArray[np.float64]]:
-        """Return the initial tensors of a new module, which torch draws from `seed`."""
+        """Return the initial tensors of a new module, drawn by torch's random generator with this seed."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             tensors = self.module(d).state_dict()
@@ -411,31 +419,33 @@ _one_by_one: set[ModuleArchitecture] = set()
 
 @cache
 def _template(architecture: ModuleArchitecture, d: int) -> Any:
-    """Return a module for d features in evaluation mode.
+    """Return the architecture's torch module for d features, in evaluation mode.
 
-    Callers replace its tensors by other tensors in every call.
+    The module is shared by all nets: every call replaces its tensors by those of a net.
     """
     with torch.random.fork_rng(devices=[]):
         return architecture.module(d).eval()
 
 
 class LayerSignals(NamedTuple):
-    """Signals of a layer z = W a on n examples, where W [B, o, i] is a trained tensor.
+    """Inputs of a layer z = W a on n examples, and derivatives with respect to z.
 
-    A vector w [B, i] counts as a layer with one output.
+    W [B, o, i] is a trained tensor. A vector w [B, i] counts as a layer with one output.
     """
 
     inputs: torch.Tensor
     """Inputs a, [B, i, n]."""
 
     back: torch.Tensor
-    """Signals sent back to z, [B, o, n]: ∂ŷ/∂z times the signals sent back from ŷ."""
+    """Result of backpropagation at z, [B, o, n]: ∂ŷ/∂z times the numbers at which it starts. If it starts
+    with ∂L/∂ŷ, the result is ∂L/∂z.
+    """
 
 
 def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:
-    """Return the gradients of the loss plus the L2 penalties, given the `gradients` of the loss alone.
+    """Return the gradients of the loss plus L2 penalties λ/2 ‖θ‖², given the gradients of the loss alone.
 
-    `penalties` are the λ of `Layout.l2_penalties`.
+    `penalties` are the λ of the tensors, as in `Layout.l2_penalties`.
     """
     if not penalties:
         return gradients

@@ -39,7 +39,10 @@ OfLayers = Meta(min_length=1, max_length=MOST_LAYERS + 1)
 
 
 class Scaling(NamedTuple):
-    """Factors by which a layer in a parametrisation differs from the standard parametrisation."""
+    """Factors of a layer's initial weights, inputs and rate that define the parametrisation of a net.
+
+    In the standard parametrisation, all of them are 1.
+    """
 
     start: float = 1.0
     """Factor that multiplies the size of the initial effective weights m W."""
@@ -99,14 +102,16 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     widths: Annotated[
         Annotated[tuple[Count, ...], Meta(min_length=1, max_length=MOST_LAYERS)] | None,
-        Meta(title="widths", description="hidden units of each layer; none: 128, or set by depth and width"),
+        Meta(
+            title="widths", description="hidden units of each layer; none: 128, or set by `depth` and `width`"
+        ),
     ] = None
     depth: Annotated[
         Annotated[int, Meta(ge=1, le=MOST_LAYERS)] | None,
-        Meta(title="depth L", description="number of hidden layers of equal width; none: set by widths"),
+        Meta(title="depth L", description="number of hidden layers of equal width; none: set by `widths`"),
     ] = None
     width: Annotated[
-        Count | None, Meta(title="width n", description="units of each hidden layer; none: set by widths")
+        Count | None, Meta(title="width n", description="units of each hidden layer; none: set by `widths`")
     ] = None
     activation: Activation = "identity"
     init: Annotated[
@@ -175,16 +180,18 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.widths is not None:
             for field in ("depth", "width"):
                 if getattr(self, field) is not None:
-                    raise BadField(field, "widths sets this too; give either widths, or depth and width")
+                    raise BadField(
+                        field, "`widths` sets this too; give either `widths`, or `depth` and `width`"
+                    )
         elif (self.depth is None) != (self.width is None):
             missing, present = ("width", "depth") if self.width is None else ("depth", "width")
             raise BadField(missing, f"missing; it is required if {present} is set")
         if self.balanced_signs and not self.output_signs:
-            raise BadField("balanced_signs", "balanced signs require output signs; set output_signs too")
+            raise BadField("balanced_signs", "balanced signs require output signs; set `output_signs` too")
         if self.alternating_biases and not self.has_biases:
-            raise BadField("alternating_biases", "alternating biases require biases; set cb too")
+            raise BadField("alternating_biases", "alternating biases require biases; set `cb` too")
         if self.scale is not None and self.cw is not None:
-            raise BadField("cw", "scale s sets this too, C_w = s²; give either cw or scale")
+            raise BadField("cw", "`scale` sets this too, because C_w = s²; give either `cw` or `scale`")
         count = len(self.hidden) + 1
         for field in ("cw", "cb"):
             value = getattr(self, field)
@@ -196,7 +203,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.parametrisation == "mean-field" and count > 2:
             raise BadField(
                 "parametrisation",
-                "mean-field is for one hidden layer; for deeper nets take mup, which generalises it",
+                "mean-field is for one hidden layer; for deeper nets take `mup`, which generalises it",
             )
 
     @property
@@ -229,31 +236,31 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _biased(self) -> range:
-        """Numbers of the layers that have biases."""
+        """Numbers l of the layers that have biases. The first layer has the number 1."""
         count = len(self._numbers) if self.output_bias else len(self.hidden)
         return self._numbers[: count if self.has_biases else 0]
 
     @property
     def _numbers(self) -> range:
-        """Numbers of the layers, counted from 1. The last layer is the output."""
+        """Numbers l of all layers: 1 for the first layer, up to that of the output layer."""
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
-        """Return a setting as a tuple with one value for every layer."""
+        """Return a value for every layer, given one value for all layers, or a tuple of values."""
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
-        """Return s = √C_w of every layer."""
+        """Return the size s = √C_w of the initial weights of every layer."""
         if self.cw is None:
             return [1.0 if self.scale is None else self.scale] * len(self._numbers)
         return [math.sqrt(variance) for variance in self._each(self.cw)]
 
     def _fans(self, d: int) -> list[tuple[int, int]]:
-        """Return the pair (fan-out, fan-in) of every layer."""
+        """Return the numbers of outputs and of inputs of every layer, as pairs (fan-out, fan-in)."""
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
-        """Return the factors of every layer in the net's parametrisation."""
+        """Return the factors by which the net's parametrisation scales every layer."""
         if self.parametrisation == "standard":
             return [Scaling()] * len(self._numbers)
         return [
@@ -295,7 +302,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _first_at_start(self) -> tuple[float, float] | None:
-        """C_w and C_b of the first layer if its weights and biases start Gaussian, or None otherwise."""
+        """C_w and C_b of the first layer, or None if its weights and biases do not start Gaussian."""
         if self.init != "gaussian" or self.alternating_biases:
             return None
         return self._sizes()[0] ** 2, self._each(self.cb)[0] if 1 in self._biased else 0.0
@@ -400,7 +407,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _layers(
         self, params: Params, instances: Instances
     ) -> Iterator[tuple[torch.Tensor | None, torch.Tensor]]:
-        """Yield the inputs [B, n_{l−1}, n] and the signals before σ [B, n_l, n], layer by layer.
+        """Yield the inputs [B, n_{l−1}, n] of each layer l, and its signals before σ [B, n_l, n], from l = 1.
 
         For the first layer, whose inputs are the instances, None is yielded as the inputs. The signals of the
         last layer are the predictions.
@@ -431,7 +438,12 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Params:
-        """Return ∂L/∂θ, given `slopes` = ∂L/∂ŷ and the layers that `_layers` yields."""
+        """Return the gradient of the loss by every trained tensor, ∂L/∂θ, by backpropagation.
+
+        Args:
+            layers: inputs and signals of every layer, as `_layers` yields them.
+            slopes: ∂L/∂ŷ.
+        """
         gradients, biased = {}, self._biased
         for number, inputs, back in self._back(params, layers, slopes.view_as(layers[-1][1])):
             if number in biased:
@@ -442,7 +454,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
-        """Return ∂L/∂W₁ [B, h, d], given `back` = ∂L/∂z [B, h, n] for the signals z of the first layer."""
+        """Return the gradient of the loss by the weights of the first layer, ∂L/∂W₁, [B, h, d].
+
+        `back` [B, h, n] is ∂L/∂z for the signals z of the first layer.
+        """
         return instances.combine(back.flatten(0, 1)).view(len(back), -1, instances.d)
 
     def _back(
@@ -451,7 +466,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Iterator[tuple[int, torch.Tensor | None, torch.Tensor]]:
-        """Yield the number of every layer, its inputs, and ∂L/∂z [B, n_l, n], last layer first.
+        """Yield each layer's number l, its inputs, and ∂L/∂z [B, n_l, n], from the last layer to the first.
 
         z are the signals of the layer before σ is applied. `slopes` are the derivatives ∂L/∂z of the last
         layer.
@@ -467,9 +482,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _gradient_of_product(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        """Return the gradients for linear predictions xᵀw, where w is W_L … W_1 times all factors m_l.
+        """Return the gradient of the loss by every W_l, for a linear net: predictions are xᵀw.
 
-        The gradient for W_l is (W_L … W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ. G [B, m, d] is ∂L/∂w times all m_l.
+        w is the product of the layers, W_L … W_1, times all factors m_l. The gradient by W_l is (W_L …
+        W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ. G [B, m, d] is ∂L/∂w times all m_l.
         """
         slopes = slope(self.predict(params, instances))
         right = instances.combine(slopes).view(len(params["W1"]), -1, instances.d)
@@ -515,7 +531,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return layers
 
     def _product(self, params: Params) -> torch.Tensor:
-        """Return m_L W_L … m_1 W_1 [B, m, d].
+        """Return the weights of a linear net, the product m_L W_L … m_1 W_1 [B, m, d] of its layers.
 
         The product is computed from the output down, so that partial products have only m rows.
         """
@@ -542,7 +558,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Return whether permuting the inputs has the same effect at the start as permuting hidden units."""
+        """Return whether permuting the inputs of the initial net is the same as permuting hidden units."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 

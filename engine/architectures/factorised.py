@@ -91,7 +91,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return tensors
 
     def _sides(self, d: int) -> tuple[int, int]:
-        """Return the numbers of rows and columns of W."""
+        """Return the number of rows and the number of columns of W, which has d entries."""
         return pair_of(self.factors, d)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
@@ -101,12 +101,12 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return self._before(params)[-1].flatten(1)
 
     def _factors(self, params: Params) -> list[torch.Tensor]:
-        """Return the factors of W, from the left."""
+        """Return the L factors of W, A₁ᵀ, A₂, …, A_L."""
         first, *rest = (params[layer] for layer in self.layers)
         return [first.mT, *rest]
 
     def _before(self, params: Params) -> list[torch.Tensor]:
-        """Return the products of the first 1, 2, …, L factors of W."""
+        """Return the partial products A₁ᵀ, A₁ᵀA₂, …, W of the factors of W."""
         first, *rest = self._factors(params)
         products = [first]
         for factor in rest:
@@ -128,7 +128,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return the start that corresponds to `params` for instances U x (V z)ᵀ.
+        """Return initial tensors that correspond to `params` if every instance x zᵀ becomes U x (V z)ᵀ.
 
         `turn` maps a matrix W, flattened to a vector, to U W Vᵀ.
         """

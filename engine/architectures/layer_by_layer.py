@@ -1,4 +1,4 @@
-"""The signals of a fully connected net at its start, drawn from their distribution layer by layer."""
+"""The signals of an untrained fully connected net, drawn from their distribution layer by layer."""
 
 from __future__ import annotations
 
@@ -113,9 +113,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
             products = self._products(transfer(self.activation, signals)) / signals.shape[1]
 
     def _products(self, sent: torch.Tensor) -> torch.Tensor:
-        """Return the inner products of the columns of `sent` [B, units, n] within groups of k columns.
+        """Return the inner products of the signals of instances, within each group of k instances.
 
-        The inner products have the shape [B, ⌈n/k⌉, k, k].
+        `sent` [B, units, n] are the signals that a layer sends to the next one. The inner products have the
+        shape [B, ⌈n/k⌉, k, k].
         """
         missing = -sent.shape[2] % self.inputs
         padded = torch.nn.functional.pad(sent, (0, missing))
@@ -130,7 +131,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
 
 
 def _root(kernel: torch.Tensor) -> torch.Tensor:
-    """Return a lower triangular L with L Lᵀ = K [..., k, k], even if different inputs have equal signals."""
+    """Return a lower triangular matrix L with L Lᵀ = K, for covariances K [..., k, k] that may be singular.
+
+    K is singular if, for example, different inputs have equal signals.
+    """
     least = torch.finfo(kernel.dtype).tiny  # keeps the argument of √ above 0, where its slope is infinite
     rest, columns = kernel, []
     for number in range(kernel.shape[-1]):

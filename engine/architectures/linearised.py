@@ -56,7 +56,10 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         instances: Instances,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
     ) -> torch.Tensor:
-        """Return the predictions, given the inputs and signals of every layer at the start."""
+        """Return the predictions of the linearised net with the tensors `params`.
+
+        `layers` are the inputs and signals of every layer of the net at its start.
+        """
         start = self._started(params)
         moved = {layer: params[layer] - start[layer] for layer in self.layers}
         change = self.first(moved, instances)
@@ -100,7 +103,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         return super().invariance(d)
 
     def _started(self, params: Params) -> Params:
-        """Return all tensors, with trained tensors replaced by their initial values."""
+        """Return the tensors of the net at its start, with initial values in place of trained ones."""
         started = {layer: params[_at_start(layer)] for layer in self.layers}
         started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # a narrowed net has fewer inputs
         return {**params, **started}

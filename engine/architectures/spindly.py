@@ -32,17 +32,17 @@ Shape = Annotated[
 
 
 def filled(shape: tuple[float, ...], d: int) -> NDArray[np.float64]:
-    """Return the shape θ of the start for d features, [d]: the numbers in `shape`, followed by ones."""
+    """Return the relative starting values θ of d features, [d]: the numbers in `shape`, followed by ones."""
     numbers = np.ones(d)
     numbers[: len(shape)] = shape[:d]
     return numbers
 
 
 def chains(parts: Sequence[torch.Tensor], depth: int) -> list[Edges]:
-    """Return the layers of a net of separate chains, one chain of equal edges per entry of each tensor.
+    """Return the layers of a net in which each input has its own chain of `depth` edges to the output.
 
-    `parts` are one or two tensors [B, d]. A tensor gives d chains, each with `depth` edges. The outputs of
-    the chains of the second tensor are subtracted from the prediction.
+    All edges of a chain have the same weight. `parts` are one or two tensors of these weights, [B, d], for d
+    inputs. With two tensors, each input has two chains, and the second one has a negative sign at the output.
     """
     paths = torch.cat(list(parts), 1)
     first = torch.cat([torch.diag_embed(part) for part in parts], 1)
@@ -97,7 +97,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return super().structure_at(d)._replace(kernel_at_start=kernel)
 
     def _alpha(self, d: int) -> float:
-        """Return the initial value of every parameter, before it is multiplied by the shape."""
+        """Return the common initial value of all parameters, before the shape θ multiplies it."""
         w0 = self.w0 or (0.5 / d if self.signed else 1.0 / d)
         return float(w0 ** (1.0 / self.depth))
 

@@ -76,7 +76,10 @@ class Backend:
     """Number by which backends are ordered. Faster backends have smaller numbers, and are tried first."""
 
     words: ClassVar[str] = ""
-    """Text that follows the word "computed", and says how; empty for the backend on the data matrix."""
+    """Text that says in messages how results are computed. It follows the word "computed".
+
+    The text is empty for the backend on the data matrix.
+    """
 
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
     """Fields of a learner that the backend supports. It refuses learners that set other fields."""
@@ -90,7 +93,7 @@ class Backend:
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Return the reason why the backend cannot run a learner, even without measures; None if it can."""
+        """Return the reason why the backend cannot run a learner, whatever it measures; None if it can."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it does not support the setting {field.replace('_', ' ')}"
@@ -101,7 +104,10 @@ class Backend:
         return True
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of all nets, their gradients and states, and one set of their predictions."""
+        """Return the memory in bytes that a training run of a learner needs.
+
+        It holds all nets, their gradients and states, and one set of their predictions.
+        """
         vectors, short = sizes.models * sizes.batch, sizes.d * sizes.item < LONG
         holes = HOLES if short and self.needs.new_tensors and vectors * sizes.d * sizes.item >= WIDE else 1
         copies = RESTING if sizes.models > 1 else holes * COPIES

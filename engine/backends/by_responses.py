@@ -61,7 +61,10 @@ class ByResponses(Backend):
         return not (needs.parameters or needs.coordinates or needs.under)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of initial and present predictions, of their changes, and of a record."""
+        """Return the memory in bytes that a training run of a learner needs.
+
+        It holds initial and present predictions, their changes, and a record.
+        """
         return sizes.batch * 4 * sizes.n * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
@@ -116,7 +119,7 @@ class Responses:
         return torch.from_numpy(squares.clip(0) / self._data.instances.n).to(self._first.device)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         if instances is self._data.instances:
             return self._now(slice(None))
         return instances.products(self.weights())
@@ -129,12 +132,12 @@ class Responses:
         return self._now(slice(None)) / math.sqrt(self._data.instances.d)
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights of the first replica and target [V, d]."""
+        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
         first_target = slice(0, self._data.variants * self._data.targets, self._data.targets)
         return self._now(first_target) / math.sqrt(self._data.instances.d)
 
     def _now(self, members: slice) -> torch.Tensor:
-        """Return the present predictions of some members of the batch."""
+        """Return the present predictions of the batch members in a slice."""
         now, seen = self._first[members].clone(), self._seen
         if seen:
             now[:, :seen].addcmul_(self._moves[members, :seen], self._backwards[-seen:], value=-1)

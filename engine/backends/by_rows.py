@@ -74,7 +74,11 @@ class ByRows(Backend):
         return not (needs.parameters or needs.under or (needs.weights and not measure.schedule().expensive))
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of weights, predictions, errors, steps, and the inner products of a block."""
+        """Return the memory in bytes that a training run of a learner needs.
+
+        It holds weights, predictions, errors, steps, and the inner products of one block of examples with all
+        rows.
+        """
         per_member = 3 * sizes.d + 6 * sizes.n + 4 * AHEAD
         return (sizes.batch * per_member + sizes.replicas * AHEAD * (3 * sizes.n + sizes.d)) * sizes.item
 
@@ -93,11 +97,12 @@ class ByRows(Backend):
 
 
 class Predictions:
-    """A linear neuron, stored as predictions P before a block of examples, and its steps S in the block.
+    """A linear neuron, stored as its predictions of all rows instead of its weights.
 
-    P are predictions of all rows. With the inner products K of the block's examples and all rows, the present
-    predictions are P − S K. Predictions of the block's examples are updated at every step, and those of other
-    rows when needed. For square loss, ‖P − S K − y‖² follows from ‖P − y‖², (P − y) Kᵀ and K Kᵀ.
+    P are the predictions before the present block of examples, and S are the sizes s of the steps w ← w − s x
+    in the block. With the inner products K of the block's examples and all rows, the present predictions are
+    P − S K. Predictions of the block's examples are updated at every step, and those of other rows when
+    needed. For square loss with labels y, ‖P − S K − y‖² follows from ‖P − y‖², (P − y) Kᵀ and K Kᵀ.
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
@@ -139,7 +144,7 @@ class Predictions:
             self._begin_block()
 
     def _step(self, place: int) -> None:
-        """Make the step for the example at position `place` in the block."""
+        """Make the step for the example at position `place` in the present block."""
         before, labels = self._block_predictions[:, :, place], self._block_labels[:, :, place]
         slope = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
@@ -167,7 +172,10 @@ class Predictions:
             self._lengths = products @ products.mT  # [R, b, b]
 
     def _follow(self, step: torch.Tensor, place: int) -> None:
-        """Update ‖P − S K − y‖² and (P − S K − y) Kᵀ after a step."""
+        """Update the sum of squared errors after a step, and the inner products of the errors with K.
+
+        They are ‖P − S K − y‖² and (P − S K − y) Kᵀ.
+        """
         change = self._lengths[:, None, place, place] * step - 2 * self._along[:, :, place]
         # Computed in float64, and clamped at 0: as the loss falls to 0, nearly equal squares are subtracted.
         self._squares = (self._squares + step * change).clamp_(min=0)
@@ -187,7 +195,7 @@ class Predictions:
         )
 
     def _of_rows(self, values: torch.Tensor, examples: slice) -> torch.Tensor:
-        """Return the values [R, g, b] at the rows of these examples, from values [R, g, n] of all rows."""
+        """Select the columns of values [R, g, n] of all rows that belong to the given examples, [R, g, b]."""
         if self._order is None:
             return values[:, :, examples]
         rows = self._order[:, None, examples].expand(-1, values.shape[1], -1)
@@ -200,7 +208,7 @@ class Predictions:
         return selected.rows
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         if instances is self._data.instances:
             return self._now().flatten(0, 1)
         return instances.products(self.weights())
@@ -215,7 +223,7 @@ class Predictions:
         return self._weights.flatten(0, 1)
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights of the first replica and target [V, d]."""
+        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
         learnt = slice(0, self._place)
         steps = self._steps[0, :: self._data.targets, learnt]
         return torch.addmm(self._first, steps, self._examples[0, learnt], alpha=-1)
@@ -224,8 +232,8 @@ class Predictions:
 class SolvedPredictions(Predictions):
     """Predictions for plain gradient steps w ← w − η c x on square loss, with c = 2(ŷ − y).
 
-    A linear system gives all steps s_j of a block at once. Step j changes the sum of squared errors by
-    s_j (s_j ‖K_j‖² − 2 (P − S_(<j) K − y) K_jᵀ).
+    A linear system gives all steps s_j of a block at once. K_j are the inner products of example j with all
+    rows. Step j changes the sum of squared errors by s_j (s_j ‖K_j‖² − 2 (P − S_(<j) K − y) K_jᵀ).
     """
 
     def _step(self, place: int) -> None:

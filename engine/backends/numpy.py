@@ -72,7 +72,7 @@ class Numpy(Backend):
 
 
 def _has_step(learner: Learner, experiment: Experiment) -> bool:
-    """Return whether `Projected`, `Added` or `Multiplied` implements the steps of a learner."""
+    """Return whether one of `Projected`, `Added` and `Multiplied` can make the steps of this learner."""
     match learner.form:
         case Fitted(solver):
             orthogonal = experiment.problem.matrix.structure().is_orthogonal
@@ -217,7 +217,7 @@ class NumpyRun(InPieces):
 
     @np.errstate(all="ignore")
     def _take(self, record: int) -> None:
-        """Predict all rows with the present weights, in float64.
+        """Take a record: predict all rows with the present weights, in float64.
 
         At records whose weights are kept, store the weights of the first replica and target.
         """
@@ -247,7 +247,7 @@ class NumpyRun(InPieces):
         return shares
 
     def _over_targets(self, values: Numbers) -> NDArray[np.float64]:
-        """Return the mean over targets [S, R, V] of values [S, R, B]."""
+        """Return values [S, R, B] as means over targets, [S, R, V]."""
         means: NDArray[np.float64] = values.reshape(*values.shape[:2], self._variants, self._targets).mean(3)
         return means
 

@@ -61,9 +61,9 @@ AHEAD = 128
 
 
 class Changes(NamedTuple):
-    """For K steps on one row each: the row's label, and its predictions before and after the step.
+    """Labels and predictions of the rows in K successive steps, each of which is on one row.
 
-    All three are [K, R, B / R].
+    A row is predicted before and after its step. All three tensors are [K, R, B / R].
     """
 
     labels: torch.Tensor
@@ -124,14 +124,17 @@ class OrthogonalRows:
         self.place += 1
 
     def _places(self, selected: slice) -> Any:
-        """Return the index that selects some of the rows of `learn_ahead` from an array of all rows."""
+        """Return the index of some of the rows given to `learn_ahead`, for use in arrays of all rows.
+
+        `selected` are positions among the rows given to `learn_ahead`.
+        """
         if isinstance(self._rows, range):
             rows = self._rows[selected]
             return slice(rows.start, rows.stop)
         return self._rows[selected], self._replicas
 
     def _write(self) -> None:
-        """Update the predictions of all rows by the steps made since the last call."""
+        """Write the changes by all steps since the last call to the stored predictions and weights."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
             self._predictions[self._places(new)] = self.changes.after[new]
@@ -139,7 +142,7 @@ class OrthogonalRows:
             self._written = self.place + 1
 
     def _keep(self, weights: torch.Tensor, new: slice) -> None:
-        """Write the weights after the steps `new` to `weights`."""
+        """Write the weights that have changed in the steps `new` to the tensor `weights` [V, d]."""
         places = self._places(new)
         first = places if isinstance(places, slice) else places[0][:, 0]
         weights[:, first] = self._first_weights_after[:, new]
@@ -150,7 +153,7 @@ class OrthogonalRows:
         return first_target.contiguous() / math.sqrt(self._data.instances.d)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         if instances is self._data.instances:
             self._write()
             return self._predictions.flatten(1).T.contiguous()
@@ -165,7 +168,7 @@ class OrthogonalRows:
         return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights of the first replica and target [V, d]."""
+        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
         weights = self._first_weights.clone()
         if self._written <= self.place:
             self._keep(weights, slice(self._written, self.place + 1))

@@ -66,7 +66,7 @@ def _by_products(learner: Learner) -> bool:
 
 
 def is_large(learner: Learner, experiment: Experiment) -> bool:
-    """Return whether an operator is faster than a matrix in this experiment."""
+    """Return whether instances are so large that an operator is faster than a matrix."""
     n, d = experiment.n, experiment.d
     return n * d >= LARGE or n * d * weight_vectors(learner, experiment) >= LARGE_RECORD
 
@@ -89,10 +89,14 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
 
 
 def rotated(inputs: TrainingInputs) -> TrainingInputs:
-    """Return the inputs of an invariant learner with its orthogonal instances rotated to the axes."""
+    """Return the inputs of a rotation-invariant learner, with instances rotated to the coordinate axes.
+
+    The instances must be orthogonal. A rule that is invariant only on these data is replaced by its invariant
+    counterpart.
+    """
     learner, data = inputs.learner, inputs.data
-    if learner.update is not None:
-        learner = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
+    if learner.update is not None and (rule := learner.update.structure().invariant_counterpart):
+        learner = msgspec.structs.replace(learner, update=rule)
     along_axes = replace(data, instances=ScaledIdentity(data.instances), w_star=None)
     return replace(inputs, learner=learner, data=along_axes)
 

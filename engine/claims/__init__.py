@@ -16,6 +16,7 @@ from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
 from engine.measures import Measure
 from engine.pictures import reductions, wording
+from engine.pictures.view import index_at, line_of
 from engine.pictures.wording import curve_name, line_name, measure_name, x_name
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ class Outcome(NamedTuple):
 class Claim(Part, frozen=True, kw_only=True):
     """A statement about a picture, which a run proves or refutes.
 
-    The field `picture` names the picture; by default, it is the first one. With `measure`, the claim is about
-    the same picture of another measure. The field `curve` names a curve of the picture; by default, the claim
-    is about every curve.
+    The field `picture` names the picture; by default, it is the first one. The field `measure` names a
+    measure that replaces the picture's own measure for this claim. The field `curve` names a curve of the
+    picture; by default, the claim is about every curve.
     """
 
     example: ClassVar[str]
@@ -117,11 +118,9 @@ class Claim(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return one sentence that says what a view shows about the claim.
+        """Return one true sentence that says what a view shows about the claim.
 
-        It is true, and has at most three numbers.
-
-        A pair of compared numbers counts as one number.
+        The sentence has at most three numbers. A pair of compared numbers counts as one number.
         """
         raise NotImplementedError
 
@@ -181,7 +180,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> str:
-        """Comparison as text, such as "below 0.1"."""
+        """Value or range that the claim expects, as text, such as "below 0.1"."""
         for word, bound in (
             ("below", self.below),
             ("above", self.above),
@@ -200,7 +199,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
     def compared(self, measured: float, stderr: float | None = None, subject: str = "") -> Outcome:
         """Compare a measured number with the expected one, and return the outcome.
 
-        `subject` is the beginning of the message. It names the number and its place on the x-axis.
+        `subject` is the beginning of the message. It names the number and its x position.
         """
         tolerance = float(self.tolerance(stderr))
         has_tolerance = self.within is not None or self.standard_errors is not None
@@ -229,9 +228,9 @@ class Comparing(Claim, frozen=True, kw_only=True):
 class ComparingTwo(Comparing, frozen=True, kw_only=True):
     """A claim about a number computed from two curves, or from a curve and a theory line.
 
-    The number is computed at one place on the x-axis, or at every place. In the second case, the worst place
-    decides the outcome. The standard error is that of paired replicas: both curves, and a line computed from
-    data, have the same data in each replica.
+    The number is computed at one x position, or at every x position. In the second case, the position with
+    the worst value decides the outcome. The standard error is that of paired replicas: both curves, and a
+    line computed from data, have the same data in each replica.
     """
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "to")
@@ -245,19 +244,22 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     at: MaybePlace = None
 
     def combined(self, y: Floats, other: Floats) -> Floats:
-        """Return the number computed from both curves at every place; NaN where it is undefined."""
+        """Return the number computed from both curves at every x position; NaN where it is undefined."""
         raise NotImplementedError
 
     @property
     def needs(self) -> str:
-        """Additional condition on usable places, as text; {name} stands for the second curve or line."""
+        """Further condition for the x positions that count, as the end of a message.
+
+        An example is ", and {name} is not 0". {name} stands for the second curve or theory line.
+        """
         return ""
 
     def finding(self, view: View, outcome: Outcome) -> str:
         curve = self.of(view)
         name, other = other_at(view, self.to, curve)
         if self.at is not None:
-            place = curve.place(self.at) or 0
+            place = index_at(curve, self.at) or 0
             first = wording.called(view, curve), float(curve.y[place])
             return wording.compared(view, float(curve.x[place]), first, [(name, float(other(whole)[place]))])
         numbers = self.combined(curve.y, other(whole))
@@ -289,7 +291,10 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
 
 def digits(value: float, tolerance: float) -> int:
-    """Return how many digits of `value` resolve a tenth of the tolerance, at least DIGITS."""
+    """Return the number of digits of `value` to show, so that a tenth of the tolerance is visible.
+
+    It is between DIGITS and MOST_DIGITS.
+    """
     if not (value and tolerance and math.isfinite(value) and math.isfinite(tolerance)):
         return DIGITS
     needed = math.floor(math.log10(abs(value))) - math.floor(math.log10(tolerance)) + 2
@@ -322,20 +327,24 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """Return the axis label if the picture shows x positions instead of values; else the measure's name."""
+    """Return the name of the quantity that a picture shows, for messages about claims.
+
+    It is the name of the measure. If the picture shows the x positions at which the measure reaches a
+    threshold or an extreme value, it is the label of the y-axis.
+    """
     reading = view.picture.reading
     return view.axes.y_label if reading is not None and reading.is_place else measure_name(view)
 
 
 def where(view: View, x: float) -> str:
-    """Return a place on the x-axis of a view as text, such as "k = 16"."""
+    """Return an x position of a view as text, such as "k = 16"."""
     return f"{x_name(view)} = {view.axes.names.get(x) or format(x, 'g')}"
 
 
 def divergence(view: View, curve: CurveView) -> str:
     """Return a phrase that says where a curve diverged or lost accuracy.
 
-    With several replicas, the phrase gives their number and the first place. It is empty if no replica
+    With several replicas, the phrase gives their number and the first x position. It is empty if no replica
     diverged or lost accuracy.
     """
     if curve.ends.diverged_at is None:
@@ -361,24 +370,25 @@ def unfinished(view: View, curve: CurveView) -> str:
 
 
 def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
-    """Return the indices of the places where a curve is defined, [S].
+    """Return the indices of the x positions at which a curve has a value that can be judged, [S].
 
-    If `at` is given, return at most the index of this place.
+    If `at` is given, the result has only the index of the position `at`, or none if the curve has no value
+    there.
     """
     if at is None:
         return np.flatnonzero(is_defined)
-    place = curve.place(at)
+    place = index_at(curve, at)
     return np.flatnonzero(is_defined & (np.arange(len(curve.x)) == (-1 if place is None else place)))
 
 
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
-    """Return the name of a second curve or theory line, and a function that computes its values.
+    """Return the second curve or theory line of a comparison: its name, and a function for its values.
 
-    The function interpolates the values at the places of `curve`. The argument of the function selects
-    replicas; `whole` selects all.
+    The function interpolates the values linearly at the x positions of `curve`. It is called with a second
+    function, which says over which replicas the values are taken. For all replicas, call it with `whole`.
     """
     try:
-        line = view.line(name, curve.name)
+        line = line_of(view, name, curve.name)
     except KeyError:
         other = view.curve(name)
         return curve_name(view, other), lambda take: _between(curve.x, other.x, take(other))
@@ -391,5 +401,5 @@ def _between(x: Floats, places: Floats, values: Floats) -> Floats:
 
 
 def whole(curve: CurveView | LineView) -> Floats:
-    """Return the values of a curve or theory line over all its replicas."""
+    """Return the values of a curve or theory line, summarised over all its replicas."""
     return curve.y

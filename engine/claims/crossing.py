@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
-    """First place on the x-axis at which a curve crosses a second curve, or a theory line.
+    """First x position at which a curve crosses a second curve, or a theory line.
 
     Between evaluation points, the crossing is interpolated linearly in x. On a logarithmic x-axis, it is
     interpolated in log x.
@@ -53,9 +53,9 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
 
 
 def _first_crossing(x: Floats, gap: Floats) -> float:
-    """Return the place where `gap` first changes sign, or NaN if it never does.
+    """Return the x position at which `gap` first changes sign, or NaN if it never does.
 
-    The place is interpolated linearly between places where the gap is defined.
+    The position is interpolated linearly between positions at which the gap is defined.
     """
     # A gap of 0 has no sign, so curves that start equal do not cross at their start.
     is_defined = np.isfinite(gap) & (gap != 0)

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from engine.claims import Claim, MaybePlace, Outcome, divergence, where
 from engine.pictures import wording
-from engine.pictures.view import DIVERGED, View
+from engine.pictures.view import DIVERGED, View, index_at
 
 
 class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):
-    """A learner diverges in every replica, by the end of the run or by one place on the x-axis."""
+    """A learner diverges in every replica, by the end of the run or by one x position."""
 
     example: ClassVar[str] = '{kind = "diverges", curve = "GD"}'
 
@@ -31,7 +31,7 @@ class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):
             return self.fails(detail)
         if self.at is None:
             return Outcome(self, curve.ends.diverged == curve.replicas, curve.ends.diverged_at, detail)
-        place = curve.place(self.at)
+        place = index_at(curve, self.at)
         if place is None and curve.ends.diverged == curve.replicas:
             return Outcome(self, (curve.ends.diverged_at or 0.0) <= self.at, curve.ends.diverged_at, detail)
         if place is None:

@@ -21,8 +21,8 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
     """A heat map is below a number where a theory line is below its contour level, and above it elsewhere.
 
     With `falls`, the sides are exchanged: the map is above the number where the line is below its level. At
-    least the share `share` of the places must satisfy the claim. Places where the line equals its level do
-    not count. A place where the map has no value does not satisfy the claim.
+    least the share `share` of the cells must satisfy the claim. Cells in which the line equals its level do
+    not count. A cell without a value does not satisfy the claim.
     """
 
     example: ClassVar[str] = '{kind = "divides", curve = "net", contour = "chi-perp", at_value = 2}'

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Everywhere(Comparing, frozen=True, kw_only=True, tag="everywhere"):
     """A heat map equals a number, is below or above it, or is between two numbers, wherever it has a value.
 
-    The message reports the worst place.
+    The message reports the worst cell.
     """
 
     example: ClassVar[str] = '{kind = "everywhere", curve = "net", between = [5, 10]}'

@@ -8,16 +8,17 @@ import numpy as np
 
 from engine.claims import Claim, Floats, LeastShare, Outcome, Place, in_replicas, unfinished, where
 from engine.pictures import wording
+from engine.pictures.view import index_at
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
 
 
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
-    """The largest ratio of neighbouring values of a curve is between the place `at` and the next place.
+    """Of all ratios of neighbouring values of a curve, the largest is the one just after the x position `at`.
 
-    This must hold in at least a share of the replicas. If the small values of a spectrum are noise, `at` is
-    the rank of the rest.
+    This must hold in at least a share of the replicas. In a spectrum whose small values are noise, `at` is
+    the number of values that are not noise.
     """
 
     example: ClassVar[str] = '{kind = "largest-gap", curve = "net", at = "K^2*C", share = 1}'
@@ -33,7 +34,7 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)
-        place = curve.place(self.at)
+        place = index_at(curve, self.at)
         if place is None:
             return self.fails(f"nothing is recorded at {where(view, self.at)}")
         if why := unfinished(view, curve):

@@ -13,6 +13,7 @@ from engine.core.expressions import number
 from engine.core.parts import BadField
 from engine.learners.learner import Name
 from engine.pictures import reductions, wording
+from engine.pictures.view import line_of
 from engine.pictures.wording import line_name
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ FORMS = ("never_below", "never_above", "follows")
 
 
 class _Farthest(NamedTuple):
-    """Place at which a curve is farthest from its theory line, or farthest beyond the tolerance."""
+    """The x position at which a curve is farthest from its theory line, or farthest beyond the tolerance."""
 
     name: str
     line: LineView
@@ -35,12 +36,20 @@ class _Farthest(NamedTuple):
     """Whether the sentence shows different numbers for curve and line."""
 
 
+def _clause(farthest: _Farthest | None) -> str:
+    """Return the end of a finding, which says where a curve is farthest from its theory line.
+
+    The text is empty if `farthest` is None.
+    """
+    return "" if farthest is None else f"; {farthest.sentence}"
+
+
 class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     """A curve never falls below a theory line, never rises above it, or follows it.
 
-    The claim is about every place with a value. Without `within`, only rounding errors are allowed. Places
-    after the first divergence of a replica do not count, because means there are only over the other
-    replicas.
+    The claim is about every x position at which the curve has a value. Without `within`, only rounding errors
+    are allowed. Positions after the first divergence of a replica do not count, because the means there cover
+    the other replicas only.
     """
 
     example: ClassVar[str] = '{kind = "line", curve = "GD", follows = "ri-signed", within = 1e-6}'
@@ -72,7 +81,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     def judge(self, view: View) -> Outcome:
         curve, kind = self.of(view), self.kind_of_line
         try:
-            line = view.line(kind, curve.name)
+            line = line_of(view, kind, curve.name)
         except KeyError:
             reason = view.absences.lines.get(kind, "the picture has no line of this kind for this curve")
             return self.fails(f"{kind} does not apply: {reason}")
@@ -92,7 +101,10 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return Outcome(self, holds and reached, float(gap[at]), detail, stderr)
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return a sentence that names the curves for which the claim holds, and the largest distance."""
+        """Return a sentence that names the curves for which the claim holds.
+
+        It also states the largest distance of a curve from its theory line.
+        """
         curves = (
             self.of(view),
             *(other for other in view.curves if other.chosen and other.name != self.curve),
@@ -104,24 +116,30 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         within = [place.name for place in places if place.is_allowed]
         if not within:
             relation = "leaves" if self.follows else "falls below" if self.never_below else "rises above"
-            first = f"{places[0].name} {relation} {line}"
-        elif self.follows:
-            first = f"{wording.listed(within)} {wording.agree(within, 'follow')} {line}"
-        else:
-            verb = wording.agree(within, "fall" if self.never_below else "rise")
-            first = f"{wording.listed(within)} never {verb} {'below' if self.never_below else 'above'} {line}"
-        if farthest is not None:
-            return wording.shortened(first, f"; {farthest.sentence}")
+            return wording.shortened(f"{places[0].name} {relation} {line}", _clause(farthest))
         gap = max(place.distance for place in places)
-        return f"{first} within {number(gap, 2)}" if self.follows and gap else first
+        exact = f" within {number(gap, 2)}" if self.follows and gap and farthest is None else ""
+        texts = [
+            f"{wording.listed(within, limit)} {self._relation(within)} {line}{exact}"
+            for limit in range(wording.MOST_NAMES, 0, -1)
+        ]
+        fitting = (text for text in texts if wording.fits(f"{text}{_clause(farthest)}"))
+        return wording.shortened(next(fitting, texts[0]), _clause(farthest))
+
+    def _relation(self, names: Sequence[str]) -> str:
+        """Return the verb for curves that respect their lines, such as "never fall below"."""
+        if self.follows:
+            return wording.agree(names, "follow")
+        verb = wording.agree(names, "fall" if self.never_below else "rise")
+        return f"never {verb} {'below' if self.never_below else 'above'}"
 
     def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Return the place where a curve is farthest from its theory line.
+        """Return the x position at which a curve is farthest from its theory line.
 
         Return None if the curve has no such line, or no evaluation points.
         """
         try:
-            line = view.line(self.kind_of_line, curve.name)
+            line = line_of(view, self.kind_of_line, curve.name)
         except KeyError:
             return None
         x, gap, tolerance, _ = self._compared(view, curve, line)
@@ -151,14 +169,15 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return x, y - np.interp(x, line.x, line.y), tolerance, error
 
     def _beyond(self, gap: Floats) -> Floats:
-        """Return how far a curve is on the wrong side of its line, or off a line that it must follow."""
+        """Return how far a curve is on the wrong side of its theory line, or off a line to follow."""
         return -gap if self.never_below else gap if self.never_above else np.abs(gap)
 
 
 def _errors(curve: CurveView, line: LineView) -> Floats | None:
-    """Return the standard errors of the gap.
+    """Return the standard error of the gap between a curve and its theory line, at each x of the curve.
 
-    If the line has a value for every replica, they are those of the differences within replicas.
+    If the line has a separate value for each replica, the gap is computed separately for each replica. The
+    standard error is that of the mean (or other summary) of these gaps.
     """
     if line.of_some is None:
         return curve.stderr

@@ -11,6 +11,7 @@ from msgspec import Meta
 from engine.claims import Claim, Floats, MaybePlace, Outcome, Tolerance, name_of, unfinished, where
 from engine.learners.learner import Name
 from engine.pictures import reductions, wording
+from engine.pictures.view import index_at
 from engine.pictures.wording import curve_name
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Order(Claim, frozen=True, kw_only=True, tag="order"):
-    """A curve is below a second curve at the place `at`, or, without `at`, nowhere above the second curve.
+    """A curve is below a second curve at the x position `at`, or, without `at`, nowhere above it.
 
     A curve that is above only by rounding counts as not above.
     """
@@ -39,7 +40,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         curve, other = self.of(view), view.curve(self.below)
         names = wording.called(view, curve), wording.called(view, other)
         other_y = np.interp(curve.x, other.x, other.y)
-        at = curve.place(self.at) if self.at is not None else int(np.nanargmax(np.abs(other_y - curve.y)))
+        at = index_at(curve, self.at) if self.at is not None else int(np.nanargmax(np.abs(other_y - curve.y)))
         at = at or 0
         first_value, compared = (names[0], float(curve.y[at])), [(names[1], float(other_y[at]))]
         values = wording.compared(view, float(curve.x[at]), first_value, compared)
@@ -60,7 +61,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
             np.interp(curve.x, other.x, np.where(other.ends.sound, other.y, np.nan))
         )
         if self.at is not None:
-            place = curve.place(self.at)
+            place = index_at(curve, self.at)
             is_defined &= np.arange(len(curve.x)) == (-1 if place is None else place)
         places = np.flatnonzero(is_defined)
         if not len(places):
@@ -80,9 +81,10 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
-        """Return the standard error of the gap.
+        """Return the standard error of the gap between both curves, at each x.
 
-        It is that of the differences within replicas, because both curves have the same data in each replica.
+        Both curves have the same data in each replica. So the standard error is computed from paired
+        replicas.
         """
 
         def gap(replicas: Sequence[int]) -> Floats:

@@ -13,10 +13,10 @@ ZERO = 1e-12
 
 
 class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
-    """Ratio of a curve to a second curve, or to a theory line, at one place or at every place.
+    """Ratio of a curve to a second curve, or to a theory line, at one x position or at every x position.
 
-    A place does not count if one of the two has no value there, or if the second value is 0. The message
-    reports the worst place.
+    A position does not count if one of the two has no value there, or if the second value is 0. The message
+    reports the worst position.
     """
 
     example: ClassVar[str] = '{kind = "ratio", curve = "GD", to = "ri-gaussian", between = [1, 1.2]}'

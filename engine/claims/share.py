@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.claims import Comparing, LeastShare, Outcome, Place, in_replicas, name_of, where
 from engine.core.parts import BadField
 from engine.pictures import wording
+from engine.pictures.view import index_at
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
 
 
 class Share(Comparing, frozen=True, kw_only=True, tag="share"):
-    """At one place, a curve is below or above a number, or between two numbers, in a share of the replicas.
+    """At one x position, a curve is below or above a number, or between two, in a share of the replicas.
 
     Diverged replicas do not satisfy the condition. The share must be positive, because every claim would hold
     for a share of 0. To claim that no replica satisfies the condition, claim the opposite with share 1.
@@ -28,7 +29,7 @@ class Share(Comparing, frozen=True, kw_only=True, tag="share"):
         super().__post_init__()
         if self.standard_errors is not None:
             raise BadField(
-                "standard_errors", "a single replica has no standard error; leave standard_errors out"
+                "standard_errors", "a single replica has no standard error; leave `standard_errors` out"
             )
 
     def finding(self, view: View, outcome: Outcome) -> str:
@@ -40,7 +41,7 @@ class Share(Comparing, frozen=True, kw_only=True, tag="share"):
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)
-        place = curve.place(self.at)
+        place = index_at(curve, self.at)
         if place is None:
             return self.fails(f"there is no {name_of(view)} recorded at {where(view, self.at)}")
         values = [float(curve.over([replica])[place]) for replica in range(curve.replicas)]

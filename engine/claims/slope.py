@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
     """Exponent of the power law through a curve: the least-squares slope of log y against log x.
 
-    The fit uses all places where every replica has a finite value. For the logarithms, x and y must also be
-    positive. With `linear`, the claim is about the slope of y against x.
+    The fit uses all x positions at which every replica has a finite value. For the logarithms, x and y must
+    also be positive. With `linear`, the claim is about the slope of y against x.
     """
 
     example: ClassVar[str] = '{kind = "slope", curve = "GD", between = [0.9, 1.15]}'
@@ -41,7 +41,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         last = f"at {x_name(view)} = {number(float(places.max()))}"
         place = "at the end" if view.picture.x == view.axes.clock else last
         text = f"{first[0].upper()}{first[1:]}; {place} {subject} {values}"
-        is_short = other_curves and len(text) <= wording.LONGEST
+        is_short = other_curves and wording.fits(text)
         return text if is_short else f"{wording.span(view, places)}, {first}"
 
     def _law(self, view: View, outcome: Outcome) -> str:

@@ -9,13 +9,14 @@ import numpy as np
 
 from engine.claims import Comparing, Outcome, Place, divergence, name_of
 from engine.pictures import wording
+from engine.pictures.view import index_at
 
 if TYPE_CHECKING:
     from engine.pictures.view import View
 
 
 class Value(Comparing, frozen=True, kw_only=True, tag="value"):
-    """The value of a curve at one place equals a number, is below or above it, or is between two numbers."""
+    """The value of a curve at one x position equals a number, is below or above it, or is in an interval."""
 
     example: ClassVar[str] = '{kind = "value", curve = "GD", at = "d/2", equals = "1/2", within = 1e-6}'
 
@@ -29,11 +30,10 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, other_curves))
 
     def _arrivals(self, view: View) -> str:
-        """Return a sentence that says from which place on each curve stays below the number.
+        """Return a sentence that says from which x position on each curve stays below the claimed number.
 
-        Curves that stay below the number from `at` on, or from an earlier place on, are named first. The
-        sentence is empty if x is not a clock of the run, or if the claim's curve is not among these first
-        curves.
+        Curves that stay below the number from `at` or earlier on are named first. The sentence is empty if
+        the claim's own curve is not one of these. It is also empty if x is not a clock of the run.
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
         curves = [curve for curve in view.curves if curve.chosen]
@@ -57,7 +57,7 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
 
     def judge(self, view: View) -> Outcome:
         curve = self.of(view)
-        place = curve.place(self.at)
+        place = index_at(curve, self.at)
         nothing = f"there is no {name_of(view)} recorded at {view.picture.x} = {self.at:.10g}"
         if place is None:
             ended = curve.ends.diverged == curve.replicas and (curve.ends.diverged_at or 0.0) <= self.at

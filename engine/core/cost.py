@@ -43,11 +43,14 @@ class Cost(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether the computed loss of equal inputs has the same bits at every position in a tensor."""
+        """Whether equal inputs give the same loss bit for bit, at whatever position in a tensor they are."""
 
     @property
     def coupled(self) -> int:
-        """Number of predictions, adjacent in the batch, on which one value of the loss depends."""
+        """Number of predictions, neighbours in the batch, that together determine one value of the loss.
+
+        It is 1 if every prediction has its own loss.
+        """
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return L(ŷ, y), elementwise."""
@@ -127,9 +130,10 @@ class Clipped(Derived):
 
 
 class Joint(Derived):
-    """A loss of all m predictions of an instance together, for a batch of predictions […, B, n].
+    """Loss of all m predictions of an instance together, such as the cross-entropy of m classes.
 
-    In the batch, the m targets of a replica and a setting of the hyperparameters are adjacent.
+    Predictions have the shape […, B, n]. The batch B consists of blocks of m neighbouring entries. The
+    entries of a block are the m targets of one replica at one setting of the hyperparameters.
     """
 
     def __init__(self, loss: Cost, targets: int) -> None:

@@ -17,10 +17,10 @@ UNFINISHED = ".hadamard-tui-unfinished"
 
 @contextmanager
 def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
-    """Turn errors about a path inside the block into BadInput at `where`.
+    """Convert errors that a path causes inside the block to BadInput, with `where` as the place of the fault.
 
-    These errors are OSError, ValueError and RuntimeError. Paths with a NUL or with characters that the file
-    system does not allow raise ValueError. An unknown `~user` or a cycle of symbolic links raises
+    The converted errors are OSError, ValueError and RuntimeError. Paths with a NUL or with characters that
+    the file system does not allow raise ValueError. An unknown `~user` or a cycle of symbolic links raises
     RuntimeError.
     """
     try:

@@ -68,9 +68,10 @@ def rotations(*factors: int) -> Group:
 
 
 def _products(factors: tuple[int, ...]) -> set[int]:
-    """Return the products d₁, d₁d₂, d₁d₂d₃, … of the sizes of the first factors.
+    """Return the set of products d₁, d₁d₂, d₁d₂d₃, … of the sizes d₁, d₂, d₃, … of factors.
 
-    If factors are joined to coarser ones, a subset of these products remains.
+    If neighbouring factors are joined to a single one, its products are a subset of this set. For example,
+    (2, 3, 4) gives {2, 6, 24}, and (6, 4) gives {6, 24}.
     """
     return set(accumulate(factors, mul))
 

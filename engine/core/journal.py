@@ -34,7 +34,7 @@ _ARRAY = 1
 """Code that marks an array in MessagePack."""
 
 
-class Frame(NamedTuple):
+class JournalFrame(NamedTuple):
     """One frame of a journal."""
 
     kind: str
@@ -93,7 +93,7 @@ class Journal:
     """Journal that this process writes. It holds a lock on its file until `close` is called."""
 
     def __init__(self, path: Path) -> None:
-        """Create a new file. Raises: OSError."""
+        """Create the file of the journal, and lock it. Raises: OSError."""
         self.path = path
         self._descriptor = os.open(path, _NEW, 0o644)
         with suppress(OSError):  # some file systems have no locks
@@ -164,7 +164,7 @@ def _write(descriptor: int, content: bytes) -> None:
         remaining = remaining[os.write(descriptor, remaining) :]
 
 
-def frames(path: Path) -> Iterator[Frame]:
+def frames(path: Path) -> Iterator[JournalFrame]:
     """Yield the frames of a file, up to the first incomplete frame.
 
     Raises: OSError. BadInput for a file that is no journal, or has a newer format.
@@ -190,7 +190,7 @@ class Tail:
             self.close()
             raise
 
-    def frames(self) -> Iterator[Frame]:
+    def frames(self) -> Iterator[JournalFrame]:
         """Yield the frames that were completed since the last call."""
         while True:
             self._file.seek(self._place)
@@ -204,7 +204,7 @@ class Tail:
         self._file.close()
 
 
-def frame_at(path: Path, start: int) -> Frame | None:
+def frame_at(path: Path, start: int) -> JournalFrame | None:
     """Return the frame at the offset `start`, or None if the frame is incomplete. Raises: OSError."""
     with path.open("rb") as file:
         file.seek(start)
@@ -222,7 +222,7 @@ def check_format(path: Path, line: bytes) -> int:
     return len(MAGIC)
 
 
-def _read(file: Any, start: int) -> Frame | None:
+def _read(file: Any, start: int) -> JournalFrame | None:
     header = file.read(_HEADER.size)
     if len(header) < _HEADER.size:
         return None
@@ -233,7 +233,7 @@ def _read(file: Any, start: int) -> Frame | None:
     packed = file.read(length)
     if len(packed) < length or zlib.crc32(packed, zlib.crc32(name)) != checksum:
         return None
-    return Frame(name.decode(errors="replace"), start, packed)
+    return JournalFrame(name.decode(errors="replace"), start, packed)
 
 
 def is_written(path: Path) -> bool:

@@ -111,9 +111,10 @@ Later, the distance between records with expensive measures doubles whenever the
 
 @lru_cache(1 << 14)
 def looked_at(record: int, dense: int = DENSE_RECORDS) -> bool:
-    """Return whether expensive measures, such as spectra, are computed at a record.
+    """Return whether expensive measures, such as spectra, are computed at a record (evaluation point).
 
-    Records are counted from 0. `dense` replaces the constant DENSE_RECORDS.
+    `record` is the number of the record, counted from 0. Expensive measures are computed at every record
+    below 2^`dense`, at every second one up to twice this number, then at every fourth, and so on.
     """
     return record % (1 << max(0, record.bit_length() - dense)) == 0
 
@@ -148,8 +149,8 @@ POWERS: dict[Exponent, float] = {
 }
 
 LENGTHS = (
-    "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^⅔)^1½, "
-    "or Σ|c_f|, (Σ|c_f|^⅔)^1½ of the Fourier coefficients c_f"
+    "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^(2/3))^(3/2), "
+    "or Σ|c_f|, (Σ|c_f|^(2/3))^(3/2) of the Fourier coefficients c_f"
 )
 
 
@@ -160,9 +161,10 @@ def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
 
 
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the numbers [B, d] whose norm is computed, in double precision.
+    """Return the coefficients [B, d] of weights w [B, d] from which a norm of w is computed.
 
-    They are the entries of w, or its Fourier coefficients.
+    They are the entries of w. If the name of the norm starts with "fourier", they are the Fourier
+    coefficients of w instead. Both are in double precision.
     """
     if not exponent.startswith("fourier"):
         return w.double()

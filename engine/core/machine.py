@@ -73,7 +73,7 @@ class Sampler:
         return MachineSample(load, used, int(memory.total), self._of_gpus())
 
     def rest(self) -> None:
-        """Measure loads from now on, so that they do not include the time in which the run was paused."""
+        """Restart the measurement of loads, after a pause of the run that loads must not include."""
         self._looked = time.monotonic()
         self._has_begun = False
 

@@ -57,17 +57,20 @@ class Sizes(NamedTuple):
 
     @property
     def nets(self) -> int:
-        """Number of nets, of all models together."""
+        """Number of nets that are trained at the same time."""
         return self.models * self.batch // self.outputs
 
     @property
     def signals(self) -> int:
-        """Number of signals of hidden units, plus number of predictions, of a net on all instances."""
+        """Number of values that a net computes on all instances, for all its hidden units and outputs."""
         return self.n * (self.outputs + self.units)
 
     @property
     def predicted(self) -> int:
-        """Number of predictions that are stored at the same time while losses are computed."""
+        """Number of predictions that are stored at the same time while losses are computed.
+
+        The predictions of several records are collected until there are CELLS of them.
+        """
         return max(CELLS, self.batch * self.n)
 
 

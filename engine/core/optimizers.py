@@ -77,10 +77,10 @@ SET_BY_PROGRAM = frozenset(
 
 
 def entry(name: str, library: str) -> str:
-    """Return the qualified name of an optimizer, as `qualified` does, without importing the library.
+    """Return the name of an optimizer with its package, such as `torch.SGD`, without importing the package.
 
-    For an optimizer that a user registered, the name starts with `registered`. No table of optimizers
-    contains such a name.
+    The result is the same as that of `qualified`. For an optimizer that a user registered, `registered` takes
+    the place of the package. No table of optimizers, such as REFUSED, contains such a name.
     """
     return f"{MODULES[library].split('.')[0] if name not in registered else 'registered'}.{name}"
 

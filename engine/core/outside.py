@@ -34,7 +34,7 @@ For a package, the keys are `distribution`, `version`, `module` and `sha256`.
 
 
 class LoadedModule(NamedTuple):
-    """A module from outside the program, and the origins of its code."""
+    """A module from outside the program, and the origins (files or packages) of its code."""
 
     module: ModuleType
     origins: tuple[Origin, ...]
@@ -79,7 +79,7 @@ class Outside:
         return [loaded.module for loaded in self._all()]
 
     def origins(self) -> list[Origin]:
-        """Return the origins of all code from outside the program. Raises: BadInput."""
+        """Return the files and packages from which code outside the program was loaded. Raises: BadInput."""
         return [origin for loaded in self._all() for origin in loaded.origins]
 
     def digest(self) -> str:
@@ -88,7 +88,10 @@ class Outside:
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 
     def refusal(self, error: Exception) -> BadInput | None:
-        """Return a BadInput for an error raised in loaded code, or None for an error raised elsewhere."""
+        """Return a BadInput that names the line of the user's code at which an error was raised.
+
+        Return None if no line of the error's traceback is in code from outside the program.
+        """
         from engine.core.user_errors import typed
 
         sources = {str(file) for loaded in self._loaded or () for file in _sources(loaded.module)}

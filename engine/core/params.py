@@ -30,5 +30,9 @@ def per_member(numbers: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 def chosen(active: torch.Tensor, new: Params, old: Params) -> Params:
-    """Return the new tensors for active batch members, and the old tensors for inactive members."""
+    """Return tensors with the new values of active batch members, and the old values of inactive ones.
+
+    Args:
+        active: whether each of the B batch members is active, [B].
+    """
     return {layer: torch.where(per_member(active, w), w, old[layer]) for layer, w in new.items()}

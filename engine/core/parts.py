@@ -36,7 +36,7 @@ def docstring(documented: Any) -> str:
 
 
 def restore(documented: Any) -> None:
-    """Read the docstrings that `python -OO` drops from the source, and set them again.
+    """Set docstrings that Python has dropped because it runs with `-OO`; they are read from the source.
 
     For a class, also restore the docstrings of its base classes.
     """
@@ -56,7 +56,7 @@ def _from_source(documented: Any) -> str | None:
 
 @cache
 def _in_source(module: ModuleType) -> Mapping[str, str | None]:
-    """Return the docstrings in the source of a module, by qualified name.
+    """Return the docstrings of a module's classes and functions, read from its source, by qualified name.
 
     The result is empty if the source is not available.
     """
@@ -132,7 +132,7 @@ class BadInput(ValueError):
 
 
 class BadField(ValueError):
-    """Error: a field of a part has an invalid value of the right type."""
+    """Error: the value of a part's field has the right type, but the part does not allow this value."""
 
     def __init__(self, field: str, fault: str) -> None:
         super().__init__(fault)
@@ -164,7 +164,7 @@ class Verdict(NamedTuple):
 
     @property
     def group(self) -> Group:
-        """Largest known group under which predictions do not change."""
+        """Largest group of transformations of instances that is known not to change predictions."""
         return self.otherwise if self.invariant is False else ROTATIONS
 
     @property
@@ -220,12 +220,12 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """
 
     def __init_subclass__(cls) -> None:
-        """Reset the inherited properties in `declares` if a subclass replaces code they may depend on.
+        """Reset inherited properties in `declares` that may no longer be true for a subclass.
 
-        A property may depend on any method or constant of a base class. If the subclass replaces one of
-        these, each inherited property in `declares` gets the default of the family. Properties that the
-        subclass sets itself stay. Replacing the default of a field, or a property in `declares`, resets
-        nothing.
+        Theorems rely on these properties. A property may depend on any method or constant of a base class. If
+        a subclass replaces one of these, each inherited property in `declares` gets the default of the
+        family. Properties that the subclass sets itself stay. Replacing the default of a field, or a property
+        in `declares`, resets nothing.
         """
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]
@@ -290,7 +290,7 @@ Factors = Annotated[
     Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
     Meta(
         title="factors",
-        description="size of each factor, such as 16, 16; if not set, side and count set the sizes",
+        description="size of each factor, such as 16, 16; if not set, `side` and `count` set the sizes",
     ),
 ]
 Side = Annotated[Dimension | None, Meta(title="side", description="common size of all factors")]
@@ -301,14 +301,17 @@ Several = Annotated[
 
 
 def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
-    """Check that `side` and `count` are set together or not at all, and not beside `factors`.
+    """Check the fields for the sizes of the factors of x = x₁ ⊗ x₂ ⊗ …: `factors`, or `side` and `count`.
 
-    Raises: BadField.
+    `side` and `count` must be set both or not at all. They must not be set together with `factors`. Raises:
+    BadField.
     """
     if factors is not None:
         for field, size in (("side", side), ("count", count)):
             if size is not None:
-                raise BadField(field, "factors already sets this; give either factors, or side and count")
+                raise BadField(
+                    field, "`factors` already sets this; give either `factors`, or `side` and `count`"
+                )
     elif (side is None) != (count is None):
         missing, given_name = ("count", "side") if count is None else ("side", "count")
         raise BadField(missing, f"missing; {given_name} requires it")
@@ -317,7 +320,10 @@ def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int 
 def factor_sizes(
     factors: tuple[int, ...] | None, side: int | None, count: int | None
 ) -> tuple[int, ...] | None:
-    """Return the size of every factor, or None if no field sets the sizes."""
+    """Return the sizes of the factors of x = x₁ ⊗ x₂ ⊗ …, or None if no field sets them.
+
+    The fields `side` and `count` mean `count` factors of the size `side`.
+    """
     if side is not None and count is not None:
         return (side,) * count
     return factors
@@ -335,7 +341,7 @@ Pair = Annotated[
 def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
     """Return the numbers of rows and columns of a matrix W with d entries.
 
-    If `factors` does not set them, the matrix is as square as possible.
+    They are the two numbers in `factors`. If `factors` is None, the matrix is as square as possible.
     """
     if factors is not None:
         rows, columns = factors

@@ -108,22 +108,26 @@ class Streams:
         return Stream(self.seeds, name)
 
     def printed(self, seed: Sequence[int]) -> Stream:
-        """Return a stream that draws from `default_rng(seed)` for every replica.
+        """Return a stream that draws from `default_rng(seed)`, with the same numbers for every replica.
 
-        It reproduces a draw that a script or paper prints.
+        So a run can repeat the random draw of a script or paper that states its seed.
         """
         return Unnamed([seed] * len(self.seeds), "")
 
     def of_data(self) -> Streams:
-        """Return the streams from which a problem draws its data; each starts at its first number."""
+        """Return the named streams from which a problem draws its data.
+
+        Each stream starts at its first number.
+        """
         return Together(self.seeds) if self._single else self
 
 
 class Together(Streams):
-    """Named streams, of which those in DRAWN share one generator per replica, `default_rng(seed)`.
+    """Named streams of a run in which all data of a replica come from one generator, `default_rng(seed)`.
 
-    The generator draws the rows first, then the labels, then the noise. A script that draws from one
-    generator in this order has the same data.
+    The streams in DRAWN share this generator; the other streams are separate. The generator draws the rows
+    first, then the labels, then the noise. A script that draws from one generator in this order has the same
+    data.
     """
 
     def __init__(self, seeds: Sequence[int]) -> None:
@@ -135,7 +139,11 @@ class Together(Streams):
 
 
 class Unnamed(Stream):
-    """Random numbers that are drawn one after another from `default_rng(seed)` for several purposes."""
+    """Random numbers from `default_rng(seed)` of each replica, which do not depend on the name of a stream.
+
+    Several purposes may share this stream. Each purpose then gets the numbers that follow the numbers of the
+    previous one.
+    """
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:

@@ -11,8 +11,8 @@ import numpy as np
 from engine.core.texts import cut, listed
 from engine.diagnosis.diagnosing import Diagnosis
 from engine.diagnosis.labelled_table import Floats, standardised
-from engine.diagnosis.pairs import PAIRS, Pair, learner_called
-from engine.diagnosis.verdict import Interval, PairVerdict
+from engine.diagnosis.pair_verdict import ConfidenceInterval, PairVerdict
+from engine.diagnosis.pairs import PAIRS, LearnerPair, learner_called
 
 NAMED_FEATURES = 5
 LEAST_IMPORTANCE = 0.05
@@ -22,7 +22,7 @@ LONGEST_FEATURE = 30
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """Return the answer in one sentence."""
+    """Return the answer of a diagnosis in one sentence."""
     words = {pair: verdict.word for pair, verdict in diagnosis.verdicts.items()}
     at = f"at {diagnosis.plan.decided_at} examples"
     paying = [pair for pair in PAIRS if words.get(pair.name) == "axes pay"]
@@ -37,7 +37,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def answers(diagnosis: Diagnosis) -> list[str]:
-    """Return the answer in sentences with numbers, the headline first."""
+    """Return the answers of a diagnosis in sentences with numbers, the headline first."""
     sentences = [headline(diagnosis)]
     for pair in PAIRS:
         if pair.name in diagnosis.verdicts:
@@ -62,11 +62,11 @@ def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> fl
 
 
 def span_bound(features: Floats) -> Floats:
-    """Return Σ_{i>k} s_i²/Σ s_i² of the standardised columns, for k = 0 … d.
+    """Return a lower bound on the loss of linear learners: Σ_{i>k} s_i²/Σ s_i², for k = 0 … d.
 
-    Suppose that the label is one of the d columns, and that the weights of a learner stay in the span of the
-    k rows seen. Its loss, averaged over rows and columns, is then at least this bound, in units of the
-    variance. Source: WV05.
+    Here s₁ ≥ s₂ ≥ … are the singular values of the standardised columns. Suppose that the label is one of the
+    d columns, and that a learner's weights stay in the span of the k rows seen. Its loss, averaged over rows
+    and columns, is then at least this bound, in units of the variance. Source: WV05.
     """
     (columns,) = standardised(features, [])
     squares = np.maximum(np.linalg.eigvalsh(columns.T @ columns)[::-1], 0)
@@ -109,13 +109,13 @@ def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _pair_as_json(diagnosis: Diagnosis, pair: Pair) -> dict[str, Any]:
+def _pair_as_json(diagnosis: Diagnosis, pair: LearnerPair) -> dict[str, Any]:
     verdict = diagnosis.verdicts.get(pair.name)
     described: dict[str, Any] = {"name": pair.name, "axes": pair.axes, "partner": pair.partner}
     if verdict is None:
         return described | {"verdict": None}
     ratios = {
-        name: dict(zip(Interval._fields, _numbers(np.array(interval)), strict=True))
+        name: dict(zip(ConfidenceInterval._fields, _numbers(np.array(interval)), strict=True))
         for name, interval in zip(PairVerdict._fields[1:], verdict[1:], strict=True)
     }
     return described | {"verdict": verdict.word} | ratios
@@ -125,12 +125,12 @@ def _numbers(numbers: Floats) -> list[float | None]:
     return [number if math.isfinite(number) else None for number in numbers.tolist()]
 
 
-def _titles(pair: Pair) -> tuple[str, str]:
+def _titles(pair: LearnerPair) -> tuple[str, str]:
     return learner_called(pair.axes).title, learner_called(pair.partner).title
 
 
-def _about_pair(diagnosis: Diagnosis, pair: Pair, verdict: PairVerdict) -> Iterator[str]:
-    """Yield the sentences about a judged pair."""
+def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -> Iterator[str]:
+    """Yield the sentences about the verdict on a pair of learners."""
     place = diagnosis.plan.sizes.index(diagnosis.plan.decided_at)
     axes_loss, partner_loss = (diagnosis.mean(name)[place] for name in pair.names)
     turned = diagnosis.mean(pair.axes, rotated=True)[place]
@@ -160,13 +160,21 @@ def _why_undecided(verdict: PairVerdict, axes: str, partner: str) -> str:
     return f"The confidence intervals include 1 or disagree: {'; '.join(reasons)}."
 
 
-def _factor(interval: Interval) -> str:
+def _factor(interval: ConfidenceInterval) -> str:
     mean, low, high = (math.exp(min(number, 700.0)) for number in interval)
     return f"{mean:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def _saving(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
-    """Return a sentence that says how many examples the better bias saves."""
+    """Return a sentence that says how many examples the better learner of a pair saves.
+
+    It compares the number of examples that both learners need for the same loss.
+
+    Args:
+        winner: name of the better learner.
+        other: name of its partner.
+        place: index of the number of examples at which the pair is judged.
+    """
     sizes = diagnosis.plan.sizes
     target = float(diagnosis.mean(winner)[place])
     needed = examples_to_reach(sizes, diagnosis.mean(other), target)
@@ -193,7 +201,11 @@ def _features(diagnosis: Diagnosis, learner: str) -> str:
 
 
 def _about_span(diagnosis: Diagnosis) -> str:
-    """Return a sentence on the least loss of learners whose weights stay in the span of their examples."""
+    """Return a sentence about linear learners that start from 0, such as gradient descent.
+
+    Their weights stay in the span of the examples seen. The sentence states the lower bound on their loss
+    from `span_bound`.
+    """
     bound = span_bound(diagnosis.table.features)
     k = len(bound) // 4 or 1
     return (

@@ -47,7 +47,10 @@ class Batch(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Model that computes scores, with the functions that train it by gradient descent."""
+    """Model that predicts scores, and the functions that train it by gradient descent.
+
+    For a numeric label, the score is the prediction. For classes, the scores are the logits of all classes.
+    """
 
     start: Callable[[Batch, int], Parameters]
     """Function of the rows and the number of rates. It returns the starting parameters [rates · J, …]."""
@@ -56,14 +59,20 @@ class Rule(NamedTuple):
     """Function of parameters and rows. It returns the scores [rates · J, rows, c]."""
 
     gradients: Callable[[Parameters, Array, Array], Parameters]
-    """Function of parameters, rows, and the derivative of the loss by the scores. It returns gradients."""
+    """Function of parameters, rows, and the derivative of the loss with respect to the scores.
+
+    It returns gradients.
+    """
 
     rate: Callable[[Batch], Array]
     """Function of the rows. It returns a learning rate for each split [J]."""
 
 
 def trained_scores(rule: Rule, batch: Batch) -> Array:
-    """Train at all rates, and return the scores of test rows [J, t, c] at each split's best rate and step."""
+    """Train a model on J splits at all rates, and return its scores of the test rows, [J, t, c].
+
+    Each split has its own best rate and number of steps, which have the least loss on the held-out rows.
+    """
     splits, rates = len(batch.fitted), len(RATES)
     parameters = rule.start(batch, rates)
     rate = np.outer(RATES, rule.rate(batch)).ravel().astype(batch.fitted.dtype)
@@ -95,7 +104,10 @@ def _probabilities(scores: Array) -> Array:
 
 
 def _derivative(scores: Array, labels: Array, are_classes: bool) -> Array:
-    """Return the derivative of ½(s − y)², or of the cross-entropy, averaged over rows, by the scores."""
+    """Return the derivative with respect to the scores s of ½(s − y)², or of the cross-entropy.
+
+    The derivative is divided by the number of rows.
+    """
     predictions = _probabilities(scores) if are_classes else scores
     return np.asarray((predictions - labels) / scores.shape[1])
 

@@ -25,10 +25,10 @@ from engine.diagnosis.labelled_table import (
     held_out,
     standardised,
 )
-from engine.diagnosis.library_learners import Fit
-from engine.diagnosis.pairs import DESCENTS, FITTINGS, PAIRS, Learner
+from engine.diagnosis.library_learners import FittedLearner
+from engine.diagnosis.pair_verdict import PairLosses, PairVerdict, judge_pair
+from engine.diagnosis.pairs import DESCENTS, FITTINGS, PAIRS, DiagnosisLearner
 from engine.diagnosis.plan import STEP_SPLITS, WORKERS, Plan, is_descent
-from engine.diagnosis.verdict import PairLosses, PairVerdict, judge_pair
 from engine.problems.instances import haar
 
 Progress = Callable[[float], object]
@@ -191,7 +191,10 @@ class _Measurement:
         return Split(split, order, order[self._plan.rows - self._plan.tested :], rotation)
 
     def _sides(self, split: Split, size: int) -> Sides:
-        """Return training and test rows before and after the rotation, standardised by the training rows."""
+        """Return the training and test rows of a split, before and after the rotation of the features.
+
+        The rows are standardised before the rotation, by the means and deviations of the training rows.
+        """
         train, asked = self._table.rows_of(split.order[:size], split.tested)
         rows, tested = standardised(train, [asked])
         return (rows, tested), (rows @ split.rotation.T, tested @ split.rotation.T)
@@ -203,7 +206,7 @@ class _Measurement:
         for place, size in enumerate(plan.sizes):
             labels, answers = table.labels[drawn.order[:size]], table.labels[drawn.tested]
             sides = self._sides(drawn, size)
-            constant = Fit(np.full(len(answers), _constant(labels, table.is_classified)))
+            constant = FittedLearner(np.full(len(answers), _constant(labels, table.is_classified)))
             self._losses["constant"][:, place, split] = self._loss(constant.predictions, answers)
             for learner in plan.learners:
                 if is_descent(learner) or size not in plan.sizes_of(learner):
@@ -251,7 +254,9 @@ class _Measurement:
             )
         return batches
 
-    def _train(self, learner: Learner, batch: Batch, drawn: Sequence[Split], size: int, side: int) -> None:
+    def _train(
+        self, learner: DiagnosisLearner, batch: Batch, drawn: Sequence[Split], size: int, side: int
+    ) -> None:
         """Train a learner on several splits, before (side 0) or after (1) the rotation. Store its losses."""
         table, place = self._table, self._plan.sizes.index(size)
         scores = trained_scores(DESCENTS[learner.name], batch).astype(np.float64)
@@ -266,7 +271,11 @@ class _Measurement:
             self._losses[learner.name][side, place, split.number] = loss
 
     def _scores(self, labels: Floats) -> tuple[Floats, float, float]:
-        """Return standardised labels with their mean and deviation, or one-hot classes with 0 and 1."""
+        """Return the labels in the form that gradient-trained learners fit, and how to convert scores back.
+
+        Numeric labels are standardised; the two numbers are their mean and deviation. Classes become one-hot
+        vectors; the two numbers are 0 and 1.
+        """
         if self._table.is_classified:
             return (labels[:, None] == np.arange(self._plan.scores)).astype(np.float64), 0.0, 1.0
         mean, deviation = float(labels.mean()), float(labels.std()) or 1.0
@@ -288,7 +297,7 @@ def _constant(labels: Floats, are_classes: bool) -> float:
     return float(np.bincount(labels.astype(np.int64)).argmax() if are_classes else labels.mean())
 
 
-def _work(learner: Learner, size: int, plan: Plan) -> float:
+def _work(learner: DiagnosisLearner, size: int, plan: Plan) -> float:
     """Return an estimate of the time of a learner's fits to one split, in an arbitrary unit."""
     return learner.work * (1 + plan.rotated_at(learner, size)) * (500 + size * plan.features)
 

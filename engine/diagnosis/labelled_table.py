@@ -96,7 +96,13 @@ def _spread(classes: Indices, generator: np.random.Generator) -> Indices:
 
 
 def held_out(labels: Floats, are_classes: bool, seed: int, share: float = 0.3) -> tuple[Indices, Indices]:
-    """Return the positions of rows to fit, and of a held-out `share` of rows that selects hyperparameters."""
+    """Return the positions of the rows to fit, and of the rows to hold out for choosing hyperparameters.
+
+    Each class has about the same share of the held-out rows as of all rows.
+
+    Args:
+        share: share of the rows to hold out.
+    """
     generator = np.random.default_rng([seed, len(labels)])
     order = generator.permutation(len(labels))
     if are_classes:

@@ -39,7 +39,7 @@ MLP_STEPS = 200
 Importances = Floats | None
 
 
-class Fit(NamedTuple):
+class FittedLearner(NamedTuple):
     """Predictions of a fitted learner."""
 
     predictions: Floats
@@ -49,7 +49,7 @@ class Fit(NamedTuple):
     """Importance of every feature [d], non-negative with sum 1 or 0; None if the learner defines none."""
 
 
-Fitting = Callable[[Floats, Floats, Floats, bool, int], Fit]
+Fitting = Callable[[Floats, Floats, Floats, bool, int], FittedLearner]
 """Function of training rows, their labels, test rows, whether labels are classes, and a seed."""
 
 
@@ -59,9 +59,9 @@ def with_standard_labels(fit: Fitting) -> Fitting:
     If all training labels are equal, the function predicts this label without a fit.
     """
 
-    def fitted(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+    def fitted(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
         if (labels == labels[0]).all():
-            return Fit(np.full(len(tested), labels[0]))
+            return FittedLearner(np.full(len(tested), labels[0]))
         if are_classes:
             return fit(train, labels, tested, True, seed)
         mean, deviation = labels.mean(), labels.std()
@@ -72,7 +72,7 @@ def with_standard_labels(fit: Fitting) -> Fitting:
 
 
 @with_standard_labels
-def l2(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+def l2(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
     """Ridge regression with leave-one-out selection, or L2-logistic regression selected on held-out rows."""
     from sklearn.linear_model import RidgeCV  # type: ignore[import-untyped]
 
@@ -82,7 +82,7 @@ def l2(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: i
 
 
 @with_standard_labels
-def l1(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+def l1(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
     """Lasso selected by cross-validation, or L1-logistic regression selected on held-out rows."""
     from sklearn.linear_model import LassoCV
 
@@ -92,9 +92,9 @@ def l1(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: i
     return _linear(lasso.fit(train, labels), tested)
 
 
-def _linear(model: Any, tested: Floats) -> Fit:
+def _linear(model: Any, tested: Floats) -> FittedLearner:
     weights = np.abs(np.atleast_2d(model.coef_)).sum(0)
-    return Fit(np.asarray(model.predict(tested), np.float64), _shares(weights))
+    return FittedLearner(np.asarray(model.predict(tested), np.float64), _shares(weights))
 
 
 def _shares(weights: Floats) -> Floats:
@@ -102,7 +102,7 @@ def _shares(weights: Floats) -> Floats:
     return np.asarray(weights / total if total > 0 else weights)
 
 
-def _logistic(train: Floats, labels: Floats, tested: Floats, l1_ratio: float, seed: int) -> Fit:
+def _logistic(train: Floats, labels: Floats, tested: Floats, l1_ratio: float, seed: int) -> FittedLearner:
     """Choose the C with the least log-loss on held-out rows, and return the fit to all rows with this C."""
     fitted_rows, chosen_by = held_out(labels, True, seed)
     classes = np.unique(labels)
@@ -136,14 +136,14 @@ def _logistic_model(l1_ratio: float, strength: float, classes: int, seed: int) -
     return single if classes == 2 else OneVsRestClassifier(single)
 
 
-def _linear_classes(model: Any, tested: Floats) -> Fit:
+def _linear_classes(model: Any, tested: Floats) -> FittedLearner:
     parts = getattr(model, "estimators_", [model])
     weights = np.abs(np.concatenate([part.coef_ for part in parts])).sum(0)
-    return Fit(np.asarray(model.predict(tested), np.float64), _shares(weights))
+    return FittedLearner(np.asarray(model.predict(tested), np.float64), _shares(weights))
 
 
 @with_standard_labels
-def extra_trees(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+def extra_trees(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
     """40 extremely randomised trees."""
     from sklearn.ensemble import (  # type: ignore[import-untyped]
         ExtraTreesClassifier,
@@ -152,20 +152,22 @@ def extra_trees(train: Floats, labels: Floats, tested: Floats, are_classes: bool
 
     cls = ExtraTreesClassifier if are_classes else ExtraTreesRegressor
     model = cls(TREES, random_state=seed).fit(train, labels)
-    return Fit(np.asarray(model.predict(tested), np.float64), np.asarray(model.feature_importances_))
+    return FittedLearner(
+        np.asarray(model.predict(tested), np.float64), np.asarray(model.feature_importances_)
+    )
 
 
 @with_standard_labels
-def rbf(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+def rbf(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
     """Support vector machine with the kernel exp(−‖x − z‖²/(d σ²)), σ² the variance of training features."""
     from sklearn.svm import SVC, SVR  # type: ignore[import-untyped]
 
     model = SVC(C=CLASSIFICATION_C) if are_classes else SVR(C=REGRESSION_C)
-    return Fit(np.asarray(model.fit(train, labels).predict(tested), np.float64))
+    return FittedLearner(np.asarray(model.fit(train, labels).predict(tested), np.float64))
 
 
 @with_standard_labels
-def additive(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+def additive(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
     """Support vector machine with a kernel Σ_j κ(x_j, z_j) of cubic splines in single features."""
     from sklearn.preprocessing import SplineTransformer  # type: ignore[import-untyped]
     from sklearn.svm import SVC, SVR
@@ -178,24 +180,26 @@ def additive(train: Floats, labels: Floats, tested: Floats, are_classes: bool, s
     among, between = features @ features.T / size, (splines.transform(tested) - mean) @ features.T / size
     cls, strength = (SVC, CLASSIFICATION_C) if are_classes else (SVR, REGRESSION_C)
     model = cls(kernel="precomputed", C=strength).fit(among, labels)
-    return Fit(np.asarray(model.predict(between), np.float64))
+    return FittedLearner(np.asarray(model.predict(between), np.float64))
 
 
 @with_standard_labels
-def mlp(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+def mlp(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
     """Net with one hidden layer of 32 units, trained by Adam."""
     from sklearn.neural_network import MLPClassifier, MLPRegressor  # type: ignore[import-untyped]
 
     cls = MLPClassifier if are_classes else MLPRegressor
     model = cls(hidden_layer_sizes=(HIDDEN,), max_iter=MLP_STEPS, random_state=seed)
-    return Fit(np.asarray(model.fit(train, labels).predict(tested), np.float64))
+    return FittedLearner(np.asarray(model.fit(train, labels).predict(tested), np.float64))
 
 
 @with_standard_labels
-def boosted_trees(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+def boosted_trees(
+    train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int
+) -> FittedLearner:
     """40 rounds of gradient boosting on histograms, with leaves of LEAST_LEAF rows or more."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     cls = HistGradientBoostingClassifier if are_classes else HistGradientBoostingRegressor
     model = cls(max_iter=TREES, min_samples_leaf=LEAST_LEAF, early_stopping=False, random_state=seed)
-    return Fit(np.asarray(model.fit(train, labels).predict(tested), np.float64))
+    return FittedLearner(np.asarray(model.fit(train, labels).predict(tested), np.float64))

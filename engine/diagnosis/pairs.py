@@ -10,7 +10,7 @@ from engine.diagnosis.descents import Rule
 from engine.diagnosis.library_learners import Fitting
 
 
-class Learner(NamedTuple):
+class DiagnosisLearner(NamedTuple):
     """A learner of the diagnosis."""
 
     name: str
@@ -28,17 +28,17 @@ class Learner(NamedTuple):
 
 
 LEARNERS = (
-    Learner("l1", "L1", True, True, 2.0),
-    Learner("l2", "L2", False, True, 0.7),
-    Learner("trees", "extra trees", True, True, 7.0),
-    Learner("rbf", "RBF machine", False, True, 1.5),
-    Learner("egu", "EGU±", True, False, 0.5),
-    Learner("gd", "GD", False, False, 0.5),
-    Learner("spindly", "spindly net", True, False, 3.0),
-    Learner("dense", "dense net", False, False, 3.0),
-    Learner("additive", "additive kernel", True, False, 2.0),
-    Learner("boosted", "boosted trees", True, False, 8.0),
-    Learner("mlp", "MLP (Adam)", False, False, 3.0),
+    DiagnosisLearner("l1", "L1", True, True, 2.0),
+    DiagnosisLearner("l2", "L2", False, True, 0.7),
+    DiagnosisLearner("trees", "extra trees", True, True, 7.0),
+    DiagnosisLearner("rbf", "RBF machine", False, True, 1.5),
+    DiagnosisLearner("egu", "EGU±", True, False, 0.5),
+    DiagnosisLearner("gd", "GD", False, False, 0.5),
+    DiagnosisLearner("spindly", "spindly net", True, False, 3.0),
+    DiagnosisLearner("dense", "dense net", False, False, 3.0),
+    DiagnosisLearner("additive", "additive kernel", True, False, 2.0),
+    DiagnosisLearner("boosted", "boosted trees", True, False, 8.0),
+    DiagnosisLearner("mlp", "MLP (Adam)", False, False, 3.0),
 )
 
 FITTINGS: Mapping[str, Fitting] = {
@@ -59,7 +59,7 @@ DESCENTS: Mapping[str, Rule] = {
 }
 
 
-class Pair(NamedTuple):
+class LearnerPair(NamedTuple):
     """A learner that depends on the feature axes, and a partner that depends on them less or not at all."""
 
     name: str
@@ -71,20 +71,20 @@ class Pair(NamedTuple):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Names of both learners."""
+        """Names of both learners of the pair."""
         return self.axes, self.partner
 
 
 PAIRS = (
-    Pair("linear", "l1", "l2", True, "few features with linear effects"),
-    Pair("trees", "trees", "rbf", True, "thresholds on single features"),
-    Pair("multiplicative", "egu", "gd", False, "multiplicative steps"),
-    Pair("nets", "spindly", "dense", False, "products of weights"),
-    Pair("kernels", "additive", "rbf", False, "sums over single features"),
-    Pair("deep", "boosted", "mlp", False, "small trees"),
+    LearnerPair("linear", "l1", "l2", True, "few features with linear effects"),
+    LearnerPair("trees", "trees", "rbf", True, "thresholds on single features"),
+    LearnerPair("multiplicative", "egu", "gd", False, "multiplicative steps"),
+    LearnerPair("nets", "spindly", "dense", False, "products of weights"),
+    LearnerPair("kernels", "additive", "rbf", False, "sums over single features"),
+    LearnerPair("deep", "boosted", "mlp", False, "small trees"),
 )
 
 
-def learner_called(name: str) -> Learner:
-    """Return the learner with this name."""
+def learner_called(name: str) -> DiagnosisLearner:
+    """Return the learner of the diagnosis that has this name."""
     return next(learner for learner in LEARNERS if learner.name == name)

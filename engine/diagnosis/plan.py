@@ -9,7 +9,7 @@ from engine.core.parts import BadInput
 from engine.diagnosis.descents import HIDDEN
 from engine.diagnosis.labelled_table import LabelledTable
 from engine.diagnosis.library_learners import LEAST_LEAF
-from engine.diagnosis.pairs import DESCENTS, LEARNERS, PAIRS, Learner
+from engine.diagnosis.pairs import DESCENTS, LEARNERS, PAIRS, DiagnosisLearner
 
 SPLITS = 12
 TEST_SHARE, MOST_TESTED = 0.3, 2000
@@ -27,10 +27,9 @@ JUDGED_CELLS, SHOWN_CELLS = 1 << 19, 1 << 18
 """
 
 NEAR_THE_LAST = 0.75
-"""Share of the largest number of examples.
+"""Share of the largest number of examples up to which numbers of examples double.
 
-Smaller numbers of examples double up to this share. If pairs are judged at a number above this share, the
-largest number is left out.
+The largest number follows them, unless a number above this share was tried already.
 """
 
 STEP_SPLITS = 4
@@ -51,7 +50,7 @@ class Plan(NamedTuple):
     """Numbers of examples to learn from, increasing."""
 
     shown_sizes: tuple[int, ...]
-    """Numbers of examples from which those pairs learn that are shown without a verdict."""
+    """Numbers of examples to learn from, for learners of pairs without a verdict, which are only shown."""
 
     decided_at: int
     """Number of examples at which pairs are judged."""
@@ -73,19 +72,20 @@ class Plan(NamedTuple):
         return self.rows - self.tested
 
     @property
-    def learners(self) -> tuple[Learner, ...]:
+    def learners(self) -> tuple[DiagnosisLearner, ...]:
         """Learners of all pairs in this plan."""
         names = {name for pair in PAIRS for name in pair.names if pair.judged or self.shows_all}
         return tuple(learner for learner in LEARNERS if learner.name in names)
 
-    def sizes_of(self, learner: Learner) -> tuple[int, ...]:
+    def sizes_of(self, learner: DiagnosisLearner) -> tuple[int, ...]:
         """Return the numbers of examples from which a learner learns."""
         return self.sizes if learner.judged else self.shown_sizes
 
-    def rotated_at(self, learner: Learner, size: int) -> bool:
-        """Return whether a learner also learns from rotated features.
+    def rotated_at(self, learner: DiagnosisLearner, size: int) -> bool:
+        """Return whether a learner is also trained on rotated features, at a number `size` of examples.
 
-        An invariant learner does so only as a control, at the number of examples at which pairs are judged.
+        A learner that depends on the feature axes is trained on them at every size. For a rotation-invariant
+        learner, this is only a control. It is trained on them at the one size at which pairs are judged.
         """
         return learner.sees_axes or size == self.decided_at
 
@@ -158,6 +158,6 @@ def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all
     return plan
 
 
-def is_descent(learner: Learner) -> bool:
+def is_descent(learner: DiagnosisLearner) -> bool:
     """Return whether a learner is trained by gradients, so that several splits train side by side."""
     return learner.name in DESCENTS

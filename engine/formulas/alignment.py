@@ -43,7 +43,10 @@ def coefficients(rows: Floats, labels: Floats) -> Floats:
 
 
 def _in_order(rows: Floats, labels: Floats) -> Floats:
-    """Return the labels [2ⁿ], ordered so that bit i of the index of a row x is 1 if x_i = −1."""
+    """Return the labels in an order in which an index tells the signs of its row, [2ⁿ].
+
+    Bit i of the index of a row x is 1 if x_i = −1.
+    """
     places = (rows < 0).astype(np.int64) @ (1 << np.arange(rows.shape[1]))
     ordered = np.empty(len(labels))
     ordered[places] = labels
@@ -58,15 +61,21 @@ def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
 
 
 def sign_flips(rows: Floats, labels: Floats) -> float:
-    """Return C under all sign flips: max_S f̂(S)², because each parity spans an invariant space."""
+    """Return the alignment C of a function under all sign flips of its n bits: max_S f̂(S)².
+
+    The formula holds because each parity spans a space that is invariant under sign flips. `rows` [2ⁿ, n] are
+    the points of the cube, and `labels` [2ⁿ] are the values of the function f.
+    """
     return float(np.square(coefficients(rows, labels)).max())
 
 
 def permutations(rows: Floats, labels: Floats) -> float:
-    """Return C under all permutations, by enumerating the images of the target.
+    """Return the alignment C of a function under all permutations of its n bits.
 
     C is the largest eigenvalue of the matrix of inner products between all different images of f, divided by
-    the number of images. The result is NaN if there are more than MOST_IMAGES images.
+    the number of images. The images are the functions f(gx) for permutations g. The result is NaN if there
+    are more than MOST_IMAGES images. `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the
+    values of f.
     """
     bits = rows.shape[1]
     first = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -86,16 +95,16 @@ def permutations(rows: Floats, labels: Floats) -> float:
 
 
 def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
-    """Return the indices after swapping one bit with the next higher bit."""
+    """Return the indices `numbers` with two of their bits swapped: bit number `bit` and the next higher."""
     differ = (numbers >> bit ^ numbers >> bit + 1) & 1
     return numbers ^ (differ << bit | differ << bit + 1)
 
 
 def signed_permutations(rows: Floats, labels: Floats) -> float:
-    """Return C under all permutations and sign flips: max_k W_k/(n choose k).
+    """Return the alignment C of a function under all permutations and sign flips of its n bits.
 
-    Under this group, L² of the cube is the sum of the spaces of functions of degree k, which are irreducible
-    and inequivalent.
+    C is max_k W_k/(n choose k) for the Fourier weights W_k of the labels. Under this group, L² of the cube is
+    the sum of the spaces of functions of degree k, which are irreducible and inequivalent.
     """
     weights = weights_by_degree(rows, labels)
     bits = len(weights) - 1
@@ -103,11 +112,12 @@ def signed_permutations(rows: Floats, labels: Floats) -> float:
 
 
 def rotations(profile: Callable[[Floats], Floats], d: int) -> float:
-    """Return C of f(x) = φ(t), t = w·x/(‖w‖‖x‖), under O(d), for x uniform on a sphere in d ≥ 3 dimensions.
+    """Return the alignment C(f, O(d)) of f(x) = φ(t), t = w·x/(‖w‖‖x‖), for x uniform on a sphere, d ≥ 3.
 
-    C is max_k W_k/dim H_k over the spherical harmonics H_k of degree k, which are inequivalent and
-    irreducible. For E φ² = 1, W_k/dim H_k is (E φ(t) P_k(t))² with the Gegenbauer polynomials P_k, P_k(1) =
-    1. `profile` is φ, which must be smooth except at t = 0.
+    C is max_k W_k/dim H_k. H_k is the space of spherical harmonics of degree k, and W_k is the squared norm
+    of the projection of f onto H_k. The H_k are inequivalent and irreducible under O(d). For E φ² = 1,
+    W_k/dim H_k is (E φ(t) P_k(t))² with the Gegenbauer polynomials P_k, P_k(1) = 1. `profile` is φ, which
+    must be smooth except at t = 0.
     """
     from scipy.special import roots_jacobi  # type: ignore[import-untyped]
 

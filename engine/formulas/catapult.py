@@ -31,7 +31,7 @@ largest number of steps.
 
 
 class Recursion(NamedTuple):
-    """Error and kernel after every step."""
+    """Errors and kernels of a net of two linear layers after every step, including the start."""
 
     errors: Floats
     """Errors r = z − y, [steps + 1, …]."""
@@ -48,17 +48,19 @@ def recursion(
     rate: float | Floats,
     steps: int,
 ) -> Recursion:
-    """Return errors and kernels after every step: r′ = r(1 − γλ + γ² q z r), λ′ = λ + γq(γλr² − 4zr).
+    """Return errors r and kernels λ after every step: r′ = r(1 − γλ + γ² q z r), λ′ = λ + γq(γλr² − 4zr).
 
-    The recursion is exact for linear units.
+    The net has two linear layers and is trained on one example with the label y, by gradient descent on ½r².
+    The prediction is z, the error is r = z − y, and λ = ‖∇z‖². A prime marks the values after a step. The
+    recursion is exact. All arguments except `steps` are numbers for one net, or arrays for several nets.
 
     Args:
-        error: r at the start. All arguments except `steps` are numbers for one net, or arrays for several
-            nets.
+        error: r at the start.
         kernel: λ at the start.
         target: y.
-        share: q = ‖x‖²/(md).
+        share: q = ‖x‖²/(md), for an instance x with d entries and m hidden units.
         rate: γ.
+        steps: number of steps.
     """
     r, lam = np.broadcast_arrays(np.asarray(error, float), np.asarray(kernel, float))
     errors, kernels = np.empty((steps + 1, *r.shape)), np.empty((steps + 1, *r.shape))
@@ -74,12 +76,13 @@ def recursion(
 
 
 def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floats) -> Floats:
-    """Return S = λ + √(λ² + 8qzr + 4qr²), the largest eigenvalue of the Hessian of (z − y)², at every step.
+    """Return the sharpness S = λ + √(λ² + 8qzr + 4qr²) of a net of two linear layers at every step.
 
-    Let p = (h + v)/√2 and m = (h − v)/√2, with h_i = u_i·x/‖x‖. In these coordinates, the Hessian of z is √q
-    times the identity on p, and −√q times the identity on m. The top eigenvector of 2(∇z∇zᵀ + r∇²z) lies in
-    the plane of the components of ∇z in p and in m. Their squared lengths are (λ ± 2√q z)/2. If the error is
-    0, S = 2λ.
+    S is the largest eigenvalue of the Hessian of the loss (z − y)² on one example, and the symbols are those
+    of `recursion`. To derive S, let p = (h + v)/√2 and m = (h − v)/√2, with h_i = u_i·x/‖x‖. In these
+    coordinates, the Hessian of z is √q times the identity on p, and −√q times the identity on m. The top
+    eigenvector of 2(∇z∇zᵀ + r∇²z) lies in the plane of the components of ∇z in p and in m. Their squared
+    lengths are (λ ± 2√q z)/2. If the error is 0, S = 2λ.
     """
     errors, kernels = trajectory
     z = errors + target
@@ -99,12 +102,13 @@ class Landing(NamedTuple):
 
 
 def landing(product: float) -> Landing:
-    """Return the final state of a net that starts at γλ₀ = `product`, for m → ∞ and y = 0.
+    """Return the final state of a net of two linear layers that starts at γλ₀ = `product`.
 
-    With s = γ²qz² and κ = γλ, a step is s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4). For a product between 2 and 4,
-    s grows from nearly 0 by a factor (κ − 1)² per step. The final state depends slightly on the phase of this
-    growth, by less than about 1e-3, so the mean over phases is returned. For products of 4 and more, the
-    result is NaN.
+    The label is y = 0, and the number m of hidden units goes to infinity. γ is the learning rate for the loss
+    ½z², and λ₀ = ‖∇z‖² at the start. With s = γ²qz² and κ = γλ, a step is s′ = s(1 − κ + s)², κ′ = κ + s(κ −
+    4). For a product between 2 and 4, s grows from nearly 0 by a factor (κ − 1)² per step. The final state
+    depends slightly on the phase of this growth, by less than about 1e-3, so the mean over phases is
+    returned. For products of 4 and more, the result is NaN.
     """
     if product <= MONOTONE_BELOW:
         return Landing(product, 0.0)

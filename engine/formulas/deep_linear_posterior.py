@@ -30,9 +30,9 @@ width.
 
 
 class DeepPrior(NamedTuple):
-    """Prior of a net with `depth` hidden layers of `width` units.
+    """Gaussian prior of the weights of a deep linear net with `depth` hidden layers of `width` units.
 
-    Weights have the variance `variance`/fan-in.
+    Each weight has the variance `variance`/fan-in.
     """
 
     depth: int
@@ -40,9 +40,9 @@ class DeepPrior(NamedTuple):
     variance: float
 
     def cumulants(self, z: Any, d: int, order: int = 0) -> Any:
-        """Return ln E R^z for d features, or its derivative of the given order.
+        """Return ln E R^z under the prior, or its derivative with respect to z of the given order (1 or 2).
 
-        `z` is a number or an array.
+        R is the length of the vector θ [d] by which the net predicts θᵀx. `z` is a number or an array.
         """
         from scipy.special import digamma, loggamma, polygamma  # type: ignore[import-untyped]
 
@@ -61,7 +61,10 @@ class DeepPrior(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """Posterior of θ_⊥, the component of θ that the examples do not determine."""
+    """Properties of the posterior of a deep linear net, which predicts θᵀx, given examples.
+
+    θ_⊥ is the component of θ that the examples do not determine: it is orthogonal to all of them.
+    """
 
     spread: float
     """Posterior mean of ‖θ_⊥‖²."""
@@ -73,12 +76,13 @@ class Posterior(NamedTuple):
 
 
 def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
-    """Return the posterior, given `count` independent examples whose least-norm solution has length `norm`.
+    """Return the posterior of a deep linear net with d inputs, given `count` independent noiseless examples.
 
-    Given the examples, the density of x = ln R is proportional to (t/R)^(m−2) R^(−P) q(x), where q is the
-    prior density. q(x) e^(cx) is computed by an inverse Fourier transform, the integral of E R^z along the
-    vertical line with real part c. The number c is the saddle point of the integrand. The formula requires m
-    ≥ 2.
+    The shortest θ with predictions θᵀx that fit the examples has the length `norm`. Given the examples, the
+    density of x = ln R is proportional to (t/R)^(m−2) R^(−P) q(x), where q is the prior density, P = `count`,
+    and m = d − P. The module defines R and t. q(x) e^(cx) is computed by an inverse Fourier transform, the
+    integral of E R^z along the vertical line with real part c. The number c is the saddle point of the
+    integrand. The formula requires m ≥ 2.
     """
     free = d - count
     if free < 2:
@@ -100,9 +104,11 @@ def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
 
 
 def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floats]:
-    """Return nodes x = ln R with R > ‖θ*‖, and the weights of these nodes in an integral.
+    """Return nodes x = ln R with R > ‖θ*‖, and the weights of these nodes in an integral over x.
 
-    The nodes are dense near t = 0, because the integrand behaves like a power of √(x − ln‖θ*‖) there.
+    R is the length of θ, and `least` is ln ‖θ*‖, its least possible logarithm. The prior density of x, times
+    e^(cx), has the mean `centre` and the standard deviation `deviation`. The nodes are dense near `least`,
+    because the integrand behaves like a power of √(x − ln‖θ*‖) there.
     """
     nodes, widths = np.polynomial.legendre.leggauss(NODES)
     low, high = max(least, centre - REACH * deviation), max(least, centre) + REACH * deviation
@@ -111,10 +117,10 @@ def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floa
 
 
 def _saddle(prior: DeepPrior, d: int, count: int, norm: float) -> float:
-    """Return the saddle point c, by bisection.
+    """Return the real part c of the line along which the prior density is integrated in `posterior`.
 
-    For this c, the mean of the density proportional to q(x) e^(cx) maximises the other factor of the
-    integrand, (t/R)^(m−2) R^(−P) e^(−cx).
+    It is a saddle point of the integrand, found by bisection. For this c, the mean of the density
+    proportional to q(x) e^(cx) maximises the other factor of the integrand, (t/R)^(m−2) R^(−P) e^(−cx).
     """
     if norm == 0:
         return -float(count)

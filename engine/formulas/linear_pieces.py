@@ -51,13 +51,13 @@ def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float)
 
 
 def _middles(ends: Floats) -> Floats:
-    """Return a point inside every interval between neighbouring ends. The outer ends may be infinite."""
+    """Return a point inside every interval between neighbouring `ends`. The outer ends may be infinite."""
     outer = np.clip(ends, *_beyond(ends))
     return np.asarray(outer[:-1] + (outer[1:] - outer[:-1]) / 2)
 
 
 def _beyond(ends: Floats) -> tuple[float, float]:
-    """Return a point before and a point after all finite ends."""
+    """Return a point below and a point above all finite numbers in `ends`."""
     finite = ends[np.isfinite(ends)]
     if not len(finite):
         return -1.0, 1.0
@@ -65,10 +65,11 @@ def _beyond(ends: Floats) -> tuple[float, float]:
 
 
 def pieces_of_one_layer(width: int, cw: float, cb: float, low: float, high: float) -> float:
-    """Return the expected number of pieces of a layer of units σ(wx + b) for x between `low` and `high`.
+    """Return the expected number of linear pieces of a net with one hidden layer and a scalar input x.
 
-    w ~ N(0, C_w) and b ~ N(0, C_b). Every unit switches at −b/w, which is √(C_b/C_w) times a standard Cauchy
-    number. For n units and the interval [−R, R], the result is 1 + n (2/π) arctan(R √(C_w/C_b)). Source:
+    The pieces are those between `low` and `high`. The n = `width` units compute σ(wx + b) with w ~ N(0, C_w)
+    and b ~ N(0, C_b). Every unit switches at −b/w, which is √(C_b/C_w) times a standard Cauchy number. For
+    the interval [−R, R], the result is 1 + n (2/π) arctan(R √(C_w/C_b)). Source:
     theory/regions-and-random-matrices#regions.
     """
     ratio = math.inf if cb == 0 else math.sqrt(cw / cb)
@@ -89,7 +90,7 @@ cells.
 
 
 def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> int:
-    """Return the number of cells of a net of two inputs in the square [−reach, reach]².
+    """Return the number of cells into which the units of a net with two inputs cut [−reach, reach]².
 
     Within a cell of the layers below, every signal z = a·x + c of a layer is linear in x. So each unit of the
     layer cuts the cell along a straight line, and all resulting cells are convex. Neighbouring cells with the
@@ -147,8 +148,9 @@ def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
 
 
 def cells_of_one_layer(width: int) -> int:
-    """Return Σ_{i ≤ 2} C(n, i), the number of cells of n lines in general position.
+    """Return Σ_{i ≤ 2} C(n, i), the number of cells into which n = `width` lines cut a plane.
 
-    Source: Zaslavsky 1975.
+    The lines are in general position. They are those at which the units of a layer switch. Source: Zaslavsky
+    1975.
     """
     return sum(comb(width, i) for i in range(3))

@@ -27,17 +27,19 @@ DIGITS = 50
 
 
 def steps_eigenvalue(bits: int, degree: int) -> float:
-    """Return λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])², the eigenvalue of κ₀(ρ) = (π − arccos ρ)/2π.
+    """Return λ⁰_k, the mean squared correlation of a step unit 1[w·x > 0] with a parity of k bits.
 
-    The eigenvalue is 0 unless 0 ≤ k ≤ n.
+    λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])² for any set S of k = `degree` of the n = `bits` bits, with Gaussian w.
+    It is an eigenvalue of the kernel κ₀(ρ) = (π − arccos ρ)/2π, and is 0 unless 0 ≤ k ≤ n.
     """
     return _eigenvalue(bits, degree, lambda mp, rho: (mp.pi - mp.acos(rho)) / (2 * mp.pi))
 
 
 def relu_eigenvalue(bits: int, degree: int) -> float:
-    """Return λ¹_k = E_w(E_x χ_S(x) relu(w·x))², the eigenvalue of κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π.
+    """Return λ¹_k, the mean squared correlation of a ReLU unit relu(w·x) with a parity of k bits.
 
-    The eigenvalue is 0 for odd k ≥ 3.
+    λ¹_k = E_w(E_x χ_S(x) relu(w·x))² for any set S of k = `degree` of the n = `bits` bits, with Gaussian w.
+    It is an eigenvalue of the kernel κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π, and is 0 for odd k ≥ 3.
     """
     return _eigenvalue(
         bits, degree, lambda mp, rho: (mp.sqrt(1 - rho * rho) + rho * (mp.pi - mp.acos(rho))) / (2 * mp.pi)
@@ -45,20 +47,22 @@ def relu_eigenvalue(bits: int, degree: int) -> float:
 
 
 def first_layer(bits: int, degree: int) -> float:
-    """Return Σ_i E_w(E_x χ_S(x) x_i 1[w·x > 0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1}.
+    """Return the mean squared gradient, by the weights w of a ReLU unit, of its correlation with a parity.
 
-    The sum is 0 for odd k ≥ 3.
+    It is Σ_i E_w(E_x χ_S(x) x_i 1[w·x > 0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1} for any set S of k = `degree` of
+    the n = `bits` bits. The sum is 0 for odd k ≥ 3.
     """
     below = degree * steps_eigenvalue(bits, degree - 1)
     return below + (bits - degree) * steps_eigenvalue(bits, degree + 1)
 
 
 def unknown(bits: int, examples: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return 1 − E 2^(rank − n), for the rank over F₂ of `examples` random vectors of n bits.
+    """Return the expected share of all vectors of n bits that are not sums, over F₂, of random examples.
 
-    This is the expected share of all vectors that are not sums, over F₂, of the examples. If the target is a
-    parity drawn from all parities, the labels of such vectors are fair coins, given the labels seen. Given r
-    independent vectors, a new random vector is independent of them with probability 1 − 2^(r − n).
+    The share is 1 − E 2^(rank − n), for the rank over F₂ of `examples` random vectors. If the target is a
+    parity drawn from all parities, the labels of vectors that are not sums are fair coins, given the labels
+    seen. Given r independent vectors, a new random vector is independent of them with probability 1 − 2^(r −
+    n).
     """
     ranks = np.zeros(bits + 1)
     ranks[0] = 1.0
@@ -85,10 +89,9 @@ def _eigenvalue(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any])
 
 
 def _krawtchouk(bits: int, degree: int, distance: int) -> int:
-    """Return Σ_j (−1)^j C(k, j) C(n − k, m − j) for k = `degree` and m = `distance`.
+    """Return the sum of a parity of k = `degree` bits over all x of which m = `distance` bits are −1.
 
-    This is the sum of χ_S with |S| = k over all x of which m bits are −1. It equals K_m(k) = K_k(m) C(n,
-    m)/C(n, k).
+    For n = `bits`, it is Σ_j (−1)^j C(k, j) C(n − k, m − j), which equals K_m(k) = K_k(m) C(n, m)/C(n, k).
     """
     return sum(
         (-1) ** j * comb(degree, j) * comb(bits - degree, distance - j)
@@ -101,33 +104,36 @@ Numbers = NDArray[np.int64]
 
 
 class SignProducts:
-    """Unknown signs in r lists, and which of their products are determined by known products.
+    """Unknown signs ±1 in r lists. Some of their products are observed, and these determine other products.
 
     Every product has one sign from each list. A product is represented by a vector over F₂ that has a 1 for
     each sign of the product. The value of a product is known if its vector is a sum of the vectors of
-    products seen. The object stores values of all signs that agree with the products seen, and a basis of all
-    vectors orthogonal to the products seen. The code of a sign consists of the entries of the basis vectors
-    for this sign. A product is known if the codes of its signs add up to 0.
+    observed products. The object stores values of all signs that agree with the observed products, and a
+    basis of all vectors orthogonal to the vectors of observed products. The code of a sign consists of the
+    entries of the basis vectors for this sign. A product is known if the codes of its signs add up to 0.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:
-        """Start without examples, with lists of the given sizes.
+        """Start with lists of unknown signs and without any observed product.
 
-        There are `answers` separate assignments of values to all signs. All values are unknown.
+        Args:
+            sizes: number of signs in each of the r lists.
+            answers: number of problems that are solved at the same time. They observe the same products, but
+                the signs, and so the values of the products, may differ.
         """
         self._first = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
         self._sizes = tuple(sizes)
         self._codes = np.eye(sum(sizes), dtype=bool)
         self._negative = np.zeros((sum(sizes), answers), bool)
         self.rank = 0
-        """Rank over F₂ of the products seen."""
+        """Rank over F₂ of the vectors of the observed products."""
 
     def see(self, numbers: Numbers, negative: Bits) -> None:
-        """Learn the value of a product in every assignment.
+        """Observe the value of a product of signs, in every one of the problems that are solved together.
 
         Args:
             numbers: index of the product's sign in each list, [r].
-            negative: whether the product is −1, in each assignment, [answers].
+            negative: whether the product is −1, in each problem, [answers].
         """
         signs = self._first + numbers
         code = np.logical_xor.reduce(self._codes[signs])
@@ -141,9 +147,10 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Return whether each product is known, [n], and whether it is −1, [n, answers].
+        """Return whether observed products determine each given product, [n], and which are −1, [n, answers].
 
-        `numbers` [n, r] are the indices of the signs of each product.
+        `numbers` [n, r] are the indices of the signs of each product. If a product is not determined, its
+        entry of the second array has no meaning.
         """
         signs = self._first + numbers
         words = self._words()
@@ -151,7 +158,7 @@ class SignProducts:
         return ~reduced.any(1), np.logical_xor.reduce(self._negative[signs], 1)
 
     def share(self) -> float:
-        """Return the share of all products that are known."""
+        """Return the share of all possible products that the observed products determine."""
         words, codes = self._words(), np.zeros((1, 1), np.uint64)
         for first, size in zip(self._first, self._sizes, strict=True):
             codes = (codes[:, None] ^ words[first : first + size]).reshape(-1, words.shape[1])

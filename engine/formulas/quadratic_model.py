@@ -20,7 +20,10 @@ DEPENDENT = 1e-12
 
 
 class Modes(NamedTuple):
-    """Eigenvectors V of ΦᵀΦ = V Λ Vᵀ: modes that the linear flow learns independently of each other."""
+    """Modes of a linear model, which gradient flow learns independently of each other.
+
+    They are the eigenvectors V of ΦᵀΦ = V Λ Vᵀ, where Φ are the features of the examples.
+    """
 
     vectors: Floats
     """Eigenvectors V, [N, n, n]."""
@@ -34,29 +37,30 @@ class Modes(NamedTuple):
     """Features along the modes, Φ V, [N, P, n]."""
 
     def on_span(self, theta: Floats) -> Floats:
-        """Return the projection of θ [N, P] onto the span of Φ."""
+        """Return the projection of parameters θ [N, P] onto the span of the features Φ."""
         shares = (theta[:, None] @ self.features)[:, 0] / self.rates
         return _sums(self.features, shares)
 
 
 def modes(features: Floats) -> Modes:
-    """Return the modes of Φ [N, P, n]."""
+    """Return the modes of the linear model with features Φ [N, P, n], by an eigendecomposition of ΦᵀΦ."""
     rates, vectors = np.linalg.eigh(np.swapaxes(features, 1, 2) @ features)
     is_learned = rates > DEPENDENT * rates[:, -1:]
     return Modes(vectors, np.where(is_learned, rates, np.inf), features @ vectors)
 
 
 def linear_limit(linear: Modes, labels: Floats) -> Floats:
-    """Return θ^F = Φ(ΦᵀΦ)⁻¹y, [N, P]."""
+    """Return the limit θ^F = Φ(ΦᵀΦ)⁻¹y of gradient flow on the linear model, from θ = 0, [N, P]."""
     return _sums(linear.features, _parts(linear, labels) / linear.rates)
 
 
 def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
-    """Return the first-order correction θ^I, [N, P].
+    """Return θ^I [N, P]: on the quadratic model, gradient flow ends at θ^F + εθ^I, to first order in ε.
 
-    On the span of Φ, the correction compensates for the quadratic term of the predictions: −Φ(ΦᵀΦ)⁻¹
-    ½θ^FᵀΨθ^F. Off the span, the correction is −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt along the linear flow. For
-    modes k and l of this flow, ∫(1 − e^(−λ_k t)) e^(−λ_l t) dt = λ_k/(λ_l (λ_k + λ_l)).
+    θ^F is the limit of the linear model (`linear_limit`). On the span of Φ, the correction compensates for
+    the quadratic term of the predictions: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. Off the span, the correction is −∫ P_⊥ Σ_α Ψ_α
+    θ^F_t r^F_α(t) dt along the gradient flow of the linear model. For modes k and l of this flow, ∫(1 −
+    e^(−λ_k t)) e^(−λ_l t) dt = λ_k/(λ_l (λ_k + λ_l)).
     """
     limit, parts = linear_limit(linear, labels), _parts(linear, labels)
     squares = np.einsum("bp,bapq,bq->ba", limit, matrices, limit) / 2
@@ -69,10 +73,13 @@ def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
 
 
 def _parts(linear: Modes, labels: Floats) -> Floats:
-    """Return the components of the labels along the modes, [N, n]."""
+    """Return the components of the labels y along the modes, Vᵀy, [N, n]."""
     return np.asarray((labels[:, None] @ linear.vectors)[:, 0])
 
 
 def _sums(vectors: Floats, shares: Floats) -> Floats:
-    """Return Σ_k shares_k vectors_k, [N, P]."""
+    """Return the linear combinations Σ_k shares_k vectors_k, [N, P].
+
+    The shapes are [N, n] for `shares` and [N, P, n] for `vectors`.
+    """
     return np.asarray((vectors @ shares[:, :, None])[:, :, 0])

@@ -16,14 +16,14 @@ Floats = NDArray[np.float64]
 
 
 class Penalised(NamedTuple):
-    """Minimum of the mean squared error plus λR."""
+    """The net of ReLU units for which the mean squared error plus λ times the cost R is least."""
 
     objective: float
     norm: float
-    """Cost R of the minimiser."""
+    """Cost R of this net."""
 
     fitted: Floats
-    """Values of the minimiser at the points [m]."""
+    """Predictions of this net at the points, [m]."""
 
 
 def spline(x: Floats, y: Floats, at: Floats) -> Floats:
@@ -40,11 +40,12 @@ def spline(x: Floats, y: Floats, at: Floats) -> Floats:
 
 
 def least_norm(x: Floats, y: Floats) -> float:
-    """Return V* = max(S, (S + T)/2), the least R of a function through the points (x_i, y_i), x₁ < … < x_m.
+    """Return V* = max(S, (S + T)/2), the least cost R of a net of ReLU units through the points (x_i, y_i).
 
-    S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i between neighbouring points. Between
-    two neighbouring points, f′ takes the value s_i. So ∫|f″| ≥ S and ∫|f″| + |f′(−∞) + f′(∞)| ≥ S + T.
-    Functions with kinks only at the points attain both bounds.
+    The module defines R. The points are ordered, x₁ < … < x_m. S = Σ_i |s_{i+1} − s_i| and T = |s_1 +
+    s_{m−1}| for the slopes s_i between neighbouring points. Between two neighbouring points, f′ takes the
+    value s_i. So ∫|f″| ≥ S and ∫|f″| + |f′(−∞) + f′(∞)| ≥ S + T. Functions with kinks only at the points
+    attain both bounds.
     """
     if len(x) < 2:
         return 0.0
@@ -54,12 +55,12 @@ def least_norm(x: Floats, y: Floats) -> float:
 
 
 def penalised(x: Floats, y: Floats, rate: float) -> Penalised:
-    """Return the minimum over all functions f of (1/m) Σ_i (f(x_i) − y_i)² + λR, and R of the minimiser.
+    """Return the net f of ReLU units with the least (1/m) Σ_i (f(x_i) − y_i)² + λR, where R is its cost.
 
-    Kinks at the points suffice. So the problem is a Lasso over units with kinks at the points, with a free
-    constant. The residual z of the minimiser is the point nearest to y − ȳ that satisfies Σ_i z_i = 0 and
-    |⟨z, u⟩| ≤ mλ/2 for all units u. Lawson and Hanson's least-distance programming finds z exactly. R follows
-    from λR = (2/m) ⟨z, y − z⟩.
+    The module defines R. Kinks at the points suffice. So the problem is a Lasso over units with kinks at the
+    points, with a free constant. The residual z of the minimiser is the point nearest to y − ȳ that satisfies
+    Σ_i z_i = 0 and |⟨z, u⟩| ≤ mλ/2 for all units u. Lawson and Hanson's least-distance programming finds z
+    exactly. R follows from λR = (2/m) ⟨z, y − z⟩.
 
     Args:
         x: different points [m].

@@ -26,17 +26,18 @@ WIDEST = 12.0
 
 
 def hebb(alpha: float) -> float:
-    """Return the error of w = Σ_j y_j x_j: arctan √(π/(2α))/π.
+    """Return the error of Hebb's rule w = Σ_j y_j x_j on a random half-space: arctan √(π/(2α))/π.
 
-    Source: Vallet 1989; theory/symmetry#half-spaces.
+    `alpha` is the number of examples per dimension. Source: Vallet 1989; theory/symmetry#half-spaces.
     """
     return math.atan(math.sqrt(math.pi / (2 * alpha))) / math.pi
 
 
 def least_squares(alpha: float) -> float:
-    """Return the error of minimum-norm least squares on labels ±1. At α = 1, the error has its peak ½.
+    """Return the error of minimum-norm least squares on the labels ±1 of a random half-space.
 
-    R = √s/√(s + (1 − s)/(α − 1)) for α > 1, and √s α/√(s α + (1 − s) α/(1 − α)) for α < 1; s = 2/π.
+    `alpha` is the number α of examples per dimension. The error is arccos(R)/π. R = √s/√(s + (1 − s)/(α − 1))
+    for α > 1, and √s α/√(s α + (1 − s) α/(1 − α)) for α < 1; s = 2/π. At α = 1, the error has its peak ½.
     """
     if alpha == 1:
         return 0.5
@@ -47,7 +48,11 @@ def least_squares(alpha: float) -> float:
 
 
 def ridge(alpha: float) -> float:
-    """Return the error of ridge regression on labels ±1 with the best penalty λ = n(π/2 − 1)."""
+    """Return the error of ridge regression on the labels ±1 of a random half-space.
+
+    The penalty is the best one, λ = n(π/2 − 1) in n dimensions. `alpha` is the number of examples per
+    dimension.
+    """
     q = SHARE / (1 - SHARE)
     linear = 1 + alpha * q - q
     rest = 2 / (linear + math.sqrt(linear**2 + 4 * q))  # ρ: qρ² + (1 + αq − q)ρ = 1
@@ -55,16 +60,17 @@ def ridge(alpha: float) -> float:
 
 
 def max_margin(alpha: float) -> float:
-    """Return the error of the maximum-margin half-space. For large α, it approaches 0.5005/α.
+    """Return the error of the maximum-margin classifier of a random half-space.
 
-    R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²), and the margin κ is chosen so that
-    this minimum is 0. Here z and z′ are independent and standard normal. The sum R|z| + √(1 − R²) z′ has the
-    density 2 φ(u) Φ(uR/√(1 − R²)).
+    `alpha` is the number α of examples per dimension. For large α, the error approaches 0.5005/α. It is
+    arccos(R)/π. R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²), and the margin κ is
+    chosen so that this minimum is 0. Here z and z′ are independent and standard normal. The sum R|z| + √(1 −
+    R²) z′ has the density 2 φ(u) Φ(uR/√(1 − R²)).
     """
     from scipy.optimize import brentq, minimize_scalar  # type: ignore[import-untyped]
 
     def best(kappa: float) -> tuple[float, float]:
-        """Return the minimum of g over R, and the error at the minimiser."""
+        """Return the minimum over R of g(κ, R), for κ = `kappa`, and the error at the minimiser."""
         minimum = minimize_scalar(
             lambda error: _missing(alpha, kappa, error), bounds=(0, 0.5), method="bounded", options=_EXACT
         )
@@ -78,12 +84,12 @@ _EXACT = {"xatol": 1e-10}
 
 
 def _widest_margin(alpha: float) -> float:
-    """Return an upper bound on the margin κ. For few examples, the bound grows like 1/√α."""
+    """Return an upper bound on the margin κ in `max_margin`. For few examples, it grows like 1/√α."""
     return 3 + 2 / math.sqrt(alpha)
 
 
 def _missing(alpha: float, kappa: float, error: float) -> float:
-    """Return g(κ, R) at R = cos(π error)."""
+    """Return g(κ, R), which `max_margin` defines, at R = cos(π error)."""
     from scipy.special import ndtr  # type: ignore[import-untyped]
 
     cosine, sine = math.cos(math.pi * error), math.sin(math.pi * error)
@@ -98,15 +104,16 @@ def _missing(alpha: float, kappa: float, error: float) -> float:
 
 
 def overlap(alpha: float) -> float:
-    """Return q = R² of the Bayes-optimal learner, which solves q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)).
+    """Return q = R² of the Bayes-optimal learner of a random half-space, for the cosine R of w and w*.
 
-    The prior of w* is uniform on the sphere. Source: Györgyi, Tishby 1990; Barbier et al. 2019.
+    q solves q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)), where α is the number of examples per dimension. The
+    prior of w* is uniform on the sphere. Source: Györgyi, Tishby 1990; Barbier et al. 2019.
     """
     from scipy.optimize import brentq
     from scipy.special import log_ndtr
 
     def excess(odds: float) -> float:
-        """Return ln(right side/left side) of the equation for q, at odds = ln(q/(1 − q))."""
+        """Return ln(right side/left side) of the equation that q solves, at odds = ln(q/(1 − q))."""
         wide = math.exp(odds / 2)  # t/ξ
         end = WIDEST * min(1.0, wide)
         t, weight = _nodes(-end, end)
@@ -121,9 +128,10 @@ def overlap(alpha: float) -> float:
 
 
 def bayes(alpha: float) -> float:
-    """Return the error of the Bayes-optimal learner, arccos(√q)/π. For large α, it approaches 0.4417/α.
+    """Return the error of the Bayes-optimal learner of a random half-space, arccos(√q)/π with q of `overlap`.
 
-    For every w*, no rotation-invariant learner has a smaller mean error. Source: as for `overlap`.
+    For large α, it approaches 0.4417/α. For every w*, no rotation-invariant learner has a smaller mean error.
+    Source: as for `overlap`.
     """
     return math.acos(math.sqrt(overlap(alpha))) / math.pi
 

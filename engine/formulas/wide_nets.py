@@ -32,18 +32,21 @@ A Gaussian point of the plane lies beyond this radius with probability e⁻⁵�
 
 
 def gaussian_mean(function: Transfer, variance: float) -> float:
-    """Return E f(z) for z ~ N(0, variance), by quadrature with NODES nodes."""
+    """Return E f(z) for a function f of a normal random number z ~ N(0, variance), by quadrature."""
     places, weights = _quadrature()
     return float(weights @ function(math.sqrt(variance) * places))
 
 
 def layer_variances(transfer: Transfer, first: float, cw: Sequence[float], cb: Sequence[float]) -> Floats:
-    """Return V_l = C_w E σ(z^l)² for the hidden layers l = 1 … L, with z^{l+1} ~ N(0, C_b + V_l).
+    """Return V_l = C_w E σ(z^l)² of an untrained, infinitely wide net, for the hidden layers l = 1 … L.
+
+    z^l are the signals of layer l, with z^{l+1} ~ N(0, C_b + V_l).
 
     Args:
+        transfer: σ.
         first: variance of the signals z¹ of the first layer, C_b + C_w ‖x‖²/d.
-        cw: C_w of layer l + 1, [L].
-        cb: C_b of layer l + 1, [L].
+        cw: C_w of layer l + 1, [L]: the variance of its weights times the number of a unit's inputs.
+        cb: C_b of layer l + 1, [L]: the variance of its biases.
     """
     variances, variance = [], first
     for weights, biases in zip(cw, cb, strict=True):
@@ -53,20 +56,22 @@ def layer_variances(transfer: Transfer, first: float, cw: Sequence[float], cb: S
 
 
 def chi_perp(slope: Transfer, cw: float, variance: float) -> float:
-    """Return χ⊥ = C_w E σ′(z)², the factor of a layer on the squared distance of two nearby inputs.
+    """Return χ⊥ = C_w E σ′(z)², the factor by which a layer scales the squared distance of two nearby inputs.
 
     Args:
         slope: σ′.
+        cw: C_w, the variance of the next layer's weights times the number of a unit's inputs.
+        variance: variance of the signals z of the layer.
     """
     return cw * gaussian_mean(lambda z: slope(z) ** 2, variance)
 
 
 def product_mean(transfer: Transfer, covariances: Floats) -> Floats:
-    """Return E σ(z₁) σ(z₂) [P] for (z₁, z₂) ~ N(0, Σ), given covariances Σ [P, 2, 2] with variances > 0.
+    """Return E σ(z₁) σ(z₂) [P] for Gaussian signals (z₁, z₂) ~ N(0, Σ), given their covariances Σ [P, 2, 2].
 
-    In polar coordinates, z₁ = √Σ₁₁ r cos θ and z₂ = √Σ₂₂ r cos(θ − φ), where cos φ is the correlation. The
-    density is then r e^(−r²/2)/(2π). The range of angles is divided where z₁ or z₂ is 0. Between these
-    angles, σ has no kink, and Gauss–Legendre quadrature converges fast.
+    The variances must be > 0. In polar coordinates, z₁ = √Σ₁₁ r cos θ and z₂ = √Σ₂₂ r cos(θ − φ), where cos φ
+    is the correlation. The density is then r e^(−r²/2)/(2π). The range of angles is divided where z₁ or z₂ is
+    0. Between these angles, σ has no kink, and Gauss–Legendre quadrature converges fast.
     """
     scales = np.sqrt(covariances.diagonal(axis1=1, axis2=2))  # [P, 2]
     angle = np.arccos(np.clip(covariances[:, 0, 1] / scales.prod(1), -1, 1))[:, None]
@@ -88,9 +93,12 @@ def product_mean(transfer: Transfer, covariances: Floats) -> Floats:
 
 
 def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], cb: Sequence[float]) -> Floats:
-    """Return the correlations c_l of the signals of layer l + 1 on two inputs, for l = 1 … L, [P, L].
+    """Return the correlations c_l of two inputs' signals in an untrained, infinitely wide net, [P, L].
+
+    c_l is the correlation in layer l + 1, for l = 1 … L.
 
     Args:
+        transfer: σ.
         first: covariances of the signals of the first layer, C_b + C_w x_aᵀx_b/d, [P, 2, 2].
         cw: C_w of layer l + 1, [L].
         cb: C_b of layer l + 1, [L].
@@ -107,7 +115,7 @@ def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], c
 
 
 def _of_one_input(transfer: Transfer, variances: Floats) -> Floats:
-    """Return E σ(z)² [P] for z ~ N(0, K), with the variances K [P].
+    """Return E σ(z)² [P] for Gaussian signals z ~ N(0, K), given their variances K [P].
 
     The nodes are those of `product_mean`, so that equal inputs have exactly the correlation 1.
     """
@@ -115,18 +123,20 @@ def _of_one_input(transfer: Transfer, variances: Floats) -> Floats:
 
 
 def spread(transfer: Transfer) -> float:
-    """Return the variance of σ(z)² relative to its squared mean: 5 for ReLU, 2 for the identity.
+    """Return the variance of σ(z)² divided by its squared mean, for z ~ N(0, 1).
 
-    If σ is positively homogeneous, the result does not depend on the variance of z.
+    It is 5 for ReLU and 2 for the identity. If σ is positively homogeneous, the result is the same for every
+    other variance of z.
     """
     mean = gaussian_mean(lambda z: transfer(z) ** 2, 1.0)
     return gaussian_mean(lambda z: transfer(z) ** 4, 1.0) / mean**2 - 1
 
 
 def relative_variances(transfer: Transfer, widths: Sequence[int]) -> Floats:
-    """Return Var V_l/(E V_l)² for hidden layers l = 1 … L of the given widths, [L].
+    """Return the relative variance Var V_l/(E V_l)² over random starts, for hidden layers l = 1 … L, [L].
 
-    The result is exact at every width, for positively homogeneous σ without biases. In such nets, each layer
+    V_l is the variance of the signals of layer l + 1 over draws of that layer's weights, given layer l. The
+    result is exact at every width, for positively homogeneous σ without biases. In such nets, each layer
     multiplies V by an independent factor.
     """
     factors = 1 + spread(transfer) / np.asarray(widths, float)
@@ -140,9 +150,13 @@ def first_order_variances(
     cw: Sequence[float],
     widths: Sequence[int],
 ) -> Floats:
-    """Return Var V_l/(E V_l)² to first order in 1/n, for the hidden layers l = 1 … L, [L].
+    """Return the relative variance Var V_l/(E V_l)² over random starts, to first order in 1/n, [L].
+
+    V_l is the variance of the signals of layer l + 1 over draws of that layer's weights, given layer l = 1 …
+    L.
 
     Args:
+        transfer: σ.
         slope: σ′.
         incoming: variance K_l of the signals of layer l in infinitely wide nets, [L].
         cw: C_w of layer l + 1, [L].
@@ -161,9 +175,10 @@ def first_order_variances(
 def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floats]:
     """Return the means and variances of log V_l − log E V_l for hidden layers l = 1 … L, [L] each.
 
-    They are approximations of first order in 1/n, for positively homogeneous σ without biases. In such nets,
-    each layer multiplies V by an independent mean of n numbers. For ReLU, mean and variance are −5l/(2n) and
-    5l/n. For the identity, they are −l/n and 2l/n.
+    Means and variances are over random starts, and the module defines V_l. They are approximations of first
+    order in 1/n, for positively homogeneous σ without biases. In such nets, each layer multiplies V by an
+    independent mean of n numbers. For ReLU, mean and variance are −5l/(2n) and 5l/n. For the identity, they
+    are −l/n and 2l/n.
     """
     variances = spread(transfer) * np.cumsum(1 / np.asarray(widths, float))
     return -variances / 2, variances
@@ -172,8 +187,9 @@ def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floa
 def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floats]:
     """Return the means and variances of log V_l − log E V_l for hidden layers l = 1 … L, [L] each.
 
-    The results are exact at every width, for nets without biases. In such nets, each layer multiplies V by an
-    independent factor χ²_B/E χ²_B.
+    Means and variances are over random starts, and the module defines V_l. The results are exact at every
+    width, for nets without biases. In such nets, each layer multiplies V by an independent factor χ²_B/E
+    χ²_B.
 
     Args:
         halved: whether B ~ Binomial(n, ½), given B > 0, is the number of active ReLU units. Otherwise, B = n.
@@ -185,9 +201,9 @@ def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floa
 
 @cache
 def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
-    """Return mean and variance of log(χ²_B/E χ²_B) for a layer of this width.
+    """Return mean and variance of log(χ²_B/E χ²_B), the logarithm of the factor of a layer of this width.
 
-    B is defined in `exact_log_moments`.
+    `exact_log_moments` defines B.
     """
     from scipy.special import polygamma, psi  # type: ignore[import-untyped]
     from scipy.stats import binom  # type: ignore[import-untyped]

@@ -84,7 +84,16 @@ class Curvature:
         shares: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """Store the tensors, the labels [B, n], and the weights s of the rows in the loss, [B or 1, n]."""
+        """Store the nets and the data that define the training loss L.
+
+        Args:
+            architecture: architecture of all nets.
+            tensors: trained and fixed tensors of the nets.
+            instances: the rows.
+            labels: labels of the rows, [B, n].
+            shares: weights s of the rows in the loss, [B or 1, n].
+            loss: the loss of a prediction and a label.
+        """
         self._coupled = loss.coupled if architecture.outputs == 1 else 1
         self._architecture, self._tensors, self._loss = architecture, tensors, loss
         self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
@@ -92,7 +101,7 @@ class Curvature:
 
     @property
     def size(self) -> int:
-        """Number P of parameters."""
+        """Number P of parameters of each net."""
         return self._coupled * sum(self._tensors[layer][0].numel() for layer in self._architecture.layers)
 
     @property
@@ -133,7 +142,7 @@ class Curvature:
         return eigenvalues, vectors
 
     def _of_rows(self) -> torch.Tensor:
-        """Return ∇²L = XᵀCX + λI, [N, d, d], for nets whose predictions are Xw.
+        """Return the Hessian XᵀCX + λI of every net, [N, d, d], for nets whose predictions are Xw.
 
         The matrix C is the derivative of the slopes ∂L/∂ŷ with respect to the predictions.
         """
@@ -177,7 +186,10 @@ class Curvature:
 
     @cached_property
     def _penalty(self) -> torch.Tensor:
-        """Diagonal of the Hessian of the L2 penalty, [1, P]."""
+        """Diagonal of the Hessian of the L2 penalty λ/2 ‖θ‖², [1, P].
+
+        All other entries of this Hessian are 0.
+        """
         rates = {layer: self._l2_penalties.get(layer, 0.0) for layer in self._architecture.layers}
         return flat(torch.full_like(self._tensors[layer][:1], rate) for layer, rate in rates.items())
 
@@ -199,12 +211,12 @@ class Curvature:
             )
 
     def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return the slopes ∂L/∂ŷ [B, n]."""
+        """Return the slopes ∂L/∂ŷ of the training loss L, [B, n]. They include the weights s of the rows."""
         return self._loss.slope(predictions, self._labels) * self._shares
 
     @cached_property
     def _graph(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Parameters of all nets, and gradients of the loss that can be differentiated once more."""
+        """Trained tensors of all nets and the gradients of L, which autograd can differentiate once more."""
         leaves = {
             layer: self._tensors[layer].detach().requires_grad_() for layer in self._architecture.layers
         }
@@ -251,12 +263,12 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
 
 
 def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
-    """Return λ_max [N] of the Hessians by Lanczos, with all nets in step, in float64 on the CPU.
+    """Return the largest eigenvalue of every Hessian, [N], by Lanczos steps that all nets make together.
 
-    If nets are small, a product for all nets costs little more than a product for one. A net is complete once
-    its vectors span an invariant subspace, which then contains an eigenvector of λ_max. The result is NaN if
-    the residual stays above λ times `tolerance`, or if the Hessian is not finite. It is NaN for all nets if
-    they are too large for this method.
+    The steps are in float64 on the CPU. If nets are small, a product for all nets costs little more than a
+    product for one. A net is complete once its vectors span an invariant subspace, which then contains an
+    eigenvector of λ_max. The result is NaN if the residual stays above λ times `tolerance`, or if the Hessian
+    is not finite. It is NaN for all nets if they are too large for this method.
     """
     nets, size = curvature.gradient.shape
     if nets * size * STEPS > MOST_NUMBERS:
@@ -291,7 +303,7 @@ def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
 
 
 def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
-    """Return the largest eigenvalues [B] of symmetric matrices [B, P, P].
+    """Return the largest eigenvalue of each of B symmetric matrices [B, P, P], [B].
 
     The result is NaN for a matrix with an entry that is not finite.
     """
@@ -319,10 +331,10 @@ def top_eigenpairs(curvature: Curvature, count: int) -> tuple[torch.Tensor, torc
 def _top_of_operator(
     operator: LinearOperator, count: int, tolerance: float, krylov: int | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the `count` largest eigenvalues of an operator, largest first, with eigenvectors [P, count].
+    """Return the `count` largest eigenvalues of a symmetric operator, largest first, and its eigenvectors.
 
-    Lanczos stores `krylov` vectors. All results are NaN if the operator is not finite, or if Lanczos does not
-    converge.
+    The eigenvectors are [P, count]. Lanczos stores `krylov` vectors. All results are NaN if the operator is
+    not finite, or if Lanczos does not converge.
     """
     from scipy.sparse.linalg import ArpackError, eigsh
 
@@ -351,7 +363,10 @@ TOGETHER_NUMBERS = 1 << 20
 def tangent_kernels(
     architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
 ) -> Iterator[torch.Tensor]:
-    """Yield the tangent kernel [K·n, K·n] of every net. `_kernel_batches` states the formula."""
+    """Yield the tangent kernel [K·n, K·n] of every net: inner products of the gradients of its predictions.
+
+    `_kernel_batches` states the formula and describes the arguments.
+    """
     for kernels in _kernel_batches(architecture, tensors, instances, speeds):
         yield from kernels
 
@@ -359,7 +374,10 @@ def tangent_kernels(
 def squared_jacobians(
     architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
 ) -> torch.Tensor:
-    """Return the largest eigenvalue of the tangent kernel of every net, [N]."""
+    """Return the largest eigenvalue of the tangent kernel Σ_l s_l J_l J_lᵀ of every net, [N].
+
+    If all factors s_l (`speeds`) are 1, it is the square of the largest singular value of the Jacobian ∂ŷ/∂θ.
+    """
     batches = _kernel_batches(architecture, tensors, instances, speeds)
     return torch.cat([_largest_of_kernels(kernels) for kernels in batches])
 
@@ -373,11 +391,12 @@ def _largest_of_kernels(kernels: torch.Tensor) -> torch.Tensor:
 def _kernel_batches(
     architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
 ) -> Iterator[torch.Tensor]:
-    """Yield the tangent kernels Σ_l s_l J_l J_lᵀ [N, K·n, K·n] of all nets, N nets at a time, in float64.
+    """Yield the tangent kernels Σ_l s_l J_l J_lᵀ of all nets in batches, [nets of a batch, K·n, K·n].
 
-    J_l is the derivative of the predictions with respect to tensor l. `speeds` maps the name of each trained
-    tensor to its factor s_l. The architecture must be `layered`, with K outputs. Predictions of n instances
-    are ordered output by output. For a layer z = W_l a, J_l J_lᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ.
+    The kernels are in float64. J_l is the derivative of the predictions with respect to tensor l. `speeds`
+    maps the name of each trained tensor to its factor s_l. The architecture must be `layered`, with K
+    outputs. Predictions of n instances are ordered output by output. For a layer z = W_l a, J_l J_lᵀ = Σ_u
+    (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ.
     """
     outputs = architecture.outputs
     trained = {layer: speed for layer, speed in speeds.items() if speed}
@@ -401,7 +420,10 @@ def _kernel_batches(
 def _slopes_of(
     architecture: Architecture, tensors: Params, instances: Instances, output: int
 ) -> dict[str, LayerSignals]:
-    """Return each layer's inputs, and the derivatives of one of the net's outputs by the layer's signals."""
+    """Return each layer's inputs, and the derivatives of one output of a net by the layer's signals.
+
+    `output` is the index of this output.
+    """
 
     def sent(predictions: torch.Tensor) -> torch.Tensor:
         alone = torch.zeros_like(predictions)
@@ -412,7 +434,10 @@ def _slopes_of(
 
 
 def largest_eigenpairs(kernel: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the `count` largest eigenvalues of a kernel, largest first, with eigenvectors [K·n, count]."""
+    """Return the `count` largest eigenvalues of a tangent kernel, largest first, with eigenvectors.
+
+    The kernel is [K·n, K·n], and the eigenvectors are [K·n, count].
+    """
     size = len(kernel)
     if not kernel.sum().isfinite():
         return kernel.new_full((count,), torch.nan), kernel.new_full((size, count), torch.nan)

@@ -18,7 +18,7 @@ class Predictor(Protocol):
     """Interface of objects that predict labels."""
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return predictions for the instances, [B, n]."""
 
 
 class Weighted(Predictor, Protocol):
@@ -35,7 +35,7 @@ class Hypothesis(Weighted, Protocol):
     """Interface of hypotheses that learn from examples, by gradient steps or by a solver."""
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples: instances [R, n, d] and labels [B, n]."""
+        """Learn from examples, the instances [R, n, d] with the labels [B, n]."""
 
 
 @runtime_checkable
@@ -57,7 +57,10 @@ class Parametrised(Protocol):
 
 @runtime_checkable
 class Solved(Protocol):
-    """Interface of hypotheses that a solver computes after the examples, one batch member at a time."""
+    """Interface of hypotheses that a solver computes after all examples are given.
+
+    They are computed one batch member at a time.
+    """
 
     def solving(self) -> Iterator[None]:
         """Compute the hypothesis. Yield between batch members, so that the caller can interrupt the work."""
@@ -68,7 +71,7 @@ class Normed(Protocol):
     """Interface of predictors that are functions in the Hilbert space of a kernel."""
 
     def squared_norm(self) -> torch.Tensor:
-        """Return the squared norm ‖f‖² of the predictor in this space, [B]."""
+        """Return the squared norm ‖f‖² of the predictor f in the Hilbert space of its kernel, [B]."""
 
 
 @runtime_checkable
@@ -76,7 +79,7 @@ class WithPosterior(Protocol):
     """Interface of predictors that are the mean of a posterior distribution of weights."""
 
     def posteriors(self) -> list[Posterior]:
-        """Return the posterior distribution for every member of the batch."""
+        """Return the posterior distribution of the weights, for every member of the batch."""
 
 
 @runtime_checkable
@@ -84,7 +87,7 @@ class Turnable(Protocol):
     """Interface of predictors whose initial state can be rotated along with the instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the initial state by the corresponding state for instances U x, given a rotation U.
+        """Replace the predictor's initial state by the one that corresponds to it for rotated instances U x.
 
-        Call it before the first example.
+        Call it before the first example. `rotation` is U.
         """

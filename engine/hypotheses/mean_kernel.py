@@ -39,9 +39,10 @@ class MeanKernel(NamedTuple):
 
 
 def mean_kernel(net: Architecture, tensors: Params, instances: Instances) -> MeanKernel:
-    """Return the mean kernel E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k².
+    """Return the mean E K of the first layer's tangent kernel over random starts of this layer.
 
-    u and v are the preactivations of a hidden unit for x_i and x_j, and a_k are the output weights.
+    E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k². u and v are the preactivations of a hidden unit for x_i and x_j,
+    and a_k are the output weights.
 
     Args:
         net: a net with one hidden layer, whose first layer has Gaussian weights at the start.

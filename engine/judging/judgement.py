@@ -39,8 +39,11 @@ The effect is unstable if rounding errors, amplified by the learner, may explain
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """Invariance of a learner, by its structure and by measurement, and the bounds that apply to it."""
+class LearnerJudgement:
+    """Judgement of a learner: whether it is rotation invariant, and whether its bounds hold.
+
+    `verdict` follows from the learner's structure, and `changes` are measured.
+    """
 
     learner: str
     verdict: Verdict
@@ -121,12 +124,15 @@ class Judgement:
 
     @property
     def unstable(self) -> bool:
-        """Whether rounding errors may explain a measured change."""
+        """Whether rounding errors are so much amplified that they may explain a change that was measured."""
         return any(self.effect(group) == "unstable" for group in self.changes)
 
     @property
     def broken(self) -> list[Group]:
-        """Groups other than rotations that changed predictions, contrary to the verdict by structure."""
+        """Groups that changed predictions although, by its structure, the learner is invariant under them.
+
+        The group of rotations is left out.
+        """
         return [
             group
             for group in self.changes
@@ -135,7 +141,10 @@ class Judgement:
 
     @property
     def agrees(self) -> bool:
-        """Whether no conclusive measurement contradicts the verdict by structure."""
+        """Whether the measured changes are compatible with the verdict by structure.
+
+        Measurements that rounding errors may explain contradict no verdict.
+        """
         if self.fits:
             return True
         measured = self.effect(ROTATIONS)
@@ -145,7 +154,10 @@ class Judgement:
 
     @property
     def conflict(self) -> str:
-        """Text on what a disagreement may mean; empty if structure and measurement agree."""
+        """Text that interprets a contradiction between measured changes and the verdict by structure.
+
+        It is empty if they agree.
+        """
         if self.agrees:
             return ""
         if self.broken:
@@ -169,10 +181,11 @@ def judgement(
     trace: Trace,
     learner: Learner,
     going: Callable[[float], object] = lambda done: None,
-) -> Judgement:
-    """Return the judgement of a learner of a finished run.
+) -> LearnerJudgement:
+    """Return the judgement of a learner of a finished run: its invariance, and whether its bounds hold.
 
-    Measuring the change under one group trains the learner three more times, at its best rate.
+    To measure the invariance, the learner is trained again on transformed instances. Each group of
+    transformations requires three training runs, at the learner's best rate.
 
     Args:
         going: called repeatedly with the finished share; its exceptions end the judgement.
@@ -188,7 +201,7 @@ def judgement(
     losses, kinds = seen.curve(curve.name), {line.kind for line in binding}
     reasons = (line.on_learners[learner.name].reason for line in trace.lines if line.kind in kinds)
     changes, by_rounding = certificates(experiment, learner, going)
-    return Judgement(
+    return LearnerJudgement(
         learner.name,
         curve.verdict,
         changes,
@@ -203,11 +216,14 @@ def judgement(
 def certificates(
     experiment: Experiment, learner: Learner, going: Callable[[float], object] = lambda done: None
 ) -> tuple[dict[Group, float | None], float | None]:
-    """Return the change of predictions under each measured group, and the change by rounding errors.
+    """Measure how far predictions change under groups of transformations of the instances.
 
-    If rotations do not change predictions, no other group is measured. Otherwise, the change is also measured
-    under permutations and sign flips, which are rotations, too, under the group of factors that the verdict
-    names, and under perturbations of the size of rounding errors.
+    Return the change under each measured group, and the change by rounding errors. If rotations do not change
+    predictions, only rotations are measured, because the other groups are subgroups of the rotations. The
+    change by rounding errors is then None.
+
+    Otherwise, permutations and sign flips are measured, too. If the verdict by structure names rotations of
+    the factors of x = x₁ ⊗ x₂ ⊗ …, these are also measured.
     """
     changes: dict[Group, float | None] = {}
     declared = verdict(learner, experiment).group

@@ -1,4 +1,4 @@
-"""Judgement of an update rule: its symmetries, and its losses beside the bound for invariant learners."""
+"""Judgement of an update rule: its symmetries, and its losses beside the bound on invariant learners."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ Going = Callable[[float], object]
 
 
 class LossBesideBound(NamedTuple):
-    """Loss of a rule at its best rate after k examples, with the bound 1 − k/d."""
+    """Loss of an update rule after k examples, at its best rate, and a lower bound to compare it with.
+
+    The bound 1 − k/d holds for the mean loss of rotation-invariant learners.
+    """
 
     k: int
     loss: float
@@ -92,7 +95,11 @@ class LossBesideBound(NamedTuple):
 
     @property
     def numbers(self) -> str:
-        """Loss ± standard error, with enough digits to distinguish a loss off the bound from the bound."""
+        """Loss and its standard error as text, such as "0.501 ± 0.002".
+
+        If the loss is below or above the bound, it has enough decimal places to differ visibly from the
+        bound.
+        """
         places = 3
         if self.word in ("below", "above"):
             places = next((number for number in range(3, 6) if self._differs(number)), 6)
@@ -157,7 +164,10 @@ class RuleJudgement:
 
     @property
     def by_structure(self) -> list[str]:
-        """Verdicts by structure in words; a single text if they agree on both models."""
+        """Verdicts on invariance that follow from structure, as texts: for a linear neuron, then for a net.
+
+        If both verdicts name the same group, the list has a single text.
+        """
         if len({verdict.group for verdict in self.declared}) == 1:
             return [f"by structure {self.declared[0].sentence}"]
         models = ("a neuron", "a net")
@@ -220,7 +230,10 @@ def judge_rule(
 def losses_on(
     problem: str, update: Update, spacing: int = SPACING, going: Going = lambda done: None
 ) -> list[LossBesideBound]:
-    """Return the losses of a rule on a problem, for every k that `spacing` divides. Raises: BadInput."""
+    """Return the losses of a rule on a problem, after k examples for every multiple k of `spacing`.
+
+    Raises: BadInput.
+    """
     updates = count(0, ROUND)
 
     def gate() -> int:
@@ -246,7 +259,7 @@ class _LossAtRate(NamedTuple):
 
     @classmethod
     def of(cls, curve: Curve, measure: str, record: int) -> _LossAtRate:
-        """Return the losses of a curve at a record."""
+        """Return the mean loss, and the mean training loss, of a curve at a record."""
         losses, training = (np.asarray(curve.values(name)) for name in (measure, "train"))
         if record >= len(losses) or not np.isfinite(losses[record]).all():
             return cls(curve.rate, math.inf, math.nan, math.inf)

@@ -30,7 +30,7 @@ WarmUp = Annotated[
 
 
 class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
-    """Factor by which the rate is multiplied at step t = 0, 1, 2, ….
+    """Factor by which the learning rate is multiplied at step t = 0, 1, 2, ….
 
     With a warm-up of w steps, the factor is also multiplied by (t + 1)/w in the first w steps. A scalar
     factor does not change the symmetry of a learner. Source: theory/symmetry#habits.
@@ -42,23 +42,23 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     warm_up: WarmUp = 0
 
     def factor(self, step: int) -> float:
-        """Return the factor of the rate at a step, counted from 0."""
+        """Return the factor of the learning rate at a step. The first step is 0."""
         return self.after_warm_up(step) * min(1.0, (step + 1) / self.warm_up if self.warm_up else 1.0)
 
     def after_warm_up(self, step: int) -> float:
-        """Return the factor without the warm-up."""
+        """Return the factor of the learning rate at a step, as it would be without a warm-up."""
         raise NotImplementedError
 
 
 class ConstantSchedule(Schedule, frozen=True, tag="constant"):
-    """Factor 1 at every step, for a warm-up without another schedule."""
+    """Factor 1 of the learning rate at every step. It allows a warm-up without another schedule."""
 
     def after_warm_up(self, step: int) -> float:
         return 1.0
 
 
 class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
-    """Factor 1 − t/T up to step T, and 0 after it.
+    """Factor 1 − t/T of the learning rate up to step T, and 0 after it.
 
     With `constant` c, the factor is 1 up to step cT, and then falls linearly to 0 at step T.
     """
@@ -74,7 +74,7 @@ class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
 
 
 class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
-    """Factor ½(1 + cos πt/T) up to step T, and 0 after it."""
+    """Factor ½(1 + cos πt/T) of the learning rate up to step T, and 0 after it."""
 
     steps: Steps
 
@@ -83,7 +83,7 @@ class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
 
 
 class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True):
-    """Factor γᵗ."""
+    """Factor γᵗ of the learning rate at step t."""
 
     factor_per_step: Annotated[Factor, Meta(description="factor of the rate after every step")]
 
@@ -92,7 +92,7 @@ class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True
 
 
 class StepSchedule(Schedule, frozen=True, tag="step", kw_only=True):
-    """Factor γ^⌊t/s⌋: after every s steps, the rate is multiplied by γ."""
+    """Factor γ^⌊t/s⌋ of the learning rate at step t: after every s steps, the rate is multiplied by γ."""
 
     factor_per_stage: Annotated[Factor, Meta(description="factor of the rate after every stage")]
     every: Annotated[Steps, Meta(title="every s", description="number of steps in a stage")]
@@ -102,7 +102,7 @@ class StepSchedule(Schedule, frozen=True, tag="step", kw_only=True):
 
 
 class PerLossSchedule(Schedule, frozen=True, tag="per-loss", kw_only=True):
-    """Factor 1/L, where L is the mean loss on the examples of the step.
+    """Factor 1/L of the learning rate, where L is the mean loss on the examples of the step.
 
     Steps are −η ∇L/L = −η ∇ ln L, which do not vanish as L falls to 0. The sum of the rates is the time that
     gradient flow on L takes to move as far. This sum differs between replicas. Replicas, rates and targets
@@ -138,12 +138,15 @@ class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     ] = "gradient"
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes that the noise of one step takes while it is drawn, in float64."""
+        """Return the number of bytes of memory that are needed to draw the noise of one step."""
         return DERIVED * sizes.replicas * sizes.parameters
 
 
 def drawn(stream: Stream, like: Params) -> Params:
-    """Return N(0, 1) noise shaped like `like` [B, …]; all batch members of a replica get the same noise."""
+    """Return N(0, 1) noise with the shapes of the tensors `like` [B, …], by the names of the tensors.
+
+    All batch members of a replica get the same noise.
+    """
     noise_by_name = {}
     for layer, w in like.items():
         noise = torch.from_numpy(stream.normal(*w.shape[1:])).to(w)
@@ -175,10 +178,10 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     def __post_init__(self) -> None:
         if (self.norm is None) == (self.value is None):
-            raise BadField("norm", "clip needs exactly one of norm and value")
+            raise BadField("norm", "`clip` needs exactly one of `norm` and `value`")
 
     def clipped(self, gradients: Params) -> Params:
-        """Return the clipped gradients of every batch member."""
+        """Return the gradients of every batch member, with large ones clipped."""
         if self.value is not None:
             return {layer: g.clamp(-self.value, self.value) for layer, g in gradients.items()}
         assert self.norm is not None, "__post_init__ sees to it"
@@ -211,7 +214,7 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ] = "2"
 
     def direction(self, params: Params) -> Params:
-        """Return the vector that is multiplied by the rate and subtracted: λ w, or λ sign(w)."""
+        """Return λ w or λ sign(w) for every tensor w, by name. A step subtracts this, times its rate η."""
         return {layer: self.rate * (w if self.p == "2" else w.sign()) for layer, w in params.items()}
 
 
@@ -332,28 +335,28 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def form(self) -> Trained | Fitted | AtStart:
-        """The parts of the learner, such as an architecture and an update rule."""
+        """Parts of the learner: an architecture and an update rule, a solver, or an architecture alone."""
         if self.solver is not None:
             return Fitted(self.solver)
         return AtStart(self.net) if self.update is None else Trained(self.net, self.update)
 
     @property
     def trained(self) -> Trained:
-        """Architecture and update rule. Raises: TypeError for a learner without a rule."""
+        """Architecture and update rule of the learner. Raises: TypeError if it has no update rule."""
         if self.update is None:
             raise TypeError(f"{self.name} has no update rule")
         return Trained(self.net, self.update)
 
     @property
     def net(self) -> Architecture:
-        """Architecture. Raises: TypeError for a solver."""
+        """Architecture of the learner. Raises: TypeError if the learner is a solver."""
         if self.architecture is None:
             raise TypeError(f"{self.name} is a solver and has no architecture")
         return self.architecture
 
     @property
     def learner_kind(self) -> LearnerKind:
-        """Kind of the learner, which its solver or its architecture gives, or else its update rule."""
+        """Kind of the learner. Its solver or its architecture gives the kind, or else its update rule."""
         if self.solver is not None:
             return self.solver.structure().learner_kind
         of_net = self.net.structure().learner_kind
@@ -363,18 +366,21 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def plain_steps(self) -> bool:
-        """Whether steps are those of the update rule, without any of the step options."""
+        """Whether steps are those of the update rule alone, without schedule, clipping, noise and decay."""
         return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
-        """Return whether `layer_rates` or the architecture changes the rates of layers, for d features."""
+        """Return whether some layers have other learning rates than the update rule's, for d features.
+
+        The learner's field `layer_rates` or the parametrisation of its architecture may change them.
+        """
         factors = {} if self.architecture is None else self.architecture.layout(d).rate_factors
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 
     def departure_from_lr(self, d: int) -> str | None:
-        """Return the reason why steps do not follow the rule at one constant rate `lr` in all layers.
+        """Return the reason why the steps do not use one constant rate `lr` in all layers, or None.
 
-        Return None if steps do follow it. Theory lines in which η means `lr` require this.
+        None means that they do. Theory lines in whose formulas η stands for `lr` require this.
         """
         if self.update is None or self.architecture is None:
             return f"it requires steps with a rate, but {self.name} has no rate"
@@ -394,22 +400,22 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
     def stream_of_start(self, streams: Streams) -> Stream:
-        """Return the random stream from which the start of the architecture is drawn."""
+        """Return the stream of random numbers from which the architecture's initial weights are drawn."""
         return streams.printed(self.start_seed) if self.start_seed else streams("init")
 
     @property
     def rate_choice(self) -> float | tuple[float, ...] | Literal["best"] | None:
-        """Learning rate, a tuple of rates, or "best"; None if the learner has no rate."""
+        """Learning rate of the learner, a tuple of rates, or "best". None if the learner has no rate."""
         return getattr(self.update, "lr", None)
 
     @property
     def is_net_by_net(self) -> bool:
-        """Whether the update rule steps one net after another, instead of all nets together."""
+        """Whether the update rule makes the steps of one net after another, instead of all nets together."""
         return self.update is not None and self.update.structure().net_by_net
 
     @property
     def is_tuned(self) -> bool:
-        """Whether only the curve of the best rate is shown."""
+        """Whether the learner is trained with several rates, and only the curve of the best rate is shown."""
         return self.rate_choice == "best"
 
     def __post_init__(self) -> None:
@@ -433,13 +439,14 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         unlayered = self.architecture is not None and not self.architecture.structure().layered
         if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:
             fault = f"start-jacobian requires a net of layers, unlike {self.architecture.kind}"
-            raise BadField("rate_unit", f"{fault}; take start-sharpness")
+            raise BadField("rate_unit", f"{fault}; take `start-sharpness`")
         if self.tends_to is not None and self.update is None and self.solver is None:
             raise BadField("tends_to", "this is for learners with an update rule or a solver; leave it out")
         if self.solver is not None:
             if self.architecture is not None or self.update is not None:
                 raise BadField(
-                    "solver", "a solver needs neither architecture nor update; give one or the other"
+                    "solver",
+                    "a solver takes the place of `architecture` and `update`; give `solver`, or these two",
                 )
             if self.layer_rates:
                 raise BadField("layer_rates", "a solver has no layers and no rate; leave it out")

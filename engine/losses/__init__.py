@@ -63,7 +63,13 @@ class Loss(Part, frozen=True):
     """
 
     def of_targets(self, targets: int) -> Cost:
-        """Return the loss as a function of predictions [B, n] for instances with this number of targets."""
+        """Return this loss in a form that accepts predictions [B, n] for instances with several targets.
+
+        Only joint losses, which couple the predictions of an instance, need another form than their own.
+
+        Args:
+            targets: number of targets of each instance, which are adjacent in the batch.
+        """
         return Joint(self, targets) if self.joint else self
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -86,7 +92,7 @@ class Loss(Part, frozen=True):
         return self.value(predictions, labels).mean(-1, dtype=torch.float64)
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return ∂L(ŷ, y)/∂ŷ, elementwise, divided by the average of L(ŷ, y) over the last dimension.
+        """Return the slope ∂L(ŷ, y)/∂ŷ divided by the average loss over the last dimension.
 
         Losses that can underflow, such as e^(−m), override this method to avoid a division by 0.
         """

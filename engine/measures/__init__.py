@@ -39,14 +39,20 @@ classification errors.
 
 
 class Index(NamedTuple):
-    """A dimension of a measure in addition to records and replicas, such as the number of a layer."""
+    """A dimension of a measure's values, such as the number of a layer.
+
+    The dimensions of records and replicas, which all measures have, are not included.
+    """
 
     name: str
     values: NDArray[np.float64]
 
 
 class Probe:
-    """State of a learner at a record. Quantities that several measures use are computed only once."""
+    """State of a learner at a record (an evaluation point of training), from which measures are computed.
+
+    Quantities that several measures use are computed only once.
+    """
 
     def __init__(
         self,
@@ -58,14 +64,17 @@ class Probe:
         first: Mapping[Measure, torch.Tensor] | None = None,
         limit: Limit | None = None,
     ) -> None:
-        """Store the state of a learner at a record.
+        """Store the state of a learner at a record (an evaluation point of training).
 
         Args:
+            data: the instances and labels of the run.
+            loss: the loss of the experiment.
+            hypothesis: the learner's current hypothesis, which predicts and may have weights or parameters.
             counts: returns how often each row has been seen, [B or 1, n].
             start: the trained tensors at the first record, or None if no measure needs them.
             first: the values of the measures at the first record, or None if this is the first record.
-            limit: computes the solution to which the learner converges, or None if the learner declares no
-                such solution.
+            limit: computes the weights to which the learner converges according to theory, or None if the
+                learner does not name such a limit.
         """
         self.data, self.loss = data, loss
         self._hypothesis, self._counts, self._start = hypothesis, counts, start
@@ -90,7 +99,10 @@ class Probe:
 
     @property
     def squared_norm(self) -> torch.Tensor:
-        """Squared norm ‖f‖² [B] of a kernel fit f in the Hilbert space of its kernel."""
+        """Squared norm ‖f‖² [B] of the learned function f in the Hilbert space of a kernel.
+
+        Only hypotheses that are fitted with a kernel have this norm.
+        """
         assert isinstance(self._hypothesis, Normed), "only what is fitted by a kernel has it"
         return self._hypothesis.squared_norm()
 
@@ -104,21 +116,24 @@ class Probe:
     def weights(self) -> torch.Tensor | None:
         """Weights w [B, d] with predictions xᵀw, or None if predictions are not linear in x.
 
-        The weights are in the coordinates of the backend, which may have rotated the instances.
+        The backend may train on rotated instances. In this case, w are the weights for the rotated instances.
         """
         return self._hypothesis.weights()
 
     @cached_property
     def drawn_weights(self) -> torch.Tensor:
-        """Weights [B, d] in the coordinates of the instances that learners see, after `rotate`."""
+        """Weights w [B, d] with predictions xᵀw for the original instances x.
+
+        If the backend has rotated the instances, the rotation of `weights` is undone.
+        """
         assert self.weights is not None, "a measure of weights needs weights"
         return self.data.instances.turn_back(self.weights)
 
     @property
     def start_weights(self) -> torch.Tensor:
-        """Weights [B, d] at the first record.
+        """Weights [B, d] before training, at the first record.
 
-        For a solver, these are 0, the weights before the first example.
+        For a solver, these are 0.
         """
         if self.weights is not None and not isinstance(self._hypothesis, Parametrised):
             return torch.zeros_like(self.weights)
@@ -128,13 +143,13 @@ class Probe:
 
     @property
     def limit(self) -> torch.Tensor:
-        """Weights [B, d] to which the learner converges on the rows seen, according to theory."""
+        """Weights [B, d] to which training on the rows seen so far converges, according to theory."""
         assert self._limit is not None, "only learners of which this is said have it"
         return self._limit(self.counts, self.start_weights)
 
     @property
     def solver_of_limit(self) -> Solver:
-        """Solver that computes `limit`."""
+        """Solver that computes `limit`, the weights to which training converges."""
         assert self._limit is not None, "only learners of which this is said have it"
         return self._limit.solver
 
@@ -150,7 +165,10 @@ class Probe:
 
     @property
     def parameters(self) -> Params:
-        """Trained tensors [N, …] by name, in the coordinates of the backend."""
+        """Trained tensors [N, …] by name.
+
+        If the backend has rotated the instances, these are the tensors for the rotated instances.
+        """
         return self._parametrised.params
 
     @property
@@ -180,18 +198,25 @@ class Probe:
 
     @property
     def gradient_of_logarithm(self) -> torch.Tensor:
-        """Positive multiple of `gradient` that does not underflow if the loss is tiny, [N, P]."""
+        """Gradient [N, P] with the direction of `gradient`, computed from the logarithm of the loss.
+
+        It is a positive multiple of `gradient`, and does not underflow if the loss is tiny.
+        """
         return self._of_nets(self._curvature(Logarithm(self.loss)))
 
     def _of_nets(self, curvature: Curvature) -> torch.Tensor:
-        """Return the gradient [N, P], with one row per net even if the loss couples several nets."""
+        """Return the gradient of the loss that a `Curvature` holds, with one row per net, [N, P].
+
+        A loss may couple several nets, which `Curvature` treats as one net. Their gradient is split into one
+        row for each of them.
+        """
         return curvature.gradient.view(len(self.data.labels) // self.architecture.outputs, -1)
 
     @property
     def weight_gradient(self) -> torch.Tensor:
-        """Positive multiple of ∂L/∂w [B, d] for the mean loss L over the rows seen.
+        """Positive multiple of the gradient ∂L/∂w [B, d] of the mean loss L over the rows seen.
 
-        The weights w are `drawn_weights`.
+        The weights w are `drawn_weights`. The multiple does not underflow if the loss is tiny.
         """
         seen = self._seen
         loss, labels = Logarithm(self.loss), self.data.labels[:, seen]
@@ -236,7 +261,7 @@ class Probe:
 
 
 class MeasureStructure(NamedTuple):
-    """Properties of the values of a measure."""
+    """How the values of a measure may be used: to compare learners, or as integers, for example."""
 
     is_risk: bool = False
     """Whether the measure compares learners: smaller values are better, and no value is below 0."""
@@ -257,7 +282,7 @@ class MeasureStructure(NamedTuple):
 
 
 class MeasureNeeds(NamedTuple):
-    """Requirements of a measure on the learner, its backend and the run."""
+    """What a measure needs in order to be computed, such as the parameters or the Hessian of a net."""
 
     weights: bool = False
     """Whether the measure needs weights w with predictions xᵀw."""
@@ -301,7 +326,7 @@ class MeasureSchedule(NamedTuple):
 
 
 class Measure(Part, frozen=True):
-    """A quantity of a learner at a record: a number, or an array with further dimensions."""
+    """A quantity of a learner at an evaluation point: a number, or an array such as one number per layer."""
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure",))
 
@@ -309,11 +334,11 @@ class Measure(Part, frozen=True):
     """Label of the chart axis that shows the measure."""
 
     def structure(self) -> MeasureStructure:
-        """Return the properties of the values."""
+        """Return how the values of the measure may be used: to compare learners, for example."""
         return MeasureStructure()
 
     def needs(self) -> MeasureNeeds:
-        """Return the requirements of the measure."""
+        """Return what the measure needs in order to be computed, such as the parameters of a net."""
         return MeasureNeeds()
 
     def schedule(self) -> MeasureSchedule:
@@ -322,12 +347,16 @@ class Measure(Part, frozen=True):
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
-        """Return one measure for every combination of field values that has its own name."""
+        """Return the measures of this class that have a name of their own.
+
+        By default, this is the measure with default fields alone. Other classes have several, for example for
+        all rows, for the rows seen, and for the rows never seen.
+        """
         return (cls(),)
 
     @property
     def name(self) -> str:
-        """Name in claims, files and traces: the kind, with all fields that differ from their defaults."""
+        """Name of the measure in claims and files: its kind and all fields with other than default values."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
         settings = {name: getattr(self, name) for name in self.__struct_fields__}
         set_here = (
@@ -337,29 +366,33 @@ class Measure(Part, frozen=True):
         return f"{self.kind} ({choices})" if choices else self.kind
 
     def label_with(self, loss: str) -> str:
-        """Return the label of the axis, given the name of the loss."""
+        """Return the label of the chart axis of this measure, given the name of the experiment's loss."""
         return self.label
 
     @property
     def is_number(self) -> bool:
-        """Whether the value for a replica is a single number, without further dimensions."""
+        """Whether the measure is a single number for a learner in one replica, and not an array."""
         return type(self).index is Measure.index
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        """Return the dimensions of the values in addition to records and replicas. A number has none."""
+        """Return the dimensions of the measure's values, such as the layers of a net, for a learner.
+
+        The dimensions of records and replicas are not included, so a single number has none.
+        """
         return ()
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        """Return an unmet condition on the learner or the problem, or None if all conditions are met.
+        """Return a condition that a learner or problem must meet to be measured, but does not, or None.
 
-        The condition completes the sentence "it is measured only where …".
+        The condition is text that completes the sentence "it is measured only where …".
         """
         return None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
-        """Return the number of float64 numbers that the measure keeps in memory, if it uses the parameters.
+        """Return how many float64 numbers the measure keeps in memory while it is computed.
 
-        The default counts a gradient, the signals from which it is computed, and a copy.
+        This is used only if the measure needs parameters. The default counts a gradient, the signals from
+        which it is computed, and a copy.
 
         Args:
             parameters: number of parameters of each learner in the batch.
@@ -369,15 +402,19 @@ class Measure(Part, frozen=True):
         return batch * (2 * parameters + 3 * signals)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the number of bytes of temporary arrays, not counting predictions and weights."""
+        """Return the number of bytes of temporary arrays that are needed to compute the measure.
+
+        Predictions and weights are not counted.
+        """
         if not self.needs().parameters:
             return 0
         return DERIVED * self.numbers(sizes.parameters, sizes.signals, sizes.nets)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        """Return the values [R, V, *index] for R replicas and V variants.
+        """Return the values of the measure, [R, V, *index], for R replicas and V variants of the learner.
 
-        If the first dimension is 1, the values are those of the first replica.
+        If the measure is an array, `index` stands for its dimensions. If the first dimension of the result is
+        1, only the first replica was measured.
         """
         raise NotImplementedError
 
@@ -414,11 +451,11 @@ class OfHiddenLayers(Measure, frozen=True):
 
 
 OF_ROWS = {"all": "", "train": " on seen rows", "test": " on unseen rows"}
-"""Suffix of the axis label, for each choice of rows."""
+"""Text that is appended to the label of an axis, for each choice of rows."""
 
 
 class OfRows(Measure, frozen=True):
-    """Base class of measures over all rows, over the rows seen, or over the rows never seen."""
+    """Base class of measures that can be restricted to the rows seen so far, or to the rows never seen."""
 
     names: ClassVar[Mapping[str, str]]
     """Name in claims, files and traces, for each choice of the rows."""
@@ -447,9 +484,9 @@ class OfRows(Measure, frozen=True):
         return DERIVED * BY_ROW * sizes.predicted if by_row else 0
 
     def mean_over_rows(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return the mean [B] of values [B, n] over the rows of the measure.
+        """Return the mean of `values` [B, n] over all rows, the rows seen or the rows never seen, [B].
 
-        Rows seen are weighted by the number of times that they were seen.
+        The field `rows` selects the rows. Rows seen are weighted by the number of times that they were seen.
         """
         if self.rows == "all":
             return values.mean(1)
@@ -469,31 +506,35 @@ def named() -> dict[str, Measure]:
 
 
 def names_of_numbers() -> list[str]:
-    """Return the names of all measures whose values are numbers."""
+    """Return the names of all measures that are single numbers, not arrays."""
     return [name for name, measure in named().items() if measure.is_number]
 
 
 @cache
 def _as_names() -> dict[str, Measure]:
-    """Return the measures whose values are numbers, by their names in expressions, such as `train_error`."""
+    """Return all measures that are single numbers, by their names in expressions, such as `train_error`.
+
+    Hyphens in the name of a measure are replaced by underscores.
+    """
     return {name.replace("-", "_"): measure for name, measure in named().items() if measure.is_number}
 
 
 def measures_in(names: Collection[str]) -> dict[str, Measure]:
-    """Return the measures that an expression uses, given all names in the expression.
+    """Return the measures among the names that occur in an expression, by name.
 
-    All other names stand for clocks, sweep axes and sizes.
+    Other names in an expression stand for clocks, sweep axes and sizes.
     """
     return {name: _as_names()[name] for name in names if name in _as_names()}
 
 
 def needs_teacher(problem: Problem) -> str | None:
-    """Return an unmet condition on a problem, or None if the problem meets both conditions.
+    """Return a condition on the weights w* that a problem does not meet, or None if it meets both.
 
-    The conditions are that labels depend on xᵀw*, and that learners see this x.
+    The first condition is that labels depend on xᵀw*. The second is that learners see this x. The text
+    completes the sentence "it is measured only where …".
     """
     if not problem.target_structure.has_w_star:
-        return "labels depend on xᵀw*, as with the targets feature, sparse and weights"
+        return "labels depend on xᵀw*, as with the targets `feature`, `sparse` and `weights`"
     if not problem.matrix.structure().features_are_seen:
         return "learners see the features that targets refer to"
     return None

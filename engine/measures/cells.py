@@ -1,4 +1,4 @@
-"""The number of active hidden units of a net, at each point of a plane of inputs."""
+"""The number of hidden units of a net that are active at each point of a plane of inputs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ class Cells(Measure, frozen=True, tag="cells"):
 
     @staticmethod
     def _along(probe: Probe, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the number of active units [B, k] of every net at the inputs [2, k]."""
+        """Return the number of active hidden units of every net at the inputs (s, t), [B, k].
+
+        `inputs` [2, k] are the first two entries of k instances. All other entries are 0.
+        """
         layers = probe.architecture.edges(probe.tensors, slice(None), MOST)
         (weights, biases), *above = [(layer.weights.double(), layer.offsets.double()) for layer in layers]
         hidden = probe.architecture.structure().hidden_layers
@@ -81,7 +84,11 @@ class Cells(Measure, frozen=True, tag="cells"):
 
 
 def needs_bent_net(learner: Learner) -> str | None:
-    """Return an unmet condition for a piecewise linear net, or None if the learner meets all conditions."""
+    """Return a condition that a learner must meet for its linear pieces to be counted, but does not, or None.
+
+    The learner must be a dense net with one output, and its transfer function must bend only at 0. The text
+    completes the sentence "it is measured only where …".
+    """
     net = learner.architecture
     structure = None if net is None else net.structure()
     hidden = None if structure is None or not structure.affine else structure.hidden_layers
@@ -93,7 +100,11 @@ def needs_bent_net(learner: Learner) -> str | None:
 
 
 def needs_plane(learner: Learner, problem: Problem) -> str | None:
-    """Return an unmet condition for cells in a plane of inputs, or None if all conditions are met."""
+    """Return a condition for counting a net's cells in a plane of inputs that is not met, or None.
+
+    The conditions are those of `needs_bent_net`, and instances must have two entries or more. The text
+    completes the sentence "it is measured only where …".
+    """
     if (reason := needs_bent_net(learner)) is not None:
         return reason
     return None if problem.matrix.shape()[1] > 1 else "instances have two entries or more"

@@ -1,4 +1,4 @@
-"""The change of predictions when the instances are transformed."""
+"""The change of a learner's predictions if the instances are transformed, for example rotated."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ GROUPS: dict[str, Group] = {
 
 
 class Change(Measure, frozen=True, tag="change"):
-    """max |Δŷ| / max |ŷ| over all rows, if g x replaces every instance x: 0 for an invariant learner.
+    """max |Δŷ| / max |ŷ| over all rows: change of the predictions ŷ if all instances x become g x.
 
-    The learner is trained a second time on the transformed instances, from the corresponding start. If the
-    distribution of the start has no preferred direction, the corresponding start is W₁gᵀ instead of W₁. All
-    replicas share one g: a rotation of determinant −1, a permutation that moves every feature, or a flip of
-    the signs of half of the features. If the learner is invariant, the change in float64 is only rounding.
-    Update rules that divide by small numbers amplify rounding, so a change up to UNCHANGED counts as 0.
-    Source: theory/symmetry#rotation-invariance; theory/symmetry#habits.
+    The learner is trained a second time, with g x in place of every instance x, and from the corresponding
+    start. Δŷ are the differences of its predictions from those of the first training run. They are 0 if the
+    learner is invariant under g. If the distribution of the start has no preferred direction, the
+    corresponding start is W₁gᵀ instead of W₁. All replicas share one g: a rotation of determinant −1, a
+    permutation that moves every feature, or a flip of the signs of half of the features. If the learner is
+    invariant, the change in float64 is only rounding. Update rules that divide by small numbers amplify
+    rounding, so a change up to UNCHANGED counts as 0. Source: theory/symmetry#rotation-invariance;
+    theory/symmetry#habits.
     """
 
     label: ClassVar[str] = "change of predictions"

@@ -1,4 +1,4 @@
-"""The largest relative change of a distance between two rows by the first layer of a net."""
+"""The largest relative change that the first layer of a net makes to the distance between two rows."""
 
 from __future__ import annotations
 

@@ -76,9 +76,10 @@ class Error(OfRows, frozen=True, tag="error"):
 
 
 def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch.Tensor:
-    """Return P(right) − P(wrong) for each prediction […, B, n], with ties broken at random.
+    """Return P(right) − P(wrong) for each prediction […, B, n]: 1 if it is right, and −1 if it is wrong.
 
-    The one-hot labels of a row are predicted together, so all targets of the row have the same value.
+    In a tie, a class is drawn at random from those with the largest prediction, so the result is between −1
+    and 1. The one-hot labels of a row are predicted together, so all targets of the row have the same value.
     """
     if not data.one_hot:
         return sides(predictions, data.labels, data.values, loss)
@@ -86,10 +87,10 @@ def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch
 
 
 def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss: Cost) -> torch.Tensor:
-    """Return +1 for each prediction on the side of its label, −1 for the other side, and 0 for a tie.
+    """Return the side of each prediction: +1 if it is that of its label, −1 if it is the other, 0 for a tie.
 
-    Labels are ±1, or 0 and 1 if `values` is "bits". Predictions up to √eps from the boundary are ties,
-    because rounding moves predictions off the boundary.
+    Labels are ±1, or 0 and 1 if `values` is "bits". A prediction is tied if it is within √eps of the decision
+    boundary, because rounding moves predictions off the boundary.
     """
     if values == "bits":
         predictions, labels = predictions - loss.bit_boundary, 2 * labels - 1

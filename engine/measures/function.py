@@ -1,4 +1,4 @@
-"""The predictions of a learner as a function of a single number."""
+"""The predictions of a learner for instances with a single entry x, as a function f(x)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Function(Measure, frozen=True, tag="function"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if problem.matrix.structure().span is None:
-            return "instances are points of an interval, such as those of the matrix interval"
+            return "instances are points of an interval, such as those of the matrix `interval`"
         return _one_target(problem)
 
     def value(self, probe: Probe) -> torch.Tensor:
@@ -50,7 +50,7 @@ class Function(Measure, frozen=True, tag="function"):
 
 
 def _places(problem: Problem) -> NDArray[np.float64]:
-    """Return the inputs at which the function is evaluated."""
+    """Return the inputs x at which the function f of `Function` is evaluated."""
     structure = problem.matrix.structure()
     if structure.points_are_fixed:
         return np.sort(problem.matrix.rows(Streams([0]))[0, :, 0])
@@ -66,7 +66,11 @@ def _one_target(problem: Problem) -> str | None:
 
 
 def needs_fixed_points(problem: Problem) -> str | None:
-    """Return an unmet condition for evaluating f at the instances, or None if all conditions are met."""
+    """Return a condition for evaluating f at the instances themselves that is not met, or None.
+
+    The instances must be numbers that are the same in every replica, and there must be one target. The text
+    completes the sentence "it is measured only where …".
+    """
     if not problem.matrix.structure().points_are_fixed:
         return (
             "instances are numbers that are the same in every replica, such as spaced points of an interval"
@@ -75,6 +79,9 @@ def needs_fixed_points(problem: Problem) -> str | None:
 
 
 def function(probe: Probe) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the instances x [n] in increasing order, and the predictions for them [n, R, V]."""
+    """Return the instances x [n] in increasing order, and the predictions for them, [n, R, V].
+
+    The instances have a single entry and are the same in all replicas.
+    """
     x, order = probe.data.instances.rows[0, :, 0].double().sort(stable=True)
     return x, probe.data.over_targets(probe.predictions[:, order].mT)

@@ -90,7 +90,13 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
         return probe.data.over_targets(torch.tensor(numbers, dtype=torch.float64)[None])[0]
 
     def _of_net(self, jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor) -> float:
-        """Return the quantity of one net, given J [C, n, P], the softmax [C, n] and the row classes [n]."""
+        """Return the measure for one net: the gap, a rank or the overlap, as the field `quantity` says.
+
+        Args:
+            jacobian: J = ∂ŷ/∂θ, [C, n, P].
+            chances: softmax p of every row, [C, n].
+            classes: class of every row, [n].
+        """
         if not jacobian.isfinite().all():
             return math.nan
         roots = _roots(jacobian, chances, classes)
@@ -113,7 +119,10 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
 
 
 class Roots(NamedTuple):
-    """Square roots of the parts of G: for each part, a matrix A [rows, P] such that AᵀA equals the part."""
+    """Square roots of the parts of the Gauss–Newton matrix G.
+
+    For each part, this is a matrix A [rows, P] such that AᵀA equals the part.
+    """
 
     of_classes: torch.Tensor
     of_pairs: torch.Tensor
@@ -146,7 +155,7 @@ def _gauss_newton(jacobian: torch.Tensor, chances: torch.Tensor) -> torch.Tensor
 
 
 def _roots(jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor) -> Roots:
-    """Return the roots of the four parts of G for one net."""
+    """Return matrices A with AᵀA = G_class, G_cross, G_within and G_same, for one net."""
     count, n = chances.shape
     gradients = (chances[..., None] * jacobian).sum(0) - jacobian  # [c′, n, P]
     weights = chances / n  # [c′, n]

@@ -46,5 +46,5 @@ class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
 
 
 def _squares(gradients: Params) -> torch.Tensor:
-    """Return the squared length of a gradient, [B]."""
+    """Return the squared length of a gradient, summed over all tensors of each net, [B]."""
     return torch.stack([g.double().square().flatten(1).sum(1) for g in gradients.values()]).sum(0)

@@ -31,7 +31,13 @@ class OfInstances(Measure, frozen=True):
         return torch.stack([by_replica] * probe.data.variants, 1)
 
     def of_eigenvalues(self, eigenvalues: torch.Tensor, ratio: float) -> torch.Tensor:
-        """Return the measure [R, *index], given eigenvalues [R, min(n, d)], largest first, and n/d."""
+        """Return the values of the measure, [R, *index], computed from the eigenvalues of XXᵀ/d.
+
+        Args:
+            eigenvalues: the min(n, d) largest eigenvalues in every replica, in descending order, [R, min(n,
+                d)].
+            ratio: n/d.
+        """
         raise NotImplementedError
 
 

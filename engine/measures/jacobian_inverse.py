@@ -1,4 +1,4 @@
-"""The distance that the first layer must move to fit the labels along leading Jacobian directions."""
+"""The length of the step of the first layer that fits the labels along a Jacobian's leading directions."""
 
 from __future__ import annotations
 

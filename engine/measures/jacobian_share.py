@@ -70,7 +70,10 @@ class OfJacobian(Measure, frozen=True):
         return 3 * batch * signals
 
     def over_nets(self, of_nets: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return the mean [R, V] over the nets of each learner, given one number per net, [nets]."""
+        """Return the mean over the nets of each learner in each replica, [R, V].
+
+        `of_nets` [nets] has one number per net.
+        """
         data = probe.data
         return of_nets.view(data.replicas, data.variants, -1).mean(2)
 
@@ -142,6 +145,6 @@ class Residuals(Measure, frozen=True):
 
 
 def _of_rows_seen(values: torch.Tensor, probe: Probe) -> torch.Tensor:
-    """Return values [B, n] as one vector per net, [nets, K·n], with 0 on rows not seen."""
+    """Return `values` [B, n] as one vector per net, [nets, K·n], in which entries of unseen rows are 0."""
     seen = seen_by_net(probe)
     return values.double().view(seen.shape).where(seen, 0.0).flatten(1)

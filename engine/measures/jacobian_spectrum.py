@@ -81,7 +81,11 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
 
 def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield, for each net, the indices (among K·n) of predictions for rows seen, and J Jᵀ of these rows."""
+    """Yield, for each net, the indices of its predictions for rows seen, and J Jᵀ of these predictions.
+
+    J = ∂ŷ/∂W₁ is the Jacobian with respect to the first layer. A net with K outputs has K·n predictions,
+    ordered output by output, and the indices refer to this order.
+    """
     instances, nets = probe.data.instances, seen_by_net(probe)
     members = len(nets) // instances.replicas
     for net, seen in enumerate(nets):

@@ -1,4 +1,4 @@
-"""The number of large coefficients of the weights."""
+"""The number of weights, or of their Fourier coefficients, that are not negligible."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
 
 
 def large(values: torch.Tensor) -> torch.Tensor:
-    """Return which of the coefficients [B, d] are large."""
+    """Return which of `values` [B, d] are large: above a twentieth of the largest of their row, in size."""
     sizes = values.abs()
     return sizes > LARGE * sizes.amax(1, keepdim=True)

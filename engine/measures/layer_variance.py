@@ -1,4 +1,4 @@
-"""Layer variance: the variance that every hidden layer gives to the next layer's signals."""
+"""Layer variance: the variance of the signals that every hidden layer sends to units of the next layer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from engine.measures import OfHiddenLayers, Probe
 class LayerVariance(OfHiddenLayers, frozen=True, tag="layer-variance"):
     """V_l = C_w · mean σ(z^l)²: the variance that layer l = 1 … L gives to a signal of layer l + 1.
 
-    The mean is over the units of layer l and all rows. z^l are the signals of these units before σ, and C_w
-    is the constant of layer l + 1. At the start, V_l (plus C_b) is the variance of the signals of layer l + 1
-    over draws of this layer's weights alone. If the architecture's `scale` s is set, C_w = s². Averaged over
-    targets. Source: theory/wide-nets#criticality.
+    The mean is over the units of layer l and all rows. z^l are the signals of these units before σ. C_w is
+    the variance of the weights of layer l + 1 at the start, times the number of inputs of a unit. At the
+    start, V_l (plus C_b) is the variance of the signals of layer l + 1 over draws of this layer's weights
+    alone. If the architecture's `scale` s is set, C_w = s². Averaged over targets. Source:
+    theory/wide-nets#criticality.
     """
 
     label: ClassVar[str] = "layer variance"

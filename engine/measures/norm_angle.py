@@ -1,4 +1,4 @@
-"""The deviation of the weights from a stationary point of the margin problem in some norm."""
+"""The deviation of the weights from a stationary point of the least norm with margins of at least 1."""
 
 from __future__ import annotations
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
-    """‖θ − θ^F‖, or ‖θ − θ^F − εθ^I‖ with a correction: the error of a predicted limit of a quadratic model.
+    """‖θ − θ^F‖, or ‖θ − θ^F − εθ^I‖: distance of a quadratic model's parameters θ from a predicted limit.
 
-    The difference is projected onto the span of Φ or onto its orthogonal complement, or is measured in the
+    The model's predictions are linear in θ, with the features Φ, plus a quadratic term ε/2 θᵀΨθ. The
+    difference is projected onto the span of Φ or onto its orthogonal complement, or is measured in the
     features. θ^F = Φ(ΦᵀΦ)⁻¹y is the limit of gradient flow on the square loss of all rows for ε = 0. The
     correction εθ^I is the term of first order in ε. Its θ^I is −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F on the span, and
     −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt off the span. For `features`, the error is ‖Ψ(θ − θ^F)‖ relative to ‖Ψθ^F‖.
@@ -92,10 +93,10 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
 
 
 def _lengths(vectors: np.ndarray) -> np.ndarray:
-    """Return the Euclidean length of the array of every batch member, [N]."""
+    """Return the Euclidean lengths of N arrays, [N]. The first dimension of `vectors` counts the arrays."""
     return np.asarray(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1))
 
 
 def _numbers(tensor: torch.Tensor) -> np.ndarray:
-    """Return the numbers of a tensor in float64."""
+    """Return a tensor as a numpy array in float64."""
     return np.asarray(tensor.double().cpu().numpy())

@@ -77,7 +77,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
 
 
 class Segment(NamedTuple):
-    """A line of inputs, origin + u · direction, with the values of u at two instances, `low` and `high`."""
+    """A straight line of inputs, origin + u · direction. It passes two instances at u = `low` and `high`."""
 
     origin: Floats
     direction: Floats
@@ -86,10 +86,9 @@ class Segment(NamedTuple):
 
 
 def _line(rows: Floats) -> Segment:
-    """Return a line of inputs through instances [n, d].
+    """Return the straight line through the first two of the instances [n, d].
 
-    If d = 1, the range of u goes from the smallest to the largest instance. Otherwise, the line goes through
-    the first two instances.
+    If d = 1, all instances are on one line. Then `low` and `high` are the smallest and the largest instance.
     """
     if rows.shape[1] == 1:
         return Segment(np.zeros(1), np.ones(1), rows.min(), rows.max())
@@ -97,7 +96,7 @@ def _line(rows: Floats) -> Segment:
 
 
 def slopes_of(probe: Probe) -> tuple[float, float]:
-    """Return the slopes of σ above 0 and below 0."""
+    """Return the slopes of the net's transfer function σ for positive and for negative signals."""
     hidden = probe.architecture.structure().hidden_layers
     assert hidden is not None, "others are refused"
     up, down = slope(hidden.activation, torch.tensor([1.0, -1.0], dtype=torch.float64)).tolist()
@@ -105,7 +104,7 @@ def slopes_of(probe: Probe) -> tuple[float, float]:
 
 
 def nets_of(probe: Probe) -> Iterator[linear_pieces.Layers]:
-    """Yield the weights and biases of the layers of every net."""
+    """Yield, for every net, the weights and biases of all its layers."""
     layers = [
         (layer.weights.double().cpu().numpy(), layer.offsets.double().cpu().numpy())
         for layer in probe.architecture.edges(probe.tensors, slice(None), MOST)

@@ -21,14 +21,14 @@ class OfPosterior(Measure, frozen=True):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         has_posterior = learner.solver is not None and learner.solver.structure().has_posterior
-        return None if has_posterior else "the learner has a posterior, as deep-linear-bayes has"
+        return None if has_posterior else "the learner has a posterior, as `deep-linear-bayes` has"
 
     def value(self, probe: Probe) -> torch.Tensor:
         by_member = [self.of_posterior(member) for member in probe.posteriors]
         return probe.data.over_targets(torch.tensor(by_member, dtype=torch.float64)[None])[0]
 
     def of_posterior(self, left_open: Posterior) -> float:
-        """Return the value of the measure for the posterior of one batch member."""
+        """Return the value of the measure, computed from the posterior of the weights of one net."""
         raise NotImplementedError
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Susceptibility(Measure, frozen=True, tag="susceptibility"):
-    """χ⊥ = C_w · mean σ′(z^l)²: the factor of layer l = 1 … L on the squared distance of two nearby inputs.
+    """χ⊥ = C_w · mean σ′(z^l)²: factor by which layer l = 1 … L scales the squared distance of nearby inputs.
 
     The factor is an average over the weights of layer l + 1, whose variance is C_w divided by their number of
     inputs. The mean of σ′² is over the units of layer l and all rows, and z^l are the signals of the units

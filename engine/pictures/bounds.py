@@ -107,9 +107,9 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     Only the x positions before any replica diverges are compared.
 
     A bound on every run is broken if the curve violates it by more than `rounding` times the curve's first
-    value. A bound on the expectation is broken if the mean of at least ENOUGH replicas violates it, and
-    Student's t distribution gives a deviation of this size a probability below UNLIKELY. If rare values that
-    no replica happens to have could explain the deviation, the result is undecided; see `unseen`.
+    value. A bound on the expectation is broken if the mean of at least ENOUGH replicas violates it too far to
+    be chance: Student's t distribution exceeds the deviation with a probability below UNLIKELY. If rare
+    values that no replica happens to have could explain the deviation, the result is undecided; see `unseen`.
     """
     places = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
     if not len(places):

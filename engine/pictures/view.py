@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class KindPlace(NamedTuple):
-    """Kind of a curve's learner, and the position of the curve among the curves of this kind."""
+    """Kind of a curve's learner, such as "multiplicative", and the curve's position within this kind.
+
+    Charts show kinds of learners in different hues.
+    """
 
     kind: LearnerKind = "other"
     place: int = 0
@@ -37,7 +40,7 @@ class KindPlace(NamedTuple):
 
 
 def kind_places(kinds: Sequence[LearnerKind]) -> list[KindPlace]:
-    """Return the kind of every curve, with the curve's position among the curves of this kind.
+    """Return the kind of the learner of every curve, and the position of the curve within this kind.
 
     Args:
         kinds: kind of each curve's learner, in the order of the curves.
@@ -91,12 +94,6 @@ ZERO = 1e-12
 
 NEAR = 1e-9
 """Relative distance up to which two x positions count as equal."""
-
-
-def _place(places: Floats, x: float) -> int | None:
-    """Return the index of the first position that equals x up to rounding, or None if there is none."""
-    matches = np.flatnonzero(np.abs(places - x) <= NEAR * abs(x))
-    return int(matches[0]) if len(matches) else None
 
 
 class Places(msgspec.Struct, frozen=True, eq=False):
@@ -218,18 +215,6 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     training: Training = Training()
     ends: Ends
 
-    def place(self, x: float) -> int | None:
-        """Return the index of the point of the curve at x, or None if the curve has no point there.
-
-        If x is a measured quantity, return the index of the first point that has reached or passed the given
-        x.
-        """
-        if self.places.is_passed:
-            sides = np.sign(self.x - x)
-            passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first point
-            return int(passed[0]) if len(passed) else None
-        return _place(self.x, x)
-
 
 def increases(curve: CurveView) -> bool:
     """Return whether the x positions of a curve never decrease."""
@@ -327,34 +312,30 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @property
     def plain_name(self) -> str:
-        """Name without the values of the sweep axes that distinguish curves."""
+        """Name of the theory line, without values of the sweep axes that distinguish curves."""
         return self.name.removesuffix(self.values)
 
     @property
     def called(self) -> str:
-        """Name in charts and captions."""
+        """Name of the theory line in charts and captions."""
         return self.title or self.kind
 
-    def place(self, x: float) -> int | None:
-        """Return the index of the point of the line at x, or None if the line has no point there."""
-        return _place(self.x, x)
-
     def over(self, replicas: Sequence[int]) -> Floats:
-        """Return y [N], computed from a subset of the replicas."""
+        """Return the values [N] of the theory line, computed from a subset of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
 
     @cached_property
     def mean(self) -> float:
-        """Mean of the finite values of the line; NaN if there are none."""
+        """Mean of the finite values of the theory line; NaN if there are none."""
         finite = self.y[np.isfinite(self.y)]
         return float(finite.mean()) if len(finite) else np.nan
 
     def at(self, x: float) -> float:
-        """Return the value of the line at x, interpolated linearly; NaN beyond the ends of the line."""
+        """Return the value of the theory line at x, interpolated linearly; NaN beyond its ends."""
         return float(np.interp(x, self.x, self.y, left=np.nan, right=np.nan)) if len(self.x) else np.nan
 
     def is_about(self, curve: CurveView) -> bool:
-        """Return whether the line is shown for a curve.
+        """Return whether a picture shows the theory line for a curve.
 
         The line need not apply to the curve's learner. A lower bound, for example, is also shown for learners
         that may fall below it.
@@ -363,16 +344,32 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return is_of_curve and self.apart == curve.apart
 
     def says(self, curve: CurveView) -> bool:
-        """Return whether the line is shown for a curve and describes the curve's summary over replicas.
+        """Return whether the theory line is shown for a curve, and describes the curve's kind of summary.
 
-        For example, a line about the mean does not describe a median. With a single replica, all summaries
-        agree.
+        For example, a line about the mean over replicas does not describe a median. With a single replica,
+        all summaries agree.
         """
         return self.is_about(curve) and (curve.replicas == 1 or summaries_agree(self.summary, curve.summary))
 
     def binds(self, curve: CurveView) -> bool:
-        """Return whether the line applies to the learner of a curve for which it is shown."""
+        """Return whether the theory line applies to the learner of a curve.
+
+        The curve must be one for which the line is shown; see `is_about`.
+        """
         return bool(self.curve) or curve.learner in self.applies_to
+
+
+def index_at(curve: CurveView | LineView, x: float) -> int | None:
+    """Return the index of the point of a curve or theory line at x, or None if it has no point there.
+
+    If x is a measured quantity, return the index of the first point that has reached or passed the given x.
+    """
+    if isinstance(curve, CurveView) and curve.places.is_passed:
+        sides = np.sign(curve.x - x)
+        passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first point
+        return int(passed[0]) if len(passed) else None
+    matches = np.flatnonzero(np.abs(curve.x - x) <= NEAR * abs(x))
+    return int(matches[0]) if len(matches) else None
 
 
 class ViewAxes(msgspec.Struct, frozen=True, eq=False):
@@ -439,7 +436,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     points: tuple[Floats, Floats] | None = None
     """Inputs and labels of the examples that are shown beside the curves; None if none are shown."""
 
-    places_of: Callable[[View], Floats] = lambda view: view.known_places
+    places_of: Callable[[View], Floats] = lambda view: known_places(view)
     """Function that returns the x positions of all present and planned values of a view."""
 
     x_of: Callable[[int, float], float | None] = lambda point, clock: None
@@ -468,29 +465,6 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
                 return curve
         raise KeyError(name)
 
-    def line(self, kind: str, curve: str) -> LineView:
-        """Return the theory line whose name is `kind`, or the line of this kind that is shown for a curve.
-
-        Args:
-            kind: name or kind of the theory line.
-            curve: name of the curve.
-
-        Raises: KeyError.
-        """
-        about = next((candidate for candidate in self.curves if candidate.name == curve), None)
-        for line in self.lines:
-            if kind == line.name or (kind == line.kind and about is not None and line.is_about(about)):
-                return line
-        raise KeyError(kind)
-
-    @cached_property
-    def known_places(self) -> Floats:
-        """Sorted positions on the x-axis at which a curve or heat map has a value."""
-        parts = [curve.x[~np.isnan(curve.y)] for curve in self.curves]
-        parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in self.heats]
-        places = np.unique(np.concatenate([*parts, np.empty(0)]))
-        return np.asarray(places[np.isfinite(places)])
-
     @cached_property
     def beneath(self) -> View | None:
         """View to show below this one, or None. It is computed when it is first needed."""
@@ -510,6 +484,30 @@ def at_values(view: View, apart: Apart) -> View:
     curves = [curve for curve in view.curves if curve.apart == apart]
     lines = [line for line in view.lines if line.apart == apart]
     return msgspec.structs.replace(view, curves=curves, lines=lines)
+
+
+def known_places(view: View) -> Floats:
+    """Return the sorted positions on the x-axis at which a curve or heat map has a value."""
+    parts = [curve.x[~np.isnan(curve.y)] for curve in view.curves]
+    parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in view.heats]
+    places = np.unique(np.concatenate([*parts, np.empty(0)]))
+    return np.asarray(places[np.isfinite(places)])
+
+
+def line_of(view: View, kind: str, curve: str) -> LineView:
+    """Return the theory line whose name is `kind`, or the line of this kind that is shown for a curve.
+
+    Args:
+        kind: name or kind of the theory line.
+        curve: name of the curve.
+
+    Raises: KeyError.
+    """
+    about = next((candidate for candidate in view.curves if candidate.name == curve), None)
+    for line in view.lines:
+        if kind == line.name or (kind == line.kind and about is not None and line.is_about(about)):
+            return line
+    raise KeyError(kind)
 
 
 def heat_of(view: View, learner_name: str) -> HeatView:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from textwrap import wrap
 from typing import NamedTuple
 
 import numpy as np
 
 from engine.core.expressions import briefer, number, symbol, values_written, written
-from engine.pictures.view import CurveView, Floats, LineView, View, along_records, negligible
+from engine.pictures.view import CurveView, Floats, LineView, View, along_records, index_at, negligible
 
 
 def x_name(view: View) -> str:
@@ -79,6 +80,9 @@ def _only_learner(view: View) -> str | None:
 LONGEST = 160
 """Largest number of characters of a finding."""
 
+LINES, LINE_WIDTH = 2, 78
+"""Lines of a headline on the screen, and characters per line on a screen of 80 columns."""
+
 MOST_NAMES = 3
 """Largest number of names in a list. A longer list ends with the number of the remaining names."""
 
@@ -126,11 +130,16 @@ def agree(names: Sequence[object], verb: str) -> str:
 
 
 def shortened(first: str, *more: str) -> str:
-    """Return `first`, followed by each further clause that still fits in LONGEST characters."""
+    """Return `first`, followed by each further clause with which the text still fits into a headline."""
     text = first
     for clause in more:
-        text = f"{text}{clause}" if len(text) + len(clause) <= LONGEST else text
+        text = f"{text}{clause}" if fits(f"{text}{clause}") else text
     return text
+
+
+def fits(text: str) -> bool:
+    """Return whether a text has at most LONGEST characters, and at most LINES lines on a narrow screen."""
+    return len(text) <= LONGEST and len(wrap(text, LINE_WIDTH)) <= LINES
 
 
 def place(view: View, x: float) -> str:
@@ -174,7 +183,7 @@ def value(view: View, y: float) -> str:
 
 def value_at(curve: CurveView, x: float) -> float | None:
     """Return the value of a curve at x, or None if it has no value there."""
-    at = curve.place(x)
+    at = index_at(curve, x)
     return None if at is None or np.isnan(curve.y[at]) else float(curve.y[at])
 
 

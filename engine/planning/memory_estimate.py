@@ -39,9 +39,10 @@ def needed_bytes(plan: RunPlan) -> int:
 
 
 def shares(plan: RunPlan) -> Counter[str]:
-    """Return the bytes that each field of the experiment accounts for, the matrix first.
+    """Return the bytes of memory that each field of the experiment accounts for, by field.
 
-    The bytes of side runs are added to the bytes of the protocol.
+    The matrix is first. Side runs are additional runs from which theory lines are computed. Their bytes are
+    added to the bytes of the protocol.
     """
     by_part = _own_shares(plan.experiment, plan.learners)
     by_part["protocol"] += sum(
@@ -51,7 +52,7 @@ def shares(plan: RunPlan) -> Counter[str]:
 
 
 def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Counter[str]:
-    """Return the bytes that each field of the experiment accounts for, without side runs."""
+    """Return the bytes that each field of the experiment accounts for, by field, without side runs."""
     problem, replicas = experiment.problem, experiment.run.replicas
     sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
     by_place = {_place(number, planned): planned for number, planned in enumerate(learners)}
@@ -117,9 +118,9 @@ def _trained(planned: LearnerPlan) -> int:
 def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
     """Return the bytes that steps of an update rule need, besides the bytes per parameter.
 
-    These bytes include the rule's matrices over inputs and outputs of trained parameters, the signals if the
-    rule observes them, and the copies in optimizers of single nets. If several models train side by side, the
-    bytes also include the rows that each model draws for its mini-batches.
+    The rule may store matrices over inputs and outputs of trained parameters. If it observes the signals,
+    these count, too. Optimizers of single nets have copies of the parameters. If several models train side by
+    side, the bytes also include the rows that each model draws for its mini-batches.
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
@@ -135,7 +136,10 @@ def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
 
 
 def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int:
-    """Return the number of entries of an update rule's matrices over a parameter's inputs and outputs."""
+    """Return the number of entries of the matrices that an update rule stores for one weight matrix.
+
+    Second-order rules, for example, store matrices over the inputs and over the outputs of a layer.
+    """
     columns = min(structure.columns or inputs, inputs)
     of_block = structure.matrices * columns**2 + structure.output_matrices * outputs**2
     return -(-inputs // columns) * of_block
@@ -165,14 +169,21 @@ def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> in
 
 
 def scatters(plan: RunPlan) -> bool:
-    """Return whether tensors are so large that every round must first return free memory to the system."""
+    """Return whether freed memory must be returned to the system before every round of records.
+
+    This is the case if tensors are large. Otherwise, the C library would leave gaps between them; see
+    `give_back`.
+    """
     size = plan.vector_bytes
     batch = max(planned.sizes.batch for planned in plan.learners)
     return size >= LONG or batch * size >= WIDE
 
 
 def _place(number: int, planned: LearnerPlan) -> str:
-    """Return the field that determines a learner's memory: its solver, several rates, or its architecture."""
+    """Return the path of the field to change if a learner needs too much memory.
+
+    It is the learner's solver, its rates if there are several, or its architecture.
+    """
     if planned.learner.solver is not None:
         return f"learners[{number}].solver"
     return f"learners[{number}].{'update.lr' if len(planned.rates) > 1 else 'architecture'}"
@@ -235,7 +246,10 @@ def check(plan: RunPlan, device: str) -> int:
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
-    """Return a text that describes the size that is too large, for the field `where` that causes it."""
+    """Return a phrase for what is too large for the memory, such as "a 4096 × 4096 matrix".
+
+    `where` is the path of the field that needs the most memory.
+    """
     n, d = plan.experiment.n, plan.experiment.d
     size = f"a {n} × {d} matrix"
     if plan.experiment.run.replicas > 1:
@@ -294,7 +308,10 @@ def _with_features(experiment: Experiment, d: int) -> Experiment | None:
 
 
 def _largest(below: int, fitting: Callable[[int], bool]) -> int:
-    """Return the largest number from 1 to `below` − 1 that fits, by bisection, or 0 if none fits."""
+    """Return the largest number from 1 to `below` − 1 with which a run fits into memory, or 0 if none does.
+
+    It is found by bisection.
+    """
     low, high = 0, below - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -303,9 +320,10 @@ def _largest(below: int, fitting: Callable[[int], bool]) -> int:
 
 
 def _nearest(experiment: Experiment, d: int, free: int) -> int:
-    """Return the largest number of features below `d` that fits, or 0 if none fits.
+    """Return the largest number of features below `d` with which the run fits into memory.
 
-    If numbers between d/2, d/4, … are invalid for the matrix, return the largest of d/2, d/4, … that fits.
+    Return 0 if there is no such number. If numbers between d/2, d/4, … are invalid for the matrix, return the
+    largest of d/2, d/4, … that fits.
     """
     for halvings in range(1, d.bit_length() - 1):  # no matrix has a single feature
         smaller = _with_features(experiment, d >> halvings)

@@ -16,10 +16,18 @@ from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.measures import Measure, measures_in, named
 from engine.pictures.picture import Picture
-from engine.spec.experiment import Experiment, Run, Setup, missing, of_run, picture_of_claim, pictures_of
+from engine.spec.experiment import (
+    Experiment,
+    RunSettings,
+    Setup,
+    missing,
+    of_run,
+    picture_of_claim,
+    pictures_of,
+)
 from engine.symmetry.verdict import verdict
 from engine.theory import Line, OtherRun, on_learner, on_problem
-from engine.training.descent import curve_name, rates_of
+from engine.training.descent import curve_names, rates_of
 from engine.updates import BEST
 
 if TYPE_CHECKING:
@@ -32,7 +40,11 @@ ForLine = tuple[str, str]
 
 @dataclass(frozen=True)
 class PlannedLine:
-    """Theory line, with findings on whether it applies to the problem and to each learner (by name)."""
+    """Theory line (curve that theory predicts) of a run, and whether its theorem applies.
+
+    `on_problem` says whether it applies to the problem. `on_learners` says whether it applies to each
+    learner, by name.
+    """
 
     line: Line
     on_problem: Finding
@@ -44,9 +56,9 @@ class PlannedLine:
 
 
 def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
-    """Return a theory line, with findings on whether it applies to the problem and to each learner.
+    """Return a theory line, after checking whether its theorem applies to the problem and to each learner.
 
-    If the line does not apply to the problem, every learner gets the finding about the problem.
+    If it does not apply to the problem, the answer for every learner is the answer for the problem.
     """
     finding = on_problem(line, experiment)
     on_learners = {
@@ -57,7 +69,10 @@ def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
 
 
 def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple[PlannedLine, ...]:
-    """Return those theory lines about recorded measures that are computed from values measured in runs."""
+    """Return the theory lines that are computed from measured values, as runs advance.
+
+    Only lines about measures in `recorded` are returned.
+    """
     return tuple(
         planned_line(line, experiment)
         for line in catalogue.defaults("theory")
@@ -68,9 +83,11 @@ def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple
 def lines_on(
     experiment: Experiment, recorded: Collection[str], judged: Collection[PlannedLine]
 ) -> tuple[PlannedLine, ...]:
-    """Return the theory lines that are about recorded measures, and those that pictures show as contours.
+    """Return all theory lines that a run needs: lines about recorded measures, and contours of pictures.
 
-    Lines in `judged` are reused, because their findings are known.
+    Args:
+        recorded: names of the recorded measures.
+        judged: lines for which it is known already whether they apply. They are reused.
     """
     return tuple(_planned_lines(experiment, recorded, {planned.line: planned for planned in judged}))
 
@@ -92,14 +109,21 @@ class SideRuns(NamedTuple):
     """Experiments of the side runs, without repetitions. Several theory lines may use the same side run."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
-    """Indices in `experiments` of the side runs that a curve's theory line needs, by its name for each run.
+    """Side runs that the theory line of a curve needs, as indices in `experiments`.
+
+    The theory line gives each side run a name, which is the key of its index.
     """
 
 
 def side_runs(
     experiment: Experiment, lines: Iterable[PlannedLine], recorded: Mapping[str, tuple[Measure, ...]]
 ) -> SideRuns:
-    """Return the side runs that theory lines need; `recorded` has the measures of every learner."""
+    """Return the side runs, which are additional runs from which theory lines are computed.
+
+    Args:
+        lines: theory lines that the run may need.
+        recorded: measures that are recorded for each learner, by the learner's name.
+    """
     wanted: list[OtherRun] = []
     numbers: dict[ForLine, dict[str, int]] = {}
     along = [planned for planned in lines if planned.line.structure().along_runs]
@@ -124,16 +148,18 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
     """
     if learner.update is None or learner.rate_choice in (None, BEST):
         return {learner.name: learner}
+    rates = rates_of(learner)
     return {
-        curve_name(learner, rate): structs.replace(learner, update=structs.replace(learner.update, lr=rate))
-        for rate in rates_of(learner)
+        curve: structs.replace(learner, update=structs.replace(learner.update, lr=rate))
+        for curve, rate in zip(curve_names(learner, rates), rates, strict=True)
     }
 
 
 def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:
-    """Add a run to `wanted`.
+    """Add a side run to the list `wanted`, and return its index in the list.
 
-    If `wanted` has an equal run, add the measures to that one. Return the run's index.
+    If the list already has a run of the same learner and problem, only the measures of the new run are added
+    to that run.
     """
     for number, other in enumerate(wanted):
         if (other.learner, other.problem) == (run.learner, run.problem):
@@ -154,7 +180,7 @@ def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
         problem=run.problem,
         protocol=experiment.protocol,
         learners=(run.learner,),
-        run=Run(
+        run=RunSettings(
             seed=settings.seed,
             streams=settings.streams,
             replicas=settings.replicas,
@@ -173,11 +199,14 @@ class RecordedMeasures(NamedTuple):
     """Names of the measures for which a picture, a claim or a theory line needs every replica's values."""
 
     along: tuple[PlannedLine, ...]
-    """Theory lines that are computed from values measured in runs, with findings on whether they apply."""
+    """Theory lines that are computed from values measured in runs, and whether their theorems apply."""
 
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
-    """Return the measures of every run, and the measures that pictures, claims and theory lines need."""
+    """Return the measures that are recorded for each learner of an experiment.
+
+    They are the measures of every run, and the measures that pictures, claims and theory lines need.
+    """
     measures = _requested(experiment)
     requested = {
         learner.name: {
@@ -284,11 +313,15 @@ class LearnerPlan:
     @property
     def curve_names(self) -> list[str]:
         """Names of the curves, one per rate."""
-        return [curve_name(self.learner, rate) for rate in self.rates]
+        return curve_names(self.learner, self.rates)
 
     @property
     def rates_by_curve(self) -> dict[str, float | None]:
-        """Rate of every curve in the trace, by curve name. An oracle-tuned curve has the rate None."""
+        """Learning rate of every curve that the results have for the learner, by curve name.
+
+        A learner that is tuned to its best rate has a single curve. The rate of this curve is None, because
+        it is not known before the run.
+        """
         if self.learner.is_tuned:
             return {self.learner.name: None}
         return dict(zip(self.curve_names, self.rates, strict=True))
@@ -378,7 +411,7 @@ def _learner_plan(
 
 
 def sizes_of(learner: Learner, setup: Setup) -> Sizes:
-    """Return the sizes of a learner's run."""
+    """Return the sizes of a learner's run, from which its memory is estimated."""
     n, d = setup.n, setup.d
     sizes = Sizes(
         n=n,

@@ -27,13 +27,14 @@ Star = tuple["torch.Tensor", "torch.Tensor"]
 
 @dataclass(frozen=True)
 class Data:
-    """Instances [R, n, d] and labels [B, n], where B = replicas × variants × targets, in this order.
+    """Instances and labels that were drawn for R replicas of a problem.
 
+    Instances are [R, n, d]. Labels are [B, n], where B = replicas × variants × targets, in this order.
     Variants are copies of a learner on the same data, such as one copy per rate.
 
     Args:
-        w_star: indices and weights [R, m, r] of the relevant features, if every label is xᵀw*; otherwise
-            None.
+        w_star: the weights w* of m targets, if every label is xᵀw*; otherwise None. Only r entries of each
+            w* can differ from 0. The first tensor [R, m, r] holds their indices, the second their values.
         teacher: like `w_star`, but also set if labels are signs of xᵀw* or contain noise. The features are
             entries of the instances as drawn, before any change of coordinates.
         second_moment: Σ [d, d] as declared by the matrix, or σ² if Σ = σ²I.
@@ -66,17 +67,18 @@ class Data:
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the averages [S, R, V] over targets of values [S, B], for R replicas and V variants.
+        """Return values [S, B] of S records as averages over targets, [S, R, V].
 
-        B may also count nets. Each variant has one net or several, and the average is over these nets.
+        R counts replicas and V counts variants. The values may also be one per net instead of one per target.
+        The average is then over the nets of a variant.
         """
         return values.view(len(values), self.replicas, self.variants, -1).mean(3)
 
     def with_variants(self, count: int) -> Data:
-        """Return the same data for `count` copies of every variant.
+        """Return the same data for a larger batch, with `count` copies of every variant.
 
-        In the new batch, the first copies of a replica's old variants come first, then all second copies, and
-        so on.
+        In each replica of the new batch, the first copies of all its variants come first, then all second
+        copies, and so on.
         """
 
         def copies(labels: torch.Tensor) -> torch.Tensor:
@@ -87,7 +89,7 @@ class Data:
         return replace(self, labels=copies(self.labels), true_labels=true, variants=self.variants * count)
 
     def examples(self, numbers: torch.Tensor) -> tuple[Instances, torch.Tensor]:
-        """Return the instances with these indices [R, k], and their labels [B, k]."""
+        """Return the instances with the given indices [R, k] in every replica, and their labels [B, k]."""
         members = len(self.labels) // len(numbers)
         return self.instances.pick(numbers), self.labels.gather(1, numbers.repeat_interleave(members, 0))
 
@@ -96,14 +98,18 @@ class Data:
         return replace(self, instances=DenseInstances(self.instances.rows, self.instances.signs))
 
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the errors w − w* of weights w […, B, d], for labels xᵀw*."""
+        """Return the errors w − w* of weights w […, B, d].
+
+        w* are the weights that make the labels xᵀw*.
+        """
         assert self.w_star is not None, "only labels that are linear in the instances have w*"
         return self._from(self.w_star, weights)
 
     def from_teacher(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the errors w − w* of weights w [B, d], in the coordinates of the instances as drawn.
+        """Return the errors w − w* of weights w [B, d], where w* are the weights that make the labels.
 
-        Unlike for `from_w_star`, labels may be signs of xᵀw*, or contain noise.
+        Both w and w* belong to the coordinates of the instances as drawn. Unlike for `from_w_star`, labels
+        may be signs of xᵀw*, or contain noise.
         """
         assert self.teacher is not None, "only labels that are made of xᵀw* have a teacher"
         return self._from(self.teacher, weights)
@@ -164,9 +170,10 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
 def _arranged(
     problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
 ) -> tuple[Instances, Rows]:
-    """Return instances that are signed rows of Sylvester's matrix, as an operator, and their raw labels.
+    """Return signed rows of Sylvester's matrix as instances, and the labels that the target gives them.
 
-    The matrix itself is not stored.
+    The instances are an operator, which does not store the matrix. The labels are those before the problem
+    takes their signs or adds noise.
     """
     matrix = problem.matrix
     arrangement = matrix.arrangement(streams)

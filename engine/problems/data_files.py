@@ -59,9 +59,9 @@ class DataReport(NamedTuple):
     """Sentence that replaces the whole report, or empty."""
 
     def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
-        """Return the report for a target whose labels are a column of this file.
+        """Return a report on the labels alone, if this report is on a file that also has a label column.
 
-        `targets` is the number of targets made from this column.
+        `targets` is the number of targets that are made from this column.
         """
         return DataReport(
             LABELS, self.file, self.rows, targets, label=self.label, classes=classes, remark=remark
@@ -69,7 +69,7 @@ class DataReport(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Report in one line."""
+        """The report as one line of text."""
         if self.remark:
             return message(self.remark, LONGEST)
         header = {None: "", True: f"header {self.names}", False: "no header"}[self.header]
@@ -88,7 +88,7 @@ class DataReport(NamedTuple):
         return message(f"{kind}{name}: {', '.join(filter(None, parts))}", LONGEST)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for JSON."""
+        """Return the report as a dictionary that can be written as JSON."""
         return {
             "place": self.place,
             "file": self.file,
@@ -149,7 +149,7 @@ Columns = Annotated[
     Annotated[tuple[Column, ...], Meta(min_length=1, max_length=MOST)] | None,
     Meta(
         title="columns",
-        description="features: names or positions of columns; none: all but index and label",
+        description="features: names or positions of columns; none: all columns but the index and the label",
         extra=SELDOM,
     ),
 ]
@@ -192,10 +192,10 @@ class Version(NamedTuple):
 
 
 def make_absolute(part: Part) -> None:
-    """Replace the file paths in the fields of a matrix or target under construction by absolute paths.
+    """Replace the file paths in the fields of a matrix or target by absolute paths.
 
-    A ~ at the beginning is the user's home folder. All other relative paths are relative to the working
-    folder.
+    Call this function while the matrix or target is constructed. A ~ at the beginning is the user's home
+    folder. All other relative paths are relative to the working folder.
     """
     for name in part.file_fields:
         if (relative := getattr(part, name)) is None:
@@ -216,9 +216,10 @@ def beside(folder: Path, path: str) -> str:
 
 
 def version_of(path: str, where: str, holding: str) -> Version:
-    """Return the current version of a regular file. Raises: BadInput, with `where` as its place.
+    """Return the present version of a regular file that is not empty.
 
-    `holding` describes the expected content of the file, for the error message.
+    `holding` describes the expected content of the file, for error messages. Raises: BadInput at the field
+    `where`.
     """
     file = Path(path)
     with files.faults(where, f"{file.name} cannot be read"):

@@ -36,7 +36,7 @@ class Examples:
 
 
 def examples(problem: Problem, streams: Streams, dtype: str) -> Examples:
-    """Draw the examples of a problem once per replica.
+    """Draw the examples of a problem, independently for every replica.
 
     Raises: BadInput for a file that cannot be used.
     """
@@ -49,7 +49,10 @@ def examples(problem: Problem, streams: Streams, dtype: str) -> Examples:
 
 
 def tabled(problem: Problem, combination: Combination | None, streams: Streams) -> tuple[Rows, Rows]:
-    """Return the instances [R, n, d] and the target's labels [R, m, n], before signs and noise."""
+    """Return the instances [R, n, d], and the labels [R, m, n] that the target gives them.
+
+    The problem may still replace these labels by signs, or add noise.
+    """
     matrix = problem.matrix
     rows = drawn_rows(matrix, streams)
     if combination is None:
@@ -60,10 +63,10 @@ def tabled(problem: Problem, combination: Combination | None, streams: Streams) 
 
 
 def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
-    """Return the labels [R, m, n] that learners see, from the target's raw labels.
+    """Return the labels [R, m, n] that learners see, given the labels of the target.
 
-    By the problem's settings, raw labels stay unchanged, or become their signs or random signs. Noise is then
-    added.
+    By the problem's settings, the target's labels stay unchanged, or are replaced by their signs, or by
+    random signs whose probabilities they determine. Noise is then added.
     """
     _, targets, n = labels.shape
     if problem.labels == "sign":
@@ -82,7 +85,7 @@ MOST_ENTRIES = 1 << 22
 """Maximum number of entries of a matrix that may be drawn completely to show an excerpt of it."""
 
 MOST_ROTATED = 1 << 18
-"""The same maximum for a rotated matrix. It is smaller, because the rotation must be drawn, too."""
+"""Value of MOST_ENTRIES for a rotated matrix, which is smaller because the rotation must be drawn, too."""
 
 
 def can_excerpt(matrix: Matrix) -> bool:
@@ -96,9 +99,10 @@ def can_excerpt(matrix: Matrix) -> bool:
 
 
 def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
-    """Return the entries [rows, features] of the instances that the replica with this seed draws.
+    """Return some entries of the instances that one replica draws, as a matrix.
 
-    The matrix must pass `can_excerpt`. Raises: BadInput for a file that cannot be used.
+    They are the entries in the given rows and features. `seed` is the seed of the replica. The matrix family
+    must pass `can_excerpt`. Raises: BadInput for a file that cannot be used.
     """
     if matrix.structure().is_sylvester:
         arrangement = _arrangement(matrix, seed)
@@ -143,21 +147,28 @@ PROBES, PIECE = 4, 256
 
 
 class DrawnLabels:
-    """Drawn labels Y of m targets on n rows. Several theory lines share the quantities computed here."""
+    """Drawn labels Y of m targets on n rows, with their singular values.
+
+    Several theory lines need the singular values, so they are computed only once.
+    """
 
     def __init__(self, values: Rows) -> None:
-        """Store labels [R, m, n]."""
+        """Store the labels [R, m, n] of m targets on n rows in R replicas."""
         self._values = values
         self.replicas, self.m, self.n = values.shape
 
     def rank_bound(self, rank: Floats) -> Floats:
-        """Return (1/nm) Σ_{i>r} s_i(Y)² for ranks r: the least mean square error of predictions of rank r."""
+        """Return, for every r in `rank`, the least mean square error of predictions of matrix rank r.
+
+        It is (1/nm) Σ_{i>r} s_i(Y)², averaged over replicas, where s_i(Y) are the singular values of the
+        labels Y.
+        """
         bound: Floats = self._tails[np.minimum(rank, len(self._tails) - 1).astype(int)]
         return bound
 
     @cached_property
     def _tails(self) -> Floats:
-        """`rank_bound` for ranks 0 … min(m, n), averaged over replicas."""
+        """Values of `rank_bound` for the ranks 0, 1, … min(m, n)."""
         squares = np.stack([_squared_singular_values(labels) for labels in self._values])  # [R, min(m, n)]
         tails = np.zeros((len(squares), squares.shape[1] + 1))
         tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]
@@ -166,13 +177,13 @@ class DrawnLabels:
 
 
 def _squared_singular_values(labels: Rows) -> Floats:
-    """Return s_i² of a matrix [m, n], largest first.
+    """Return the squared singular values s_i² of a matrix [m, n] of labels, largest first.
 
     If the rows are orthogonal, s_i² are their squared lengths. If the matrix has more rows than columns, the
-    same is tested for its columns. They are orthogonal if the targets are all features of a Hadamard matrix,
-    or these features and their negatives. For other integer matrices, s_i² are the eigenvalues of the matrix
-    of inner products, which takes half the time of an SVD. Inner products are exact in float64, and also in
-    float32 if no sum exceeds EXACT.
+    same is tested for its columns. Columns are orthogonal if the targets are all features of a Hadamard
+    matrix, or these features and their negatives. For other integer matrices, s_i² are the eigenvalues of the
+    matrix of inner products, which takes half the time of an SVD. Inner products are exact in float64, and
+    also in float32 if no sum exceeds EXACT.
     """
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:
@@ -188,7 +199,7 @@ def _squared_singular_values(labels: Rows) -> Floats:
 
 
 def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
-    """Return ‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal, or None.
+    """Return the squared lengths ‖y_i‖² of the rows of a matrix Y [m, n] if they are orthogonal, or None.
 
     The test checks YYᵀv = (‖y_i‖² v_i)_i for random integer vectors v. If Y has integer entries, all numbers
     are exact, and the test errs with probability at most 2⁻⁸⁰.

@@ -20,7 +20,7 @@ LONGEST_CELL = 24
 
 
 class FirstRows(NamedTuple):
-    """Columns of a file and its first rows, as text."""
+    """Names of the columns of a file, and the cells of its first rows as text."""
 
     names: tuple[str, ...]
     """Names of the columns. A column without a name has its position as its name."""
@@ -46,7 +46,7 @@ class FirstRows(NamedTuple):
 
     @property
     def columns(self) -> range:
-        """Positions of all columns. Empty if `question` is set."""
+        """Positions of all columns. There are none if the file is ambiguous, so that `question` is set."""
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:

@@ -125,7 +125,10 @@ def _prime_power(q: int) -> tuple[int, int] | None:
 
 
 def _differences(p: int, k: int) -> NDArray[np.int64]:
-    """Return a − b for all pairs of elements of GF(p^k), [q, q]."""
+    """Return a − b for all pairs of elements a and b of GF(p^k), [q, q] with q = p^k.
+
+    Elements are numbered from 0 to q − 1. The base-p digits of a number are the coefficients of a polynomial.
+    """
     elements = np.arange(p**k)
     differences = np.zeros((p**k, p**k), np.int64)
     for place in range(k):
@@ -207,7 +210,10 @@ class Sylvester(Instances):
         return self._placed(self._walsh.rows(self.order, self.row_signs))
 
     def columns(self, places: torch.Tensor) -> torch.Tensor:
-        """Return the values [R, m, n] of features on all instances, given the features' indices [R, m]."""
+        """Return the values of features on all instances, [R, m, n].
+
+        The features are given by their indices [R, m].
+        """
         return self._placed(self._take(self._walsh.rows(places)))
 
     def of_matrix(self, places: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
@@ -259,7 +265,10 @@ class Sylvester(Instances):
         return square_lengths(errors)
 
     def _take(self, by_row: torch.Tensor) -> torch.Tensor:
-        """Return values [R, m, n] on the instances, given values [R, m, d] on the d rows of the matrix."""
+        """Convert values [R, m, d] on the d rows of Sylvester's matrix to values [R, m, n] on the instances.
+
+        An instance has the value of its row, times its sign.
+        """
         picked = by_row.gather(2, self.order[:, None].expand(-1, by_row.shape[1], -1))
         return picked.mul_(self.row_signs[:, None])
 
@@ -284,7 +293,11 @@ class Walsh:
         self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the rows (or columns) with these indices, multiplied by `times` […], as a tensor […, d]."""
+        """Return the rows of the matrix with these indices, as a tensor […, d].
+
+        Each row is multiplied by its number in `times` […]. The matrix is symmetric, so the rows are also
+        columns.
+        """
         *rest, last = self._of_rows
         rows = last[numbers % len(last)]
         if times is not None:
@@ -310,6 +323,9 @@ class Walsh:
 
 
 def _split_in(bits: int, limit: int) -> list[int]:
-    """Split `bits` into the fewest summands of at most `limit`, as equal as possible."""
+    """Split the number `bits` into as few summands as possible, each of which is at most `limit`.
+
+    The summands are as equal as possible.
+    """
     count = max(1, -(-bits // limit))
     return [(bits + part) // count for part in range(count)]

@@ -47,15 +47,15 @@ class Instances:
 
     @property
     def rows(self) -> torch.Tensor:
-        """Instances as a matrix, [R, n, d]."""
+        """The n instances of each of the R replicas as a matrix, [R, n, d]."""
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Return a slice of consecutive instances of every replica."""
+        """Return the instances at a slice of positions, which is the same for every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
-        """Return the instances with these indices [R, k]. Indices may repeat."""
+        """Return the instances with the given indices [R, k] in every replica. Indices may repeat."""
         return DenseInstances(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)), self.signs)
 
     def of_replica(self, replica: int) -> Instances:
@@ -63,11 +63,17 @@ class Instances:
         raise NotImplementedError
 
     def narrowed(self) -> Instances | None:
-        """Return the instances without last features that are known to be 0, or None if there are none."""
+        """Return the instances without the last features, if these features are known to be 0.
+
+        Return None if no feature is known to be 0 on all instances.
+        """
         return None
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return inner products of weights [B, h, d] with the instances of their replica, [B, h, n]."""
+        """Return inner products [B, h, n] of weights [B, h, d] with the instances of their replica.
+
+        Each batch member has h weight vectors, such as those of h hidden units.
+        """
         raise NotImplementedError
 
     def products(self, weights: torch.Tensor) -> torch.Tensor:
@@ -75,7 +81,10 @@ class Instances:
         return self.inner(weights[:, None])[:, 0]
 
     def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """Return `products` of S weights [S, B, d], computed together: [S, B, n]."""
+        """Return inner products [S, B, n] of the instances with S sets of weights, [S, B, d].
+
+        The result is the same as that of `products` for each set, but is computed together.
+        """
         return torch.stack([self.products(weights) for weights in several])
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
@@ -83,7 +92,11 @@ class Instances:
         raise NotImplementedError
 
     def chosen(self, plus: torch.Tensor, minus: torch.Tensor) -> torch.Tensor:
-        """Return [B, d]: `plus` [B, 1] at positive entries of the only instance, `minus` at negative ones."""
+        """Return `plus` at the positive entries of the only instance, and `minus` at its negative entries.
+
+        The result is [B, d], with 0 where the instance is 0. Each replica must have a single instance. `plus`
+        and `minus` are [B, 1], one number for each batch member.
+        """
         entries = self.rows[:, 0]  # [R, d]
         of_plus, of_minus = (numbers.view(self.replicas, -1, 1) for numbers in (plus, minus))
         picked = of_plus * (entries > 0).to(plus.dtype)[:, None]
@@ -95,9 +108,10 @@ class Instances:
         return False
 
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
-        """Return the mean of (xᵀe)² over instances, eᵀ(XᵀX/n)e, in float64 for errors e […, B, d] of weights.
+        """Return the mean of (xᵀe)² over the instances x, for errors e […, B, d] of weights.
 
-        Return None if it is cheaper to compute the mean from predictions.
+        It is eᵀ(XᵀX/n)e, computed in float64. Return None if it is cheaper to compute the mean from
+        predictions.
         """
         return None
 
@@ -109,11 +123,18 @@ class Instances:
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, …, d] from learners' coordinates (after `rotate`) to the stored coordinates."""
+        """Convert weights [B, …, d] to the coordinates in which the instances are stored.
+
+        The weights are given in the coordinates of the instances that learners see, after the matrix option
+        `rotate`. Stored coordinates differ from these, for example, in `ScaledIdentity`.
+        """
         return weights
 
     def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, d] from the stored coordinates to learners' coordinates (after `rotate`)."""
+        """Convert weights [B, d] from the coordinates in which the instances are stored.
+
+        The result is in the coordinates of the instances that learners see, after the matrix option `rotate`.
+        """
         return weights
 
 
@@ -181,16 +202,19 @@ class DenseInstances(Instances):
         return total / self.n
 
     def _pieces(self, tensor: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
-        """Split a tensor along a dimension of length n into pieces for PIECE bytes of instances each."""
+        """Split a tensor into pieces along its dimension of length n, which counts instances.
+
+        The instances of each piece take about PIECE bytes.
+        """
         return torch.split(tensor, max(1, PIECE * self.n // self._rows.nbytes), dimension)
 
     def _by_replica(self, several: torch.Tensor) -> torch.Tensor:
-        """Return vectors [S, B, …] of S records, reshaped to [R, S·B/R, …]."""
+        """Reshape vectors [S, B, …] of S records to [R, S·B/R, …], replica by replica."""
         grouped = several.view(len(several), self.replicas, -1, several.shape[-1])
         return grouped.transpose(0, 1).reshape(self.replicas, -1, several.shape[-1])
 
     def _by_record(self, tensor: torch.Tensor, records: int) -> torch.Tensor:
-        """Return a tensor [R, S·B/R, …], reshaped to [S, B, …]."""
+        """Reshape a tensor [R, S·B/R, …] to [S, B, …] for S records, the reverse of `_by_replica`."""
         grouped = tensor.view(self.replicas, records, -1, tensor.shape[-1])
         return grouped.transpose(0, 1).reshape(records, -1, tensor.shape[-1])
 
@@ -259,7 +283,10 @@ class ScaledIdentity(Instances):
 
 
 class PickedAxes(Instances):
-    """Instances √d e_j for the indices j in `numbers` [R, k], which may repeat."""
+    """Instances √d e_j, where e_j are unit vectors and j are the indices in `numbers` [R, k].
+
+    Indices may repeat.
+    """
 
     def __init__(self, axes: ScaledIdentity, numbers: torch.Tensor) -> None:
         self._axes, self._numbers = axes, numbers
@@ -293,10 +320,10 @@ Matrix = NDArray[np.float64]
 def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matrix:
     """Return a random element g [d, d] of a group of orthogonal maps x → g x.
 
-    The element moves as many coordinates as possible. If the group consists of rotations, g is a Kronecker
-    product of Haar-random rotations, one per factor, and the first has the given determinant. A permutation
-    is a random cycle through all coordinates. Sign flips change half of the coordinates. A few such elements
-    generate the group, or a dense subgroup of the rotations.
+    The element moves as many coordinates as possible. If the group consists of rotations, g is the Kronecker
+    product of Haar-random rotations, one for each size in `group.factors`. The first of them has the given
+    determinant. A permutation is a random cycle through all coordinates. Sign flips change half of the
+    coordinates. A few such elements generate the group, or a dense subgroup of the rotations.
     """
     if group.factors is not None:
         sizes = group.factors or (d,)

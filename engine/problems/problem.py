@@ -50,7 +50,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def label_values(self) -> Values:
-        """Range of the labels."""
+        """Range of the labels that learners see, after noise."""
         if self.noise > 0:
             return "any"
         return self.target_structure.values if self.labels == "soft" else "signs"

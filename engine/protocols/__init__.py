@@ -85,9 +85,9 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if (self.clock is None) == (self.measure is None):
             raise BadField("clock", "`until` needs either a clock or a measure, and not both")
         if (self.above is None) == (self.below is None):
-            raise BadField("above", "`until` needs either above or below, and not both")
+            raise BadField("above", "`until` needs either `above` or `below`, and not both")
         if self.clock is not None and self.above is None:
-            raise BadField("below", "a clock only increases, so it cannot fall below a value; use above")
+            raise BadField("below", "a clock only increases, so it cannot fall below a value; use `above`")
 
     def in_words(self, loss: str) -> str:
         """Return the condition as text for a kind of loss, such as "0/1 error on seen rows < 0.01"."""
@@ -141,7 +141,10 @@ records, including the start. If the indices are None, the rows are in stored or
 
 
 class ModelGroup(Interface):
-    """Interface of a group of models that train side by side, one for each of several consecutive k."""
+    """Interface of a group of models that train side by side, each on the first k rows for its own k.
+
+    The values of k in a group are consecutive ones of those that the protocol measures.
+    """
 
     @property
     def hypothesis(self) -> Descent:
@@ -289,13 +292,13 @@ class Protocol(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(("schedule", "departure_from_k_rows"))
 
     def schedule(self) -> ProtocolSchedule:
-        """Return the properties of the steps and records."""
+        """Return the properties of the protocol's steps and records."""
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return why `measure` at k does not measure a hypothesis learned from k different rows, or None.
+        """Return why the hypothesis that `measure` measures at k was not learned from k different rows.
 
-        Reasons are, for example, that predictions are clipped, or that rows repeat. None means that it does.
+        Return None if it was. Reasons are, for example, that predictions are clipped, or that rows repeat.
         The k rows are those that a learner with an update rule has seen, or that a solver has been given.
         """
         return f"protocol {self.kind} does not say from which rows a hypothesis is learned"
@@ -384,7 +387,10 @@ def bytes_of_rows(rows: int, sizes: Sizes) -> int:
 
 
 class EarlyEnd:
-    """Tracker of an early end: it remembers which replicas of a curve have passed the value of `until`."""
+    """Tracker of the early end of a curve, by the condition `until` of its protocol.
+
+    It remembers which replicas have already passed the value in the condition.
+    """
 
     def __init__(self, until: Until, replicas: int) -> None:
         self._until = until
@@ -394,10 +400,10 @@ class EarlyEnd:
     def length(
         self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats], sound: NDArray[np.intp]
     ) -> int:
-        """Return how many of the next S records belong to the curve.
+        """Return how many of the next S records of a training run belong to the learner's curve.
 
-        The curve ends at the first record by which every replica has passed the value or diverged. At least
-        one replica must have passed it.
+        The curve ends at the first record by which every replica has passed the value of `until` or diverged.
+        At least one replica must have passed it.
 
         Args:
             clocks: clocks by name, [S], or [S, R] if replicas differ.

@@ -67,7 +67,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
 
 
 class FreshModels(InPieces):
-    """Training run of models with one model for every k.
+    """Training run that trains a separate model for every number k of examples.
 
     The models of a group train side by side. All records become available only at the end.
     """
@@ -130,22 +130,29 @@ class FreshModels(InPieces):
 
 
 class Models(NamedTuple):
-    """Models of all groups, combined to one hypothesis."""
+    """All models of a training run as one hypothesis: the models of one group after those of another."""
 
     models: list[Descent]
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n], group by group."""
+        """Return the predictions [B, n] of all models for `instances`, computed group by group."""
         return torch.cat([model.predict(instances) for model in self.models])
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start of every model by the corresponding start for instances U x, for a rotation U."""
+        """Replace the start of every model by one that corresponds to it on rotated instances U x.
+
+        U is `rotation` [d, d].
+        """
         for model in self.models:
             model.rotate(rotation)
 
 
 class BatchedModels:
-    """Models for consecutive k, which train as one batch on the training rows of the largest k."""
+    """Group of models for consecutive numbers k of examples, which train as one batch.
+
+    The batch uses the training rows of the largest k. In the gradient of a model, other rows than its own
+    have weight 0.
+    """
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
         """Create a model for every k in `grid`. All models of a replica start from its tensors in `start`."""
@@ -214,12 +221,18 @@ class BatchedModels:
 
 
 def _apart(values: Floats, k: int) -> Floats:
-    """Reshape measures [R, K V, …] of the models for all K values of k to [R, K, V, …]."""
+    """Split the second dimension of measures [R, K·V, …] into K values of k and V variants, [R, K, V, …].
+
+    The batch of models has one model for each k and each variant.
+    """
     return values.reshape(len(values), k, -1, *values.shape[2:])
 
 
 def _joined(blocks: list[Block]) -> Block:
-    """Join the records of all groups to one block. Only some of the records keep their weights."""
+    """Join the records of all groups of models to one block.
+
+    Every record has weights. The block keeps the weights only of the records in `kept_records`.
+    """
     weights = [vector for block in blocks for vector in block.weights.values()]
     records = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()
     arrays = {

@@ -158,7 +158,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
             raise BadInput("protocol.batch", message)
 
     def rows(self, n: int) -> int:
-        """Return the number of training rows among n rows."""
+        """Return how many of the n rows are training rows."""
         return self.train or n
 
     def drawn_rows(self, n: int) -> int:
@@ -280,7 +280,10 @@ class Stepping(InPieces):
         return clocks
 
     def _factor(self) -> float | Floats:
-        """Return the factor of the schedule on the rates in the last step, as a number or a tensor [R, V]."""
+        """Return the factor by which the schedule multiplied the rates in the last step.
+
+        It is one number, or an array [R, V] if replicas or variants differ.
+        """
         factor = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
         if isinstance(factor, float):
             return factor

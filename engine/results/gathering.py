@@ -30,8 +30,8 @@ from engine.pictures.view import (
     Training,
     kind_places,
 )
+from engine.results.picture_steps import PictureSteps, Samples, of_curve, of_line
 from engine.results.results import Results
-from engine.results.steps import PictureSteps, Samples, of_curve, of_line
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.spec.experiment import missing
 from engine.spec.sweep import Point, Sweep
@@ -44,7 +44,7 @@ The sweep axes are those that distinguish curves. The index of the rate counts t
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return the kind of the learner of every curve, and the index of the curve among curves of this kind.
+    """Return the kind of each curve's learner, such as "exact", and the curve's index within this kind.
 
     The result includes curves that have no values yet. Curves are sorted by the values of the sweep axes that
     distinguish curves, then in the order of the learners. Reference learners have no entry, because they are
@@ -323,10 +323,9 @@ def _gather_lines(
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
-    """Return the reason why a curve's learner cannot be measured by the picture's measure.
+    """Return the condition of the picture's measure that a curve's learner does not meet.
 
-    It is the condition of the measure that the learner does not meet, with the learner's name as the key. The
-    result is empty if the learner meets all conditions.
+    The result maps the learner's name to this condition. It is empty if the learner meets all conditions.
     """
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}

@@ -10,7 +10,7 @@ import msgspec
 from engine.claims import Claim, Outcome
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
-from engine.pictures.view import View, at_values
+from engine.pictures.view import View, at_values, line_of
 from engine.pictures.wording import short_name
 from engine.results.results import Results
 from engine.results.trace import Trace
@@ -106,7 +106,7 @@ def _of_curve(claim: Claim, seen: View) -> Outcome:
     outcome, curve = _found(claim, seen), claim.of(seen)
     for field in claim.line_fields if outcome.measured is not None else ():
         with suppress(KeyError):  # this field of the claim may name another curve instead of a theory line
-            line = seen.line(getattr(claim, field), curve.name)
+            line = line_of(seen, getattr(claim, field), curve.name)
             if not line.binds(curve):
                 return outcome._replace(
                     detail=f"{outcome.detail} (the {line.called} does not apply to {curve.learner})"
@@ -115,9 +115,9 @@ def _of_curve(claim: Claim, seen: View) -> Outcome:
 
 
 def _found(claim: Claim, seen: View) -> Outcome:
-    """Return the outcome of a claim.
+    """Judge a claim by a view, and return its outcome with a sentence about what the view shows.
 
-    If something was measured, the field `finding` of the outcome is a sentence about it.
+    If nothing was measured, the outcome has no such sentence.
     """
     outcome = claim.judge(seen)
     return outcome if outcome.measured is None else outcome._replace(finding=claim.finding(seen, outcome))

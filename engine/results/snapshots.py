@@ -92,7 +92,8 @@ def take(
 
     Args:
         rate: rate of the curve if the learner tried several rates; otherwise None.
-        target: index of the feature that is the target, or None; the edges of this feature are always stored.
+        target: index of the feature that is the target, or None. Weights of edges are stored for some
+            features only, and this feature is always one of them.
         publish: function that is called once with the snapshots, before the training adds to them.
         going: function that is called repeatedly with the finished share of the training. If it raises an
             exception, the training ends.
@@ -123,9 +124,10 @@ def take(
 
 
 def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
-    """Return the first `limit` indices below `count`, or all of them if there are fewer.
+    """Return the indices 0, 1, … of the first `limit` of `count` items, or of all if there are fewer.
 
-    If the index `among` is not one of these, it replaces the last.
+    If `among` is given, it is an index that the result must contain. If it is not one of the first, it
+    replaces the last.
     """
     numbers = np.arange(min(count, limit))
     if among is not None and among >= len(numbers):

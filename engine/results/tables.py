@@ -78,9 +78,9 @@ def table_of(results: Results, outcomes: Sequence[Outcome]) -> CurveTable:
 def of_run_views(losses: View, errors: View, caption: str = "") -> CurveTable:
     """Return the table of a run, from the views of its loss and of its 0/1 error.
 
-    A row has the word `learner` or the direction of a theory line, the name of the curve or theory line, x,
-    the loss, the standard error of the loss, and the 0/1 error. For theory lines, the last two cells are
-    empty. They are also empty for curves without such values.
+    The text columns of a row are the word `learner` or the direction of a theory line, and the name of the
+    curve or theory line. The number columns are x, the loss, the standard error of the loss, and the 0/1
+    error. For theory lines, the last two cells are empty. They are also empty for curves without such values.
     """
     error = {curve.name: curve.y for curve in errors.curves if len(curve.y)}
     curves = [

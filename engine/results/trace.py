@@ -399,7 +399,10 @@ class Along(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """Statement of a theory line about a measure. It is the same for all learners and replicas."""
+    """What a theory line (a curve that theory predicts) states about a measure.
+
+    The statement is the same for all learners and replicas.
+    """
 
     kind: str
     direction: str
@@ -439,13 +442,13 @@ class Statement(NamedTuple):
 
     @property
     def called(self) -> str:
-        """Name in charts and captions."""
+        """Name of the theory line in charts and captions."""
         return self.title or self.kind
 
 
 @dataclass(frozen=True, eq=False)
 class TheoryLine:
-    """Theory line of a run, and the learners that it applies to.
+    """Theory line (curve that theory predicts) of a run, and the learners that it applies to.
 
     If all learners share the line, `values` [S, *index] holds the mean of the line over replicas. Otherwise,
     `of_curves` holds a separate line for every curve that the theorem applies to, by curve name. `on_problem`
@@ -476,20 +479,21 @@ class TheoryLine:
 
     @property
     def kind(self) -> str:
-        """Kind of the line."""
+        """Kind of the theory line, its name in presets."""
         return self.statement.kind
 
     @property
     def applies_to(self) -> list[str]:
-        """Names of the learners that the line applies to in this run."""
+        """Names of the learners in this run that the theorem of this theory line applies to."""
         if not self.on_problem.holds:
             return []
         return [learner_name for learner_name, finding in self.on_learners.items() if finding.holds]
 
     def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
-        """Return the line of each curve, as far as it is known, by curve name.
+        """Return the values of the theory line that belong to each curve, by curve name.
 
-        If all curves share the line, the result is empty.
+        A line that is computed from measured values has values only for the records so far. If all curves
+        share the same line, the result is empty.
         """
         if self.along_runs is None:
             return self.of_curves
@@ -589,9 +593,9 @@ class Trace:
 
     @property
     def theorems(self) -> list[TheoryLine]:
-        """The first theory line of every kind.
+        """The first theory line of every kind, which represents the theorem.
 
-        Lines of the same kind, such as the two edges of a band, belong to the same theorem.
+        One theorem may have several lines, such as the two edges of a band.
         """
         return list({line.kind: line for line in reversed(self.lines)}.values())[::-1]
 
@@ -600,7 +604,7 @@ class Trace:
         return [line for line in self.lines if line.statement.measure == measure]
 
     def is_bound(self, curve: Curve) -> bool:
-        """Return whether a proved lower bound applies to the learner of a curve."""
+        """Return whether a lower bound that theory proves applies to the learner of a curve."""
         return any(
             line.on_problem.holds and line.statement.direction == "lower" and curve.learner in line.applies_to
             for line in self.lines
@@ -621,9 +625,10 @@ class Trace:
 
 
 def _at(x: float, places: Floats, heights: Floats) -> float:
-    """Return `heights` interpolated linearly at x, or extrapolated linearly beyond the last of `places`.
+    """Return the value of a curve at x, interpolated linearly between its points (`places`, `heights`).
 
-    The result is NaN if extrapolation has fewer than two points.
+    Beyond the last point, the value is extrapolated linearly. It is NaN there if there are fewer than two
+    points.
     """
     if len(places) and x <= places[-1]:
         return float(np.interp(x, places, heights))

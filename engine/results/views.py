@@ -33,11 +33,12 @@ from engine.pictures.view import (
     ViewAxes,
     along_records,
     fate,
+    known_places,
 )
 from engine.protocols import CLOCKS
 from engine.results.gathering import NOTHING, Gathered, Key, Replicas, Stretch, gathered, is_reference
+from engine.results.picture_steps import AtPoint, PictureSteps, Samples, of_line
 from engine.results.results import Results
-from engine.results.steps import AtPoint, PictureSteps, Samples, of_line
 from engine.results.trace import Curve, TheoryLine
 from engine.spec.sweep import Point, Sweep, marks_of
 
@@ -194,10 +195,10 @@ def _if_known(
 
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
-    """Return the reason why a theory line does not hold for values that are divided by `divisor`.
+    """Return the reason why dividing a picture's values by `divisor` makes a theory line meaningless.
 
     A bound on a mean over replicas does not hold if each replica is divided by another number. The text is
-    empty if the line holds.
+    empty if the line keeps its meaning.
     """
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:
@@ -242,19 +243,19 @@ def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
         runs = [(results.sweep.points[number], trace) for number, trace in results.traces.items()]
         runs = [run for run in runs if run[0].is_in(shown.picture)]
         if not all(steps.clocks <= trace.planned.keys() for _, trace in runs):
-            return shown.known_places
+            return known_places(shown)
         far = max(runs, key=lambda run: steps.place(run[0], run[1].clocks_at(run[1].last)))
         return steps.places(far[0], far[1].planned)
     made_of_axes = [steps.place(point, {}) for point in points] if steps.x_of_axes else []
-    return np.union1d(shown.known_places, made_of_axes)
+    return np.union1d(known_places(shown), made_of_axes)
 
 
 def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
     """Return the x position that corresponds to a clock value of the run at a sweep point.
 
     If x depends on clocks that are measured separately for each curve, return the largest of their positions.
-    The result is None if the sweep point has not been run, or if x also depends on an index of the measure or
-    on a rate.
+    The result is None if the sweep point has not been run. It is also None if x depends on an index of the
+    measure or on a rate, too.
 
     Args:
         number: index of the sweep point.
@@ -285,7 +286,7 @@ def _is_logarithmic(text: str, sweep: Sweep) -> bool:
 def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) -> HeatView:
     """Return the heat map of a learner.
 
-    Either every sweep point gives a row or a cell of the map, or one sweep point gives the whole map.
+    Either one sweep point gives the complete map, or each sweep point gives one row or one cell of the map.
     """
     (learner, apart), stretches = key, collected.curves[key]
     drawn = partial(_contours, results, steps.picture, stretches)
@@ -309,9 +310,9 @@ def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) 
 def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
     """Return the x, y and values of a heat map directly from the recorded values, if this is possible.
 
-    It is possible if x is a clock, y is an index of the measure, no step of the picture changes the values,
-    and there is one sweep point and one replica. Otherwise, the result is None. This shortcut saves time: an
-    index may have a thousand values, and the app computes a view for every frame.
+    There must be one sweep point and one replica. x must be a clock, and y an index of the measure. No step
+    of the picture may change the values. Otherwise, the result is None. This shortcut saves time: an index
+    may have a thousand values, and the app computes a view for every frame.
     """
     picture, (first, *rest) = steps.picture, stretches
     samples = first.samples
@@ -526,7 +527,7 @@ class _Reduction:
 
     @property
     def _fate(self) -> str:
-        """Predicate for the replicas of the curve's runs that ended early, such as "diverged"."""
+        """Phrase that says how replicas in the curve's runs ended early, such as "diverged"."""
         curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
@@ -551,7 +552,7 @@ class _Reduction:
         The result is None if no replica diverged, or if the position is unknown.
 
         Args:
-            only: the only part of the curve.
+            only: the values of the curve, if they come from one sweep point.
         """
         if not len(self._divergences):
             return None

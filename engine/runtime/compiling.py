@@ -40,7 +40,11 @@ class Handover:
     def __init__(
         self, serving: Recording, is_ready: Callable[[], bool], begin: Callable[[], Recording]
     ) -> None:
-        """Use `serving` until `is_ready` returns true, and then the training run that `begin` returns."""
+        """Start with the training run `serving` on a slower backend, and replace it once.
+
+        The replacement is the training run that `begin` returns. It takes place as soon as `is_ready` returns
+        true, which means that the code of the faster backend is compiled.
+        """
         self._serving, self._is_ready, self._begin = serving, is_ready, begin
         self._waiting, self._records_taken, self._to_repeat = True, 0, 0
 

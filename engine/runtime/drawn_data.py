@@ -48,9 +48,12 @@ class DrawnData:
         return self._of(experiment, examples, "numpy", as_matrix)
 
     def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool) -> T:
-        """Return stored or newly drawn data.
+        """Return the data of a run, which are stored from an earlier run or drawn now.
 
-        Data are stored separately for each device and for numpy, named by `where`.
+        Args:
+            drawn: function that draws the data.
+            where: name of the device on which the data lie, or of numpy. Data are stored separately for each.
+            as_matrix: whether a learner may need the instances as a matrix.
         """
         key = self._key(experiment, where)
         if key in self._held:
@@ -66,7 +69,7 @@ class DrawnData:
         return data
 
     def give_back(self) -> bool:
-        """Release all held data, and return whether any were held."""
+        """Release all data that are kept for later runs, and return whether there were any."""
         held, self._held = bool(self._held), {}
         return held
 

@@ -22,7 +22,7 @@ class Job(BackgroundWork[Results]):
     Args:
         notify: receives the events of the run, in the thread of the run.
         threads: maximum number of torch's threads, by default without a limit.
-        devices: devices to which points, or groups of replicas, are spread.
+        devices: devices to which sweep points, or groups of replicas, are spread.
     """
 
     def __init__(

@@ -57,7 +57,10 @@ GROWTH = 8
 
 
 class Pacing:
-    """Gate that adapts the number of records per round, so that a round takes about `seconds`."""
+    """Gate that adapts the number of records (evaluation points) per round to the speed of the run.
+
+    A round then takes about `seconds`.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -65,7 +68,10 @@ class Pacing:
         self._queried: float | None = None
 
     def records(self) -> int:
-        """Return the number of records that each learner may add; call it before every round."""
+        """Return the number of records that each learner may add in the next round.
+
+        It must be called before every round, because the time between two calls is the time of a round.
+        """
         now = time.perf_counter()
         if self._queried is not None:
             share = self._seconds / max(now - self._queried, 1e-9)
@@ -74,7 +80,7 @@ class Pacing:
         return self._records
 
     def rest(self) -> None:
-        """Do not count the time until the next call of `records` as part of a round."""
+        """Ignore the time until the next call of `records`, for example because the run is paused."""
         self._queried = None
 
 
@@ -142,10 +148,10 @@ class Keeper(Protocol):
     """Interface that provides curves of earlier runs, and stores the curves of a run. See `RunWriter`."""
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
-        """Fill the empty curves of a learner from earlier runs, and return whether they exist."""
+        """Fill the empty curves of a learner from earlier runs, and return whether earlier runs have them."""
 
     def begun(self, trace: Trace) -> None:
-        """Store the start of a trace."""
+        """Store the start of a trace (the results of a run), before its curves have records."""
 
     def grow(self, trace: Trace) -> None:
         """Store the records that the curves of a trace have received since the last call."""
@@ -168,7 +174,7 @@ def run(
     data: DrawnData | None = None,
     is_spread: bool = False,
 ) -> Trace:
-    """Run all learners of an experiment side by side, a few records at a time.
+    """Run all learners of an experiment side by side, a few records (evaluation points) at a time.
 
     Learners that are ahead wait for the others. A learner that needs several rounds for a record finishes
     this record before the next learner continues, so that the first results appear early. The division into
@@ -178,13 +184,14 @@ def run(
         gate: returns the number of records of the next round.
         notify: receives events.
         writer: provides curves of earlier runs, and keeps the curves of learners that end.
-        turn: seconds after which a learner pauses for the other learners and the gate.
+        turn: seconds after which a learner pauses, even in the middle of a record. The run can then be paused
+            or stopped.
         data: source of data; runs with equal data share the data.
         is_spread: whether other processes have computed the curves that `writer` provides.
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated. BadInput
-    also if memory runs out; the trace of `Loaded` then has the curves so far. Stopped if the run was stopped
-    while data were drawn.
+        also if memory runs out; the trace of `Loaded` then has the curves so far. Stopped if the run was
+        stopped while data were drawn.
     """
     check(experiment)
     plan = plan_run(experiment)
@@ -261,7 +268,7 @@ class LearnerRun:
     """Loss of every replica at the first record [R], by the index of the curve."""
 
     early_ends: list[EarlyEnd] = field(default_factory=list)
-    """For each curve, the state of the check whether it ends early; empty if no curve can end early."""
+    """For each curve, the tracker that decides whether it ends early; empty if no curve can end early."""
 
     is_side_run: bool = False
     """Whether only theory lines use this training run. It then sends no events."""
@@ -302,12 +309,15 @@ class LearnerRun:
         return [] if self.is_side_run else events
 
     def keep(self, writer: Keeper) -> str | None:
-        """Store the ended curves. Return the reason of the first failure, or None if there is none."""
+        """Store the curves of the learner once they have ended.
+
+        Return the reason if storing fails, else None.
+        """
         return writer.keep(self.plan, self.curves, self.is_side_run)
 
     @property
     def in_trace(self) -> list[Curve]:
-        """Curves in the trace."""
+        """Curves that the results of the run show: those of all rates, or only the copy of the best one."""
         return [self.shown] if self.shown else self.curves
 
     def settle(self) -> None:
@@ -391,7 +401,10 @@ def _begun(
     streams: Streams,
     writer: Keeper | None,
 ) -> LearnerRun:
-    """Return the training run of a learner at its start, or with its curves from an earlier run."""
+    """Return the run of a learner, with a training run that has not started yet.
+
+    If an earlier run has the learner's curves, it has these curves and no training run.
+    """
     curves, shown = _curves(planned)
     training_run = None
     if writer is None or not writer.restore(planned, curves, is_side_run):
@@ -442,7 +455,7 @@ def _targets(experiment: Experiment) -> int:
 
 
 def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
-    """Return the bytes that a run needs; if memory is short, release stored data.
+    """Return the bytes that a run needs. If memory is short, release data that are kept for later runs.
 
     Raises: BadInput if memory is short even then.
     """
@@ -455,7 +468,11 @@ def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
 
 
 def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
-    """Return the empty curves of a learner, one per rate, and the curve to show if it is oracle-tuned."""
+    """Return the empty curves of a learner, one per learning rate, and the curve to show.
+
+    The curve to show is None, except for a learner that is tuned to its best rate. It then becomes a copy of
+    the best curve.
+    """
     new_curve = partial(
         Curve,
         capacity=planned.records,
@@ -484,7 +501,7 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
-    """Return the state of the check whether a curve ends early, for each curve of a learner.
+    """Return one tracker for each curve of a learner, which decides whether the curve ends early.
 
     The result is empty if the protocol has no early end.
     """
@@ -514,7 +531,7 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
 
     Args:
         start: losses [R] of the replicas at the start.
-        early_end: state of the check whether the curve ends early; None if the protocol has no early end.
+        early_end: tracker that decides whether the curve ends early; None if the protocol has no early end.
     """
     clocks, measures = block.of_variant(variant)
     sound = _sound(curve, measures["loss"], start)

@@ -70,15 +70,15 @@ class RunIndex:
         return time.monotonic() < self._resting_until
 
     def rows(self, query: str, *parameters: Any) -> list[Any]:
-        """Return the rows that answer a query, or no rows if the index cannot be used."""
+        """Return the rows of the index that an SQL query finds, or no rows if the index cannot be used."""
         nothing: list[Any] = []
         return self.ask(lambda index: index.execute(query, parameters).fetchall(), nothing)
 
     def ask(self, question: Callable[[sqlite3.Connection], Answer], without: Answer) -> Answer:
-        """Return the result of `question` in one transaction, or `without` if the index cannot be used.
+        """Call `question` with the connection to the index, in one transaction, and return its result.
 
-        A broken index is rebuilt once. If the index is locked or the disk is full, searches find nothing, but
-        runs continue.
+        If the index cannot be used, return `without` instead. A broken index is rebuilt once. If the index is
+        locked or the disk is full, searches find nothing, but runs continue.
         """
         with self._lock:
             if self.is_resting:
@@ -115,9 +115,10 @@ class RunIndex:
         self.ask(lambda index: _forget(index, file_name), None)
 
     def catch_up(self) -> None:
-        """Read new files and changed files of unfinished runs, and forget files that are gone.
+        """Make the index agree with the files in the folder.
 
-        The file of an ended run changes only in `Store.mark`, which calls `expect_change` first.
+        New files, and changed files of unfinished runs, are read. Files that are gone are removed from the
+        index. The file of an ended run changes only in `Store.mark`, which calls `expect_change` first.
         """
         present = set(file_names(self._folder))
 
@@ -132,7 +133,10 @@ class RunIndex:
         self.ask(compare, None)
 
     def _scan_grown(self, index: sqlite3.Connection) -> None:
-        """Read changed files of unfinished runs, because their writer may have been killed."""
+        """Read the files of unfinished runs again if they have changed.
+
+        Their writers may have been killed before they could update the index.
+        """
         query = "select file, size, changed from runs where ended = 0"
         for file_name, size, changed in index.execute(query).fetchall():
             path = self._folder / file_name

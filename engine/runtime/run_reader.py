@@ -36,7 +36,7 @@ class RunReader:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file and read its first frame. Raises: BadInput."""
+        """Open the file of a run, and read its first frame. Raises: BadInput."""
         self.path = path
         self.unknown: set[str] = set()
         """Kinds of frames that a newer version wrote and that this version skips."""
@@ -60,7 +60,7 @@ class RunReader:
             raise BadInput(str(path), f"the beginning of the run cannot be read: {error}") from error
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file of the run."""
         self._journal.close()
 
     @property
@@ -85,13 +85,13 @@ class RunReader:
                 ) from error
 
     def all(self) -> Results:
-        """Read the whole file, close it, and return the results. Raises: BadInput."""
+        """Read the whole file of the run, close it, and return the results. Raises: BadInput."""
         for _ in self.read():
             pass
         self.close()
         return self.results
 
-    def _receive(self, frame: journal.Frame) -> int:
+    def _receive(self, frame: journal.JournalFrame) -> int:
         if frame.kind not in KNOWN:
             self.unknown.add(frame.kind)
             return 0
@@ -180,7 +180,11 @@ def _empty(described: Mapping[str, Any]) -> Curve:
 
 
 def _end_learner(trace: Trace, content: Mapping[str, Any]) -> None:
-    """Fill the curves of a learner that has ended."""
+    """Fill the curves of a trace that belong to a learner whose training has ended.
+
+    Args:
+        content: content of the frame in the run's file that has the complete curves.
+    """
     shown = [curve for curve in trace.curves if curve.learner == content["learner"]]
     curves = [_empty(described) for described in content["described"]]
     if shown and not shown[0].oracle_tuned:

@@ -41,8 +41,9 @@ SECONDS = 0.3
 class RunWriter:
     """Writes one run into a file of the store.
 
-    The file has a head, the start of every trace, the growth of its curves, the curves of every learner that
-    ends, and the end of the run. If writing fails, the run continues, and `keep` returns the reason once.
+    The file begins with a description of the run. For each sweep point, it has the start of the trace (the
+    results), new records of its curves, and the complete curves of every learner that ends. Last is the end
+    of the run. If writing fails, the run continues, and `keep` returns the reason once.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class RunWriter:
                 self._journal = None
 
     def at(self, number: int) -> None:
-        """Begin the sweep point with this number."""
+        """Record that the run begins the sweep point with the index `number`."""
         with self._lock:
             self._forget_timer()
             self._point, self._restored, self._lengths, self._has_trace = number, [], {}, False
@@ -182,7 +183,10 @@ class RunWriter:
         self._restored.append((planned, curves, key, is_side_run))
 
     def begun(self, trace: Trace) -> None:
-        """Append the start of a trace, and its curves from earlier runs or other processes."""
+        """Append the start of a trace (the results at a sweep point) to the run's file.
+
+        Also append its curves from earlier runs or other processes.
+        """
         measures = [msgspec.to_builtins(measure) for measure in trace.measures]
         content = {
             "planned": trace.planned,
@@ -202,7 +206,7 @@ class RunWriter:
         self._restored = []
 
     def grow(self, trace: Trace) -> None:
-        """Append the new records of the curves of a trace, at most every SECONDS.
+        """Append the new records of the curves of a trace to the run's file, at most every SECONDS.
 
         If a record comes sooner, a timer appends it, because the next record may take minutes.
         """
@@ -248,7 +252,7 @@ class RunWriter:
             self._timer = None
 
     def append_sample(self, sample: MachineSample) -> None:
-        """Append a sample of the machine's use.
+        """Append a sample of the machine's use to the run's file.
 
         When the run ends, samples are removed, like the records of growing curves.
         """
@@ -256,7 +260,7 @@ class RunWriter:
         self._try("mach", msgspec.to_builtins(sample))
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        """Append the finished curves of a learner, one per rate.
+        """Append the finished curves of a learner, one per rate, to the run's file.
 
         Return the reason of the first failure. Return None for success and for later failures.
         """
@@ -272,15 +276,15 @@ class RunWriter:
         return fault or None
 
     def skip(self, skipped: Mapping[int, frozenset[str]]) -> None:
-        """Append the names of the learners that do not run at the current point."""
+        """Append the names of the learners that do not run at the current sweep point to the run's file."""
         number = self._point
         if number in skipped:
             self._try("skip", {"point": number, "learners": sorted(skipped[number])})
 
     def point_done(self, trace: Trace) -> None:
-        """Append a frame which says that the current sweep point is complete.
+        """Append a frame to the run's file which says that the current sweep point is complete.
 
-        It contains the theory lines that are computed from measured values.
+        The frame contains the theory lines that are computed from measured values.
         """
         lines = {
             number: {name: _of_along(along, trace) for name, along in line.by_curve(trace.curves).items()}
@@ -290,7 +294,7 @@ class RunWriter:
         self._try("done", {"point": self._point, "lines": lines})
 
     def end(self, ended: Results, state: str) -> None:
-        """Append the end of the run and close its file.
+        """Append a frame to the run's file which says that the run has ended, and close the file.
 
         If all curves come from earlier runs, and the store has an equal finished run, the file is deleted.
         """
@@ -329,7 +333,7 @@ class RunWriter:
         self._make_room()
 
     def stop_at_once(self) -> None:
-        """Append a frame which says that the run was stopped.
+        """Append a frame to the run's file which says that the run was stopped.
 
         Another thread calls this method just before the process ends.
         """
@@ -350,7 +354,10 @@ class RunWriter:
         return planned.by_replica
 
     def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> int | None:
-        """Append records of curves that have not ended. Return their position in the file, or None."""
+        """Append new records of curves that have not ended to the run's file.
+
+        Return the position of the frame in the file, or None if nothing was written.
+        """
         return self._try("grow", {"point": self._point, "time": time.time(), "curves": grown})
 
     def _append_curves(
@@ -379,7 +386,7 @@ class RunWriter:
             self._make_room()
 
     def _try(self, kind: str, content: Any) -> int | None:
-        """Append a frame and return its position in the file.
+        """Append a frame to the run's file, and return its position in the file.
 
         If that fails, return None, and keep the reason of the first failure.
         """
@@ -394,7 +401,10 @@ class RunWriter:
         return None
 
     def _append(self, kind: str, content: Any) -> int | None:
-        """Append a frame and return its position, or None if there is no file. Raises: BadInput."""
+        """Append a frame to the run's file and return its position, or None if there is no file.
+
+        Raises: BadInput.
+        """
         if self._journal is None:
             return None
         packed, path = pack(content), self._journal.path
@@ -431,9 +441,10 @@ def _clock_names(arrays: Mapping[str, Any]) -> list[str]:
 
 
 def _without_growth(path: Path) -> None:
-    """Rewrite a file without records of growing curves and without samples.
+    """Rewrite the file of an ended run without the frames that only matter while the run continues.
 
-    The file also has the complete curves.
+    These are the frames with records of growing curves, and with samples of the machine's use. The complete
+    curves are in other frames, which remain.
     """
     content, place = bytearray(journal.MAGIC), 0
     with suppress(OSError, BadInput):
@@ -479,7 +490,10 @@ def _of_line(line: TheoryLine, trace: Trace) -> dict[str, Any]:
 
 
 def _of_along(along: Along, trace: Trace) -> dict[str, Any]:
-    """Return a theory line's values along a run; clocks equal to the trace's planned clocks are left out."""
+    """Return the values of a theory line, and the clock values at which they are known, to be stored.
+
+    If the clock values are those that the trace plans, they are left out.
+    """
     is_planned = along.clocks.keys() == trace.planned.keys() and all(
         np.array_equal(times, trace.planned[clock]) for clock, times in along.clocks.items()
     )

@@ -35,7 +35,7 @@ from engine.results.trace import Curve, Trace
 from engine.runtime import curve_keys
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import MOST, Keeper, run
-from engine.spec.experiment import Experiment, Run
+from engine.spec.experiment import Experiment, RunSettings
 
 if TYPE_CHECKING:
     from engine.runtime.run_writer import RunWriter
@@ -114,7 +114,7 @@ class Device:
     """Process that computes on one device."""
 
     def __init__(self, begin: Begin) -> None:
-        """Start the process."""
+        """Start a process that computes on one device."""
         context = multiprocessing.get_context("spawn")
         self.connection, remote_end = context.Pipe()
         self.process = context.Process(target=begin, args=(remote_end,), daemon=True)
@@ -129,7 +129,7 @@ class Device:
         self.connection.send_bytes(msgspec.json.encode(experiment))
 
     def receive(self) -> list[tuple[bytes, list[Arrays]]]:
-        """Receive the curves of the submitted experiment, with their keys.
+        """Receive the curves of the experiment that was submitted last, with the keys of the learners.
 
         Raises: BadInput; RuntimeError if the process failed.
         """
@@ -188,9 +188,9 @@ class Spread:
         writer: RunWriter | None,
         look: Callable[[], None],
     ) -> Keeper:
-        """Wait until a point is computed, and return a keeper that provides its curves and stores them.
+        """Wait until a sweep point is computed, and return a keeper that provides its curves and stores them.
 
-        Meanwhile, idle devices compute the next points.
+        Meanwhile, idle devices compute the next sweep points.
 
         Args:
             look: called repeatedly while devices work.
@@ -212,7 +212,7 @@ class Spread:
                 self._curves.update(device.receive())
 
     def _hand_out(self, grown: Results, is_stored: Callable[[LearnerPlan], bool]) -> None:
-        """Submit work to idle devices, in the order of the points."""
+        """Submit work to idle devices, in the order of the sweep points."""
         for device in self._devices:
             if device.task is not None:
                 continue
@@ -225,7 +225,7 @@ class Spread:
                 device.submit(*self._tasks.popleft())
 
     def _plan(self, experiment: Experiment, is_stored: Callable[[LearnerPlan], bool]) -> None:
-        """Queue the work at the next point, if the point needs a device and not all learners are stored."""
+        """Queue the work at the next sweep point, if it needs a device and the store lacks learners."""
         plan = plan_run(experiment)
         learners = *plan.learners, *plan.side_learners
         if not plan.needs_torch or all(map(is_stored, learners)):
@@ -279,17 +279,17 @@ class SpreadKeeper:
         return None if self._writer is None else self._writer.keep(planned, curves, is_side_run)
 
 
-def _key(planned: LearnerPlan, run: Run | None = None) -> bytes:
+def _key(planned: LearnerPlan, run: RunSettings | None = None) -> bytes:
     setup = planned.experiment
     return curve_keys.key_of(setup if run is None else replace(setup, run=run), planned.learner)
 
 
-def groups(plan: RunPlan, count: int) -> list[Run]:
+def groups(plan: RunPlan, count: int) -> list[RunSettings]:
     """Divide the replicas of a run into up to `count` groups, and return the run settings of each group.
 
-    Replicas that depend on one another stay in one group. There are three such cases: a curve that ends early
-    waits for its last replica, a measure under transformations uses one transformation for all replicas, and
-    long curves keep the first replica only.
+    Replicas that depend on one another stay in one group. There are three such cases. A curve that ends early
+    waits for its last replica. A measure under transformations uses one transformation for all replicas. Long
+    curves keep the first replica only.
     """
     run, schedule = plan.experiment.run, plan.experiment.protocol.schedule()
     measures = [measure for planned in plan.learners for measure in planned.measures]

@@ -105,7 +105,11 @@ class Store:
         return run_of(self.folder, *rows[0]) if rows else None
 
     def finished_as(self, digest: str, but: str) -> str | None:
-        """Return the file name of the newest finished run with this digest, except the file `but`."""
+        """Return the file name of the newest finished run of the same experiment and code.
+
+        `digest` is the digest of everything that such a run depends on. The file `but` is ignored. If there
+        is no such run, the result is None.
+        """
         query = "select file, size, row from runs where resolved = ? and file != ? order by began desc"
         for row in self._index.rows(query, digest, but):
             run = run_of(self.folder, *row)
@@ -213,13 +217,13 @@ class Store:
 
 
 def _refuse_if_written(run: StoredRun) -> None:
-    """Raise BadInput for a run that is still written."""
+    """Check that no process is still writing a run. Raises: BadInput."""
     if run.is_written:
         raise BadInput(run.id, "it is still running; stop it first")
 
 
 def _aside(run: StoredRun) -> Path:
-    """Return the hidden file of a run that is set aside."""
+    """Return the path of the hidden file to which a run's file is renamed while the run is set aside."""
     path = Path(run.path)
     return path.with_name(f".{path.name}")
 

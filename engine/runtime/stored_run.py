@@ -70,14 +70,14 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
     @property
     def fate(self) -> str:
-        """State in a word or two.
+        """State of the run in a word or two, such as "finished".
 
         It is "cut off" if the run was begun on this machine, its file has no end, and no process writes the
         file.
         """
         return "cut off" if self.state == "running" and self.is_here and not self.is_written else self.state
 
-    def receive(self, frame: journal.Frame) -> None:
+    def receive(self, frame: journal.JournalFrame) -> None:
         """Update the fields from a frame of the run's file."""
         if frame.kind == "mark":
             content = frame.content

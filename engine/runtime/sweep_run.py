@@ -66,7 +66,7 @@ Event: TypeAlias = RunEvent | Begun | PointDone | Removed | Stored | Sampled
 
 
 def load_torch_for(sweep: Sweep, threads: int | None = None) -> None:
-    """Load torch, with at most `threads` threads, if a point of a sweep needs it."""
+    """Load torch, with at most `threads` threads, if a run of the sweep needs it."""
     if any(plan_run(point.experiment).needs_torch for point in sweep.points):
         load_torch(threads)
 
@@ -80,20 +80,22 @@ def run_sweep(
     stopped: Callable[[], bool] = lambda: False,
     devices: Sequence[Begin] = (),
 ) -> Results:
-    """Run every point of a sweep. `gate`, `notify` and `turn` are as in `run`; `Finished` is sent once.
+    """Run all sweep points of a sweep, one after the other, and return the results.
+
+    `gate`, `notify` and `turn` are as in `run`; the event `Finished` is sent once, at the end of the sweep.
 
     Curves in the store are not computed again, and the curves of every learner that ends are stored. So a
-    sweep that is started again continues where it ended. Points with equal data share the data. Along a sweep
-    axis with `until`, a learner is skipped once the numbers that pictures read off are known.
+    sweep that is started again continues where it ended. Sweep points with equal data share the data. Along a
+    sweep axis with `until`, a learner is skipped once the numbers that pictures read off are known.
 
     Args:
         writer: writes the run into a store.
         stopped: function that returns whether to end the run. It is called while numbers are drawn or a
             solver works, because `gate` is not called then.
-        devices: devices of one kind to which points, or groups of replicas, are spread; without any, this
-            process computes everything.
+        devices: devices of one kind to which sweep points, or groups of replicas, are spread; without any,
+            this process computes everything.
 
-    Raises: BadInput, with the point that cannot be run.
+    Raises: BadInput, with the sweep point that cannot be run.
     """
     results, look = Results(sweep), _sampling(notify, writer)
     gate, spread = _looking(gate, look), Spread(sweep, devices) if devices else None
@@ -141,7 +143,11 @@ def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look
 
 
 def _looking(gate: Gate, look: Look) -> Gate:
-    """Return a gate that also samples the machine's use. While a run waits at its gate, it is idle."""
+    """Return a gate that first samples the machine's use, and then calls the gate `gate`.
+
+    If the run waits longer than SECONDS at its gate, it was probably paused. Loads are then measured anew
+    from the end of the wait.
+    """
 
     def looking() -> int:
         look(False)
@@ -164,7 +170,7 @@ def _run_points(
     spread: Spread | None,
     look: Look,
 ) -> bool:
-    """Run the points of a sweep, and return whether all of them are complete. Raises: BadInput."""
+    """Run the sweep points, and return whether all of them are complete. Raises: BadInput."""
     sweep, data, trace = grown.sweep, DrawnData(), None
     with stopped_by(stopped):
         for number in range(len(sweep.points)):

@@ -36,7 +36,7 @@ def theory_lines(
     other_runs: Others = MappingProxyType({}),
     labels: Callable[[], Rows] | None = None,
 ) -> list[TheoryLine]:
-    """Return every theory line of a plan, with the findings on whether it applies.
+    """Return every theory line of a plan, with its values and whether its theorem applies.
 
     A line that applies to the problem has values. A line that is computed from measured values gets its
     values while the runs advance. Data are drawn only if a line needs them. The `labels` [R, m, n] may be
@@ -49,7 +49,7 @@ def theory_lines(
 
 
 def _begun(setup: Setup, data: Data, learner: Learner) -> Descent:
-    """Return the training run of a learner at its start, on the data of the run."""
+    """Return a training run of a learner before its first step, on the data of the run."""
     loss = setup.loss.of_targets(data.targets)
     rates = len(rates_of(learner))
     return Descent(TrainingInputs(learner, data.with_variants(rates), loss, setup.run.random_streams()))
@@ -94,9 +94,10 @@ def _line(
 def _is_drawn(line: Line, setup: Setup) -> bool:
     """Return whether the values of a theory line are needed.
 
-    Two sorts of lines always need values: a line that is the same for all learners, and a line about a
-    measure that every run records, because such a measure is also shown without a picture. Any other line
-    needs values if its measure has no picture, or if a picture shows it, divides by it, or has its contour.
+    Two sorts of lines always need values. The first is a line that is the same for all learners. The second
+    is a line about a measure that every run records, because such a measure is also shown without a picture.
+    Any other line needs values if its measure has no picture, or if a picture shows it, divides by it, or has
+    its contour.
     """
     pictures = getattr(setup, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]
@@ -108,9 +109,11 @@ def _is_drawn(line: Line, setup: Setup) -> bool:
 
 
 def _beyond(line: Line, at: At) -> Along | None:
-    """Return the values of a line beyond the end of the protocol, if they are needed.
+    """Return the values of a theory line at numbers k of examples that the run no longer reaches.
 
-    They are needed if a picture shows the x at which the line reaches a value.
+    They are needed if a picture shows the x at which the measure passes a threshold. The line may pass it
+    later than the run ends. Otherwise, the result is None. It is also None if training could not continue
+    with further examples after the end of the run.
     """
     pictures = getattr(at.experiment, "pictures", ())
     n, protocol = at.experiment.n, at.experiment.protocol
@@ -124,7 +127,10 @@ def _beyond(line: Line, at: At) -> Along | None:
 
 
 def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:
-    """Return the values of a theory line for the curves of all learners that it applies to, by curve name."""
+    """Return the values of a theory line that is different for every learner, by curve name.
+
+    Curves of learners that the line does not apply to are left out.
+    """
     of_curves = {}
     for learner_plan in learners.values():
         if planned.binds(learner_plan.learner):
@@ -138,9 +144,10 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
 def _along_runs(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
-    """Return the values of a theory line for a curve at the records so far, using its side runs.
+    """Return the values of a theory line that is computed from measured values, at the records so far.
 
-    Return None if the line does not apply to the learner of the curve.
+    The values are measured in the curve's own run and in its side runs, which are additional runs for this
+    purpose. Return None if the line does not apply to the learner of the curve.
     """
     learner_plan = learners[curve.learner]
     if not planned.binds(learner_plan.learner):

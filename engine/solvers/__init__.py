@@ -1,6 +1,7 @@
 """Solvers: learners without a learning rate, which fit all examples seen so far.
 
-A solution is also computed as the limit to which another learner should converge on the rows it has seen.
+If a learner with an update rule should converge to the solution of a solver, `Limit` computes this solution
+for comparison.
 """
 
 from __future__ import annotations
@@ -86,11 +87,14 @@ class Solver(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "norm", "invariance"))
 
     def structure(self) -> SolverStructure:
-        """Return the properties of the solutions."""
+        """Return the properties of the solver's solutions."""
         return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the norm or potential of weights [B, d] that solutions minimise, [B] in float64."""
+        """Return the norm or potential that the solutions minimise, for weights [B, d].
+
+        The result is [B], in float64.
+        """
         raise NotImplementedError
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
@@ -116,7 +120,10 @@ class Solver(Part, frozen=True):
         raise NotImplementedError
 
     def operations(self, sizes: Sizes) -> float:
-        """Return about how many multiplications a run needs if it refits after every example, or 0 if few."""
+        """Return about how many multiplications a run needs if it refits after every example.
+
+        The default value 0 means that the number is small.
+        """
         return 0.0
 
     def size(self, n: int, d: int) -> int:
@@ -156,18 +163,18 @@ class SolvedWeights:
     """Weights [B, d], or None if examples were added after the weights were last computed."""
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights if examples were added.
+        """Compute the weights, unless they are already computed for the examples seen.
 
-        Yield between members of the batch. Raises: Stopped.
+        Yield between the fits of different batch members (replicas and targets). Raises: Stopped.
         """
         raise NotImplementedError
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the solution [B, d]."""
+        """Return the weights [B, d] of the solution for the examples seen."""
         for _ in self.solving():
             pass
         assert self._w is not None, "solving ends with them"
@@ -179,7 +186,7 @@ class Refit(SolvedWeights):
 
     `solve` maps instances X [k, d] and labels y [k] to the weights [d] of one replica and target. It is only
     called with k > 0. With `memoised`, weights that fit all rows of the data are stored with the data, so
-    that other runs of a sweep can use them. `solve` must then have no hyperparameters.
+    that other runs of a parameter sweep can use them. `solve` must then have no hyperparameters.
     """
 
     def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], memoised: bool = False) -> None:
@@ -189,15 +196,15 @@ class Refit(SolvedWeights):
         self._w = data.labels.new_zeros(len(data.labels), data.instances.d)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         self._rows.append(instances.rows)
         self._labels.append(labels)
         self._w = None
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights if examples were added.
+        """Compute the weights, unless they are already computed for the examples seen.
 
-        Yield between members of the batch. Raises: Stopped.
+        Yield between the fits of different batch members (replicas and targets). Raises: Stopped.
         """
         if self._w is not None:
             return
@@ -217,7 +224,10 @@ class Refit(SolvedWeights):
         memo[key] = self._w
 
     def _memo(self) -> dict[Any, torch.Tensor]:
-        """Return the cache of the data if the examples are all its rows in order. Otherwise an empty dict."""
+        """Return the cache of solutions that belongs to the data, or an empty dict.
+
+        The cache can be used only if the examples seen are all rows of the data, in order.
+        """
         drawn, (rows,), (labels,) = self._data, self._rows, self._labels
         if drawn is None or labels.shape != drawn.labels.shape or not torch.equal(labels, drawn.labels):
             return {}
@@ -232,9 +242,10 @@ class Refit(SolvedWeights):
 
 
 class Limit:
-    """Function that computes the weights of a solver on the rows that a learner has seen.
+    """Function that computes the solution to which a learner with an update rule should converge.
 
-    The weights are stored until the rows seen change.
+    The solution is that of a solver on the rows that the learner has seen. It is computed again only if the
+    learner has seen other rows since the last call.
     """
 
     def __init__(self, solver: Solver, data: Data) -> None:
@@ -243,9 +254,9 @@ class Limit:
         self._weights: torch.Tensor | None = None
 
     def __call__(self, counts: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
-        """Return the solved weights [B, d] for the rows that a learner has seen.
+        """Return the weights [B, d] of the solver's solution on the rows that a learner has seen.
 
-        The weights are NaN for all learners until every learner has seen an example.
+        Until every replica has seen an example, all weights are NaN.
 
         Args:
             counts: how often each row was seen, [B or 1, n].

@@ -52,20 +52,20 @@ class FeaturePosterior:
     """Posterior distribution over features, given the examples seen, for every replica and target."""
 
     def __init__(self, agreements: torch.Tensor, flip: float) -> None:
-        """Start from these counts of examples whose label agrees with a feature, [R, m, d]."""
+        """Start from counts [R, m, d]: for each feature, how many labels so far agree with it."""
         self._agreements, self._dtype, self._flip = agreements.double(), agreements.dtype, flip
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._agreements += (x.mT >= 0) == (y >= 0)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the posterior probabilities [B, d]."""
+        """Return the posterior probability of every feature, [B, d], which is its weight."""
         behind = self._agreements.amax(-1, keepdim=True) - self._agreements
         shares = (self._flip / (1 - self._flip)) ** behind
         return (shares / shares.sum(-1, keepdim=True)).to(self._dtype).flatten(0, 1)

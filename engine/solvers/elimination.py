@@ -29,9 +29,9 @@ class Elimination(Solver, frozen=True, tag="elimination"):
     fair signs. The signs of a row then give an equation over F₂ for the set S with y = ∏_{i ∈ S} sgn(x_i).
     The sign of 0 is chosen at random. Equations are added in order, and those that contradict earlier ones
     are left out. If an instance is not a product of stored instances, the equations do not determine its
-    label. By default, free unknowns are then set to 0. With `abstain`, the prediction is 0 instead. Memory
-    and decoder are written by hand, not learned. Source: AS20; theory/parities-and-noise#parities,
-    theory/parities-and-noise#one-example-or-a-mean.
+    label. By default, free unknowns are then set to 0. With `abstain`, the prediction is 0 instead. The
+    memory and the elimination that reads it are constructed by hand, not learned. Source: AS20;
+    theory/parities-and-noise#parities, theory/parities-and-noise#one-example-or-a-mean.
     """
 
     batch: Annotated[
@@ -73,7 +73,10 @@ class Elimination(Solver, frozen=True, tag="elimination"):
 
 
 class Equations:
-    """Linear equations over F₂ for the set S, given by the examples seen, for every replica and target."""
+    """Linear equations over F₂ for the set S of entries whose signs have the label as their product.
+
+    They are given by the examples seen, for every replica and target.
+    """
 
     def __init__(self, dataset: Data, batch: int, population: bool, abstain: bool) -> None:
         self._batch, self._population, self._abstain = batch, population, abstain
@@ -87,7 +90,7 @@ class Equations:
         self._solved = [ReducedEquations(self._d) for _ in range(members)]
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         x = instances.rows.double().cpu().numpy().repeat(self._members, 0)
         y = labels.double().cpu().numpy()
         added = np.concatenate((x, y[:, :, None]), 2)
@@ -105,7 +108,7 @@ class Equations:
                 solved.see(np.where(row == 0, coin, row < 0))
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         chosen = np.stack([solved.chosen for solved in self._solved])
         negative = (instances.rows < 0).double().cpu().numpy().repeat(self._members, 0)
         odd = (negative @ chosen[:, :, None].astype(float))[:, :, 0] % 2
@@ -116,7 +119,7 @@ class Equations:
         return torch.from_numpy(signs).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
-        """Return None: predictions are not linear in x."""
+        """Return None, because predictions are not linear in the instance x."""
         return
 
 
@@ -129,7 +132,10 @@ class ReducedEquations:
         """Solution in which all unknowns without a pivot are 0."""
 
     def settles(self, left_sides: Bits) -> Bits:
-        """Return a mask [n]: whether the equations determine the right side of each left side [n, d]."""
+        """Return a mask [n]: whether the equations seen determine the right side of a new equation.
+
+        `left_sides` [n, d] are the left sides of n new equations, as coefficients of the d unknowns.
+        """
         follows = left_sides[:, self._pivots].astype(float) @ self._rows[:, :-1] % 2
         settled: Bits = (follows == left_sides).all(1)
         return settled

@@ -41,15 +41,15 @@ class Mean:
         self._count, self._sum, self._dtype = 0, start.double(), start.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._sum.baddbmm_(y, x.mT)
             self._count += 1
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the mean [B, d]."""
+        """Return w [B, d], the mean of label times instance over the examples seen."""
         return (self._sum / max(self._count, 1)).to(self._dtype).flatten(0, 1)

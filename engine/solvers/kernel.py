@@ -149,7 +149,10 @@ def _ntk(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
 
 
 class KernelStep(NamedTuple):
-    """Precomputed part of an update by an instance: the quantities that do not depend on labels."""
+    """Precomputed part of the update of `KernelFit` by one example.
+
+    It has the quantities that depend on the instance and not on its labels.
+    """
 
     x: torch.Tensor
     """Instance, [R, 1, d]."""
@@ -195,7 +198,7 @@ class KernelFit:
         self._inverse: torch.Tensor | None = None  # P
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x.mT):
                 self._look_ahead(x.mT)
@@ -224,10 +227,11 @@ class KernelFit:
             self._to_come.append(KernelStep(instances[:, at], coordinates, new[:, at], factor[:, at, at]))
 
     def _factored(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the next diagonal block [R, b, b] of L for b instances, and which are new, [R, b, 1].
+        """Return the diagonal block [R, b, b] of L that belongs to the next b examples, and a mask [R, b, 1].
 
-        It is computed from the kernels [R, b, b] between these instances and their coordinates z. Instances
-        that are linearly dependent on earlier ones are not new, and get unit rows.
+        The block follows from the kernels [R, b, b] between the instances and from their coordinates z. The
+        mask says which instances are new, that is, linearly independent of earlier instances. All others get
+        unit rows.
         """
         least = (DEPENDENT if self._lam == 0 else 0.0) * kernels.diagonal(dim1=1, dim2=2)
         remaining = kernels - z.mT @ z
@@ -268,7 +272,10 @@ class KernelFit:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _made_inverse(self) -> torch.Tensor:
-        """Return P for the examples so far, padded to the size of L. Call it before L has any unit row."""
+        """Return the matrix P = (Σ_j z_j z_jᵀ)⁻¹ of the examples so far, padded to the size of L.
+
+        Call this method before L has any unit row.
+        """
         seen = slice(self._k)
         eye = torch.eye(self._k, dtype=self._factor.dtype, device=self._factor.device)
         inverse = torch.linalg.solve_triangular(self._factor[:, seen, seen], eye, upper=False)
@@ -277,7 +284,11 @@ class KernelFit:
         return padded
 
     def _follow(self, inverse: torch.Tensor, step: KernelStep, error: torch.Tensor) -> None:
-        """Update P by an example. If the example is not new, also update c to the least-squares solution."""
+        """Update the matrix P = (Σ_j z_j z_jᵀ)⁻¹ by an example.
+
+        If the instance is linearly dependent on earlier ones, also change c to the new least-squares
+        solution.
+        """
         seen, added, new = slice(self._k), slice(self._k, self._k + 1), step.new > 0
         image = inverse[:, seen, seen] @ step.z  # P z
         stretch = 1 + (step.z * image).sum(1, keepdim=True)
@@ -291,7 +302,7 @@ class KernelFit:
         inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the coordinates z [R, k, n] of rows [R, n, d]."""
+        """Return the coordinates z(x) of rows x [R, n, d], one for each of the k examples, [R, k, n]."""
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
         seen = slice(self._k)
@@ -300,7 +311,10 @@ class KernelFit:
         return z
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]. Predictions for all rows of the data are already computed."""
+        """Return the predictions [B, n] for `instances` [R, n, d].
+
+        If these are all rows of the data, their predictions are already computed.
+        """
         if instances.rows is self._given:
             predictions = self._predictions
         else:
@@ -327,7 +341,10 @@ class KernelFit:
 
 
 def bytes_of_fit(sizes: Sizes, squares: int) -> int:
-    """Return the memory in bytes of a fit. Most of it holds `squares` matrices [k, k], such as L and P."""
+    """Return the memory in bytes that a kernel fit needs.
+
+    Most of it holds `squares` matrices [k, k], such as L and P.
+    """
     k, n, d = sizes.examples, sizes.n, sizes.d
     ahead = 3 * min(k, AHEAD) * n
     numbers = n * d + k * n + ahead + 2 * k * d + 2 * squares * k * k
@@ -335,10 +352,10 @@ def bytes_of_fit(sizes: Sizes, squares: int) -> int:
 
 
 def operations_of_fit(sizes: Sizes) -> float:
-    """Return the number of multiplications of a fit: n (k + d) for the k-th example, plus n for each target.
+    """Return the number of multiplications of a kernel fit.
 
-    The k-th example needs its kernels with n rows, which cost n d. Its coordinates combine k rows of length
-    n.
+    It is n (k + d) for the k-th example, plus n for each target. The k-th example needs its kernels with n
+    rows, which cost n d. Its coordinates combine k rows of length n.
     """
     k, n = float(sizes.examples), float(sizes.n)
     return sizes.replicas * k * n * (k / 2 + sizes.d) + sizes.batch * k * n
@@ -401,14 +418,17 @@ class GrowingRows:
         return combinations
 
     def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
-        """Yield, for every chunk, the slice of the stack that it holds, and its rows."""
+        """Yield the chunks of the stack: the slice of rows that a chunk holds, and these rows."""
         for number, chunk in enumerate(self._chunks):
             rows = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
             yield rows, chunk[:, : rows.stop - rows.start]
 
 
 def roomy(tensor: torch.Tensor, count: int, dimensions: tuple[int, ...]) -> torch.Tensor:
-    """Return the tensor, padded with zeros if its size along these dimensions is not above `count`."""
+    """Return the tensor, or a larger copy if it has no room for `count` + 1 entries.
+
+    The room is its size along the given dimensions. The copy is padded with zeros.
+    """
     if count < tensor.shape[dimensions[0]]:
         return tensor
     shape = list(tensor.shape)

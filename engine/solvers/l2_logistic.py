@@ -93,9 +93,9 @@ def check_range(least: float, largest: float) -> None:
 
 
 def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[float]:
-    """Return all numbers a·10^i from `least` to `largest` whose leading digit a is one of `leading`.
+    """Return the values to try for C: all numbers a·10^i from `least` to `largest`.
 
-    If there is no such number, return only `least`.
+    The digit a is one of `leading`. If there is no such number, return only `least`.
     """
     powers = (float(f"{digit}e{exponent}") for exponent in range(-6, 7) for digit in leading)
     return [strength for strength in powers if least <= strength <= largest] or [least]

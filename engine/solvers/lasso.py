@@ -21,7 +21,10 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, SolvedWeights, Solver, SolverStructure
 
 DEPENDENT = 1e-10
-"""A feature counts as dependent if a smaller share of its squared length is outside the active span."""
+"""Share of a feature's squared length that must lie outside the span of the other active features.
+
+With a smaller share, the feature counts as linearly dependent on them.
+"""
 
 ROUNDING = 1e-12
 """Tolerance for slopes above the penalty, as a share of the largest slope at w = 0. It covers rounding."""
@@ -65,7 +68,10 @@ class Lasso(Solver, frozen=True, tag="lasso"):
 
 
 class Gram:
-    """Rows of XᵀX for the features that were active so far. More instances can be added at any time."""
+    """Rows of the matrix XᵀX for those features that were active so far.
+
+    The rows of X are the instances seen. More instances can be added at any time.
+    """
 
     def __init__(self, d: int) -> None:
         self._d, self._count = d, 0
@@ -75,7 +81,7 @@ class Gram:
         self._rows = np.empty((0, d))
 
     def add(self, instances: Floats) -> None:
-        """Add c instances, [c, d]."""
+        """Add c instances [c, d] as rows of X."""
         count = self._count + len(instances)
         if count > len(self._instances):
             larger = np.empty((max(count, 2 * self._count), self._d))
@@ -87,19 +93,20 @@ class Gram:
         torch.from_numpy(self._rows).addmm_(columns.T, torch.from_numpy(instances))  # without a temporary
 
     def among(self, features: Numbers) -> Floats:
-        """Return the block of XᵀX for a features, [a, a]."""
+        """Return the block [a, a] of XᵀX whose rows and columns belong to the given a features."""
         places = self._places(features)
         return self._rows[np.ix_(places, features)]
 
     def combined(self, features: Numbers, w: Floats) -> Floats:
-        """Return XᵀX w [d], where w has the weights [a] at these features and 0 elsewhere."""
+        """Return XᵀX w [d], where w has the given weights at the given features, and 0 elsewhere."""
         places = self._places(features)
         return w @ self._rows[places]
 
     def _places(self, features: Numbers) -> Numbers:
-        """Return where the rows of these features are stored, after computing rows that are missing.
+        """Return the positions in the memory at which the rows of XᵀX for these features are stored.
 
-        If there would be more rows than instances, rows of all other features are dropped.
+        Missing rows are computed first. If more rows than instances would then be stored, the rows of all
+        other features are removed.
         """
         new = features[self._place[features] < 0]
         if len(new):
@@ -115,7 +122,7 @@ class Gram:
 
 
 class Minimiser:
-    """Minimiser of ½ wᵀXᵀXw − bᵀw + p‖w‖₁, found by an active-set method."""
+    """Minimiser of the objective ½ wᵀXᵀXw − bᵀw + p‖w‖₁ of the Lasso, found by an active-set method."""
 
     def __init__(self) -> None:
         self._active = np.empty(0, int)
@@ -128,7 +135,7 @@ class Minimiser:
         return w
 
     def minimise(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Find the minimum, starting from the last w. Raises: Stopped."""
+        """Find the minimiser, starting from the last one. Raises: Stopped."""
         bound = penalty + ROUNDING * np.abs(b).max()
         rejected: list[int] = []  # features that left at once, due to rounding
         self._settle(gram, b, penalty)
@@ -187,7 +194,7 @@ class Minimiser:
 class LassoFit(SolvedWeights):
     """The Lasso's solution for every replica and target.
 
-    When it is needed, the solution is computed by starting from the previous one.
+    It is computed only when it is needed, starting from the previous solution.
     """
 
     def __init__(self, data: Data, lam: float) -> None:
@@ -200,7 +207,7 @@ class LassoFit(SolvedWeights):
         self._w = self._like
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         rows, y = (numbers.double().cpu().numpy() for numbers in (instances.rows, labels))
         for replica, (gram, new) in enumerate(zip(self._grams, rows, strict=True)):
             gram.add(new)
@@ -210,9 +217,9 @@ class LassoFit(SolvedWeights):
         self._w = None
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights if examples were added.
+        """Compute the weights, unless they are already computed for the examples seen.
 
-        Yield between members of the batch. Raises: Stopped.
+        Yield between the fits of different batch members (replicas and targets). Raises: Stopped.
         """
         if self._w is not None:
             return

@@ -59,7 +59,7 @@ class LeastSquaresFit:
         self._solution = self._w.to(rows.dtype, copy=True).flatten(0, 1)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._add(x, y)
         self._solution = self._w.to(self._solution.dtype, copy=True).flatten(0, 1)
@@ -87,7 +87,7 @@ class LeastSquaresFit:
         self._projector.baddbmm_(outside, along.mT)
 
     def _made_inverse(self) -> torch.Tensor:
-        """Return (XᵀX)⁺ of the instances seen."""
+        """Return (XᵀX)⁺, where the rows of X are the instances seen."""
         if not self._seen:
             return torch.zeros_like(self._projector)
         inverse = torch.linalg.pinv(torch.cat(self._seen, 2).mT)  # [R, d, k]
@@ -108,9 +108,9 @@ class LeastSquaresFit:
         return gain
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self._solution)
 
     def weights(self) -> torch.Tensor | None:
-        """Return the solution [B, d]. Later examples do not change this tensor."""
+        """Return the weights [B, d] of the solution, in a tensor that later examples do not change."""
         return self._solution

@@ -30,7 +30,10 @@ ACCEPTED = 1e-4
 """Largest relative gap that is accepted after all ROUNDS. With many minimisers, the gap closes slowly."""
 
 SMALL = 0.1
-"""A coefficient gets no more cuts if its gap is below this share of the mean gap allowed per coefficient."""
+"""Share of the mean gap that is allowed per Fourier coefficient c_f.
+
+While the gap of a coefficient, |c_f| − t_f, is below this share, the coefficient gets no more constraints.
+"""
 
 ROUNDS = 20
 """Maximum number of linear programs that are solved to close the gap. Usually, 10 suffice."""
@@ -86,14 +89,20 @@ def shortest(X: Floats, y: Floats, norm: str) -> Floats:
 
 
 def _least_sum(Z: Floats) -> Floats | None:
-    """Return the w = w₊ − w₋ of least Σ(w₊ + w₋) with Zw ≥ 1, or None if no such w exists."""
+    """Return the w = w₊ − w₋ of least Σ(w₊ + w₋) with Zw ≥ 1, or None if no such w exists.
+
+    The rows of Z are z_j = y_j x_j. The least sum is ‖w‖₁.
+    """
     d = Z.shape[1]
     solution = _program(np.ones(2 * d), np.hstack((-Z, Z)), np.full(len(Z), -1.0), (0, None))
     return None if solution is None else solution[:d] - solution[d:]
 
 
 def _least_maximum(Z: Floats) -> Floats | None:
-    """Return the w of least t with |w_i| ≤ t and Zw ≥ 1, or None if no such w exists."""
+    """Return the w of least t with |w_i| ≤ t and Zw ≥ 1, or None if no such w exists.
+
+    The rows of Z are z_j = y_j x_j. The least t is ‖w‖_∞.
+    """
     n, d = Z.shape
     identity, above = np.eye(d), np.full((d, 1), -1.0)
     bounded = np.block([[identity, above], [-identity, above], [-Z, np.zeros((n, 1))]])
@@ -102,11 +111,14 @@ def _least_maximum(Z: Floats) -> Floats | None:
 
 
 def _least_spectrum(Z: Floats) -> Floats | None:
-    """Return the w of least Σ t_f with Re(e^(−ia) c_f) ≤ t_f and Zw ≥ 1, or None if no such w exists.
+    """Return the w of least Σ_f t_f with |c_f| ≤ t_f and Zw ≥ 1, or None if no such w exists.
 
-    Angles a are added until the gap is closed. If |c_f| is above t_f, the angle of c_f lies about halfway
-    between two earlier angles. Three angles are added: the angle of c_f, and two more, halfway to its
-    neighbours. Each program thus divides an interval of angles by 4, and not by 2.
+    c is the Fourier transform of w, and the rows of Z are z_j = y_j x_j. A linear program requires Re(e^(−ia)
+    c_f) ≤ t_f for some angles a only. Angles are added until Σ|c_f| and the program's optimum agree.
+
+    If |c_f| is above t_f, the angle of c_f lies about halfway between two earlier angles. Three angles are
+    added: the angle of c_f, and two more, halfway to its neighbours. Each program thus divides an interval of
+    angles by 4, and not by 2.
     """
     n, d = Z.shape
     transform = np.fft.rfft(np.eye(d), axis=0) / np.sqrt(d)  # [h, d]
@@ -141,7 +153,11 @@ def _least_spectrum(Z: Floats) -> Floats | None:
 
 
 def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Floats:
-    """Return the cuts Re(e^(−ia) c_f) − t_f for pairs (f, a), as coefficients [pairs, d + h] of (w, t)."""
+    """Return the constraints Re(e^(−ia) c_f) ≤ t_f for pairs of a frequency f and an angle a.
+
+    They are the coefficients [pairs, d + h] of the variables w [d] and t [h] in Re(e^(−ia) c_f) − t_f, where
+    c is the Fourier transform of w.
+    """
     turned = np.exp(-1j * angles)[:, None] * transform[which]
     return np.hstack((turned.real, -np.eye(len(transform))[which]))
 
@@ -154,9 +170,9 @@ def _nearest(angles: Floats, to: float) -> float:
 def _program(
     cost: Floats, rows: Floats, sides: Floats, bounds: tuple[float | None, float | None] = (None, None)
 ) -> Floats | None:
-    """Return the w of least cost · w with rows · w ≤ sides, or None if no w satisfies these constraints.
+    """Solve a linear program: return the x of least cost · x with rows · x ≤ sides.
 
-    Raises: ArithmeticError if HiGHS fails.
+    Return None if no x satisfies these constraints. Raises: ArithmeticError if HiGHS fails.
     """
     from scipy.optimize import linprog  # type: ignore[import-untyped]
 

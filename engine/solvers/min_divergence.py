@@ -18,7 +18,10 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-9
-"""Largest error, for labels of size 1, in coordinates in which the instances are orthonormal."""
+"""Largest error of a fitted label, relative to labels of about size 1.
+
+The labels are those of orthonormal combinations of the instances.
+"""
 
 DEPENDENT = 1e-12
 """Singular values below this share of the largest singular value count as 0."""
@@ -85,38 +88,44 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
 
 
 class Entropy:
-    """Dual Ψ*(θ) = w₀ Σ e^θ_i of the entropy, with the gradient w and the Hessian of Ψ*."""
+    """Dual potential Ψ*(θ) = w₀ Σ e^θ_i of the entropy Ψ.
+
+    The methods compute Ψ*(θ), its gradient w and its Hessian.
+    """
 
     def __init__(self, start: float) -> None:
         self._start = start
 
     def value(self, theta: Floats) -> float:
-        """Return Ψ*(θ)."""
+        """Return the dual potential Ψ*(θ)."""
         return float(self.weights(theta).sum())
 
     def weights(self, theta: Floats) -> Floats:
-        """Return w = ∇Ψ*(θ)."""
+        """Return the weights w = ∇Ψ*(θ) that belong to the dual weights θ."""
         with np.errstate(over="ignore"):
             return np.asarray(self._start * np.exp(theta))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return a and b of the Hessian ∇²Ψ*(θ) = diag a − b bᵀ."""
+        """Return the vectors a and b of the Hessian ∇²Ψ*(θ) = diag a − b bᵀ."""
         w = self.weights(theta)
         return w, np.zeros_like(w)
 
 
 class Power:
-    """Dual Ψ*(θ) = ½‖θ‖_p² of Ψ = ½‖w‖_q², with the gradient w and the Hessian of Ψ*."""
+    """Dual potential Ψ*(θ) = ½‖θ‖_p² of Ψ(w) = ½‖w‖_q².
+
+    The methods compute Ψ*(θ), its gradient w and its Hessian.
+    """
 
     def __init__(self, p: float) -> None:
         self._p = p
 
     def value(self, theta: Floats) -> float:
-        """Return Ψ*(θ)."""
+        """Return the dual potential Ψ*(θ)."""
         return 0.5 * float(np.linalg.norm(theta, self._p)) ** 2
 
     def weights(self, theta: Floats) -> Floats:
-        """Return w = ∇Ψ*(θ)."""
+        """Return the weights w = ∇Ψ*(θ) that belong to the dual weights θ."""
         norm = float(np.linalg.norm(theta, self._p))
         if norm == 0:
             return np.zeros_like(theta)
@@ -124,7 +133,7 @@ class Power:
         return np.asarray(norm * np.sign(part) * np.abs(part) ** (self._p - 1))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return a and b of the Hessian ∇²Ψ*(θ) = diag a − b bᵀ."""
+        """Return the vectors a and b of the Hessian ∇²Ψ*(θ) = diag a − b bᵀ."""
         norm = float(np.linalg.norm(theta, self._p)) or 1.0
         part = np.abs(theta) / norm
         along = np.sign(theta) * part ** (self._p - 1)

@@ -18,7 +18,10 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-10
-"""Largest error, for labels of size 1, in coordinates in which the instances are orthonormal."""
+"""Largest error of a fitted label, relative to labels of about size 1.
+
+The labels are those of orthonormal combinations of the instances.
+"""
 
 GAP = 1e-9
 """Largest duality gap of a solution, relative to the dual objective."""
@@ -131,12 +134,15 @@ class Path:
         """
 
     def is_of(self, X: Floats, y: Floats) -> bool:
-        """Return whether the stored minimisers are those for these examples."""
+        """Return whether the stored minimisers belong to the examples X and y."""
         instances, labels = self._examples
         return np.array_equal(instances, X) and np.array_equal(labels, y)
 
     def at(self, alpha: float) -> Floats:
-        """Return the minimiser w [d] at α. Raises: ArithmeticError if Newton's method does not find it."""
+        """Return the weights w [d] of least Q_α that fit the examples, for the given α.
+
+        Raises: ArithmeticError if Newton's method does not find them.
+        """
         if self._is_only:
             return self._shortest
         scale = alpha**self._depth / self._unit
@@ -155,7 +161,7 @@ class Path:
         return w
 
     def _pass_to(self, scale: float, search: Dual) -> None:
-        """Solve the dual problem at smaller and smaller scales above `scale`, and store the solutions."""
+        """Solve the dual problem at ever smaller scales c above `scale`, and store the solutions."""
         ratio = _ratio(self._depth)
         if not self._passed:
             search.solve()
@@ -169,21 +175,27 @@ class Path:
 
 
 def _ratio(depth: int) -> float:
-    """Return the ratio of each stored scale to the scale before it."""
+    """Return the ratio of each scale c at which a solution is stored to the next larger one."""
     return float(10**-0.5 if depth == 2 else 10 ** (-0.1 * depth))
 
 
 class Dual:
-    """Newton's method on G(ν) = ν·b − c Σ_i θ_i² H(z_i), z_i = θ_i^(D−2) (Aᵀν)_i, A [r, d] orthonormal.
+    """Newton's method on the dual problem of least Q_α: the maximum of a function G(ν).
 
-    The gradient of G is b − Aw for w_i = c θ_i^D h(z_i), where H′ = h. The maximum of G is the least Q over
-    all w with Aw = b. For D ≥ 3, every z_i lies in (−1, 1). Near ±1, the distances 1 − z and 1 + z cannot be
-    computed exactly enough from z. They are therefore stored too, and every step changes z and both
-    distances.
+    G(ν) = ν·b − c Σ_i θ_i² H(z_i) with z_i = θ_i^(D−2) (Aᵀν)_i. A [r, d] has orthonormal rows, Aw = b has the
+    same solutions as Xw = y, θ is the shape of the start, and the scale c is proportional to α^D. The
+    gradient of G is b − Aw for w_i = c θ_i^D h(z_i), where H′ = h. The maximum of G is the least Q over all w
+    with Aw = b.
+
+    For D ≥ 3, every z_i lies in (−1, 1). Near ±1, the distances 1 − z and 1 + z cannot be computed exactly
+    enough from z. They are therefore stored too, and every step changes z and both distances.
     """
 
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int, shape: Floats) -> None:
-        """Start at a scale c so large that h is linear. Then w = c θ^D h′(0) z fits the labels."""
+        """Start at a scale c so large that the function h is nearly linear.
+
+        The start is the ν for which w = c θ^D h′(0) z fits the labels.
+        """
         self.scale = scale
         self._rows, self._labels = rows, labels
         self._power = 0.0 if depth == 2 else depth / (depth - 2)
@@ -196,7 +208,7 @@ class Dual:
         self._evaluate()
 
     def move(self, scale: float) -> None:
-        """Change to another scale c, and to a point near the solution at this scale."""
+        """Change to another scale c, and to a ν near the solution of the dual problem at this scale."""
         if not self._power:
             old, new = (c**-1.0 if c >= 1 else max(1.0, -np.log(c)) for c in (self.scale, scale))
             self._nu, self._z = self._nu * (new / old), self._z * (new / old)
@@ -204,14 +216,14 @@ class Dual:
         self._evaluate()
 
     def go_to(self, scale: float, point: Point) -> None:
-        """Continue from this point at this scale."""
+        """Continue at the scale c = `scale` from a stored point."""
         self.scale = scale
         self._nu, self._z, self._below, self._above = point
         self._evaluate()
 
     @property
     def point(self) -> Point:
-        """Current point."""
+        """Current point: ν, z, 1 − z and 1 + z."""
         return self._nu, self._z, self._below, self._above
 
     def solve(self) -> None:
@@ -222,7 +234,7 @@ class Dual:
                 return
 
     def check(self) -> None:
-        """Check that the labels are fitted and the duality gap is at most GAP. Raises: ArithmeticError."""
+        """Check that w fits the labels and that the duality gap is at most GAP. Raises: ArithmeticError."""
         if self._missed > RESIDUAL or abs(self._nu @ self._residual) > GAP * abs(self._nu @ self._labels):
             raise ArithmeticError(
                 f"min-q on {self._rows.shape[0]} independent examples of {self._rows.shape[1]} features "
@@ -231,7 +243,7 @@ class Dual:
 
     @property
     def solution(self) -> Floats:
-        """Solution w [d]."""
+        """Weights w [d] at the current point."""
         return self._w
 
     @property
@@ -239,9 +251,9 @@ class Dual:
         return float(abs(self._residual).max() / abs(self._labels).max())
 
     def _step(self) -> bool:
-        """Make a step that increases G or, if rounding hides changes of G, reduces the residual.
+        """Make a step that increases the dual objective G. Return whether such a step was found.
 
-        Return whether such a step was found.
+        If rounding hides changes of G, make a step that reduces the residual instead.
         """
         half = self._rows * np.sqrt(self._slopes * self._factors)
         direction, gain = self._direction(half @ half.T)  # XXᵀ costs half of a general product
@@ -260,7 +272,7 @@ class Dual:
         return False
 
     def _direction(self, hessian: Floats) -> tuple[Floats, float]:
-        """Return the Newton step, and twice the increase of G that Newton's quadratic model predicts."""
+        """Return the Newton step in ν, and twice the increase of G that the quadratic model predicts."""
         from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
 
         ridge, more = 0.0, np.finfo(float).eps * float(hessian.trace())
@@ -287,7 +299,10 @@ class Dual:
         self._evaluate()
 
     def _evaluate(self) -> None:
-        """Compute w, its derivatives with respect to z, the residual and G at the current point."""
+        """Compute the weights w at the current point, and their derivatives with respect to z.
+
+        Also compute the residual and the objective G.
+        """
         c, p, z = self.scale * self._sizes, self._power, self._z
         if not p:
             self._w, self._slopes = 2 * c * np.sinh(z), 2 * c * np.cosh(z)

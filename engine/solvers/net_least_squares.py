@@ -95,16 +95,19 @@ class NetFits:
         self._nets, self._seen = Refit(data, solver.fit), False
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         self._nets.learn(instances, labels)
         self._seen |= instances.n > 0
 
     def solving(self) -> Iterator[None]:
-        """Fit the nets if examples were added. Yield between members of the batch."""
+        """Fit the nets, unless they are already fitted to the examples seen.
+
+        Yield between the fits of different batch members (replicas and targets).
+        """
         return self._nets.solving()
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n], which are 0 before the first example."""
+        """Return the predictions [B, n] for `instances` [R, n, d], which are 0 before the first example."""
         rows, nets = instances.rows.double().cpu().numpy(), self._nets.weights().double().cpu().numpy()
         members = len(nets) // len(rows)
         predictions = np.zeros((len(nets), instances.n))
@@ -113,7 +116,7 @@ class NetFits:
         return torch.from_numpy(predictions).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
-        """Return None: predictions are not linear in x."""
+        """Return None, because predictions are not linear in the instance x."""
         return
 
 

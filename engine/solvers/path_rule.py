@@ -96,9 +96,10 @@ class Paths:
         self._products = [SignProducts(of_replica, self._count) for of_replica in sizes]
 
     def _seen(self, instances: Instances) -> tuple[Floats, Floats]:
-        """Return VIEWS random projections of every factor [R, n, VIEWS, r], and one of each row [R, n].
+        """Return random projections of every factor, [R, n, VIEWS, r], and of every whole instance, [R, n].
 
-        The projections of a factor have an unknown common scale.
+        Each factor has VIEWS projections. They have an unknown common scale, which depends on the other
+        factors. The projection of the whole instance determines its sign.
         """
         weights = torch.from_numpy(self._weights).to(instances.device, instances.dtype)
         if instances.n <= MOST_ROWS:
@@ -110,9 +111,10 @@ class Paths:
         return of_factors.reshape(*of_factors.shape[:2], VIEWS, -1), of_row
 
     def _read(self, instances: Instances) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the indices [R, r, n] of the factors' directions, and whether the sign is −1, [R, n].
+        """Return the index of each factor's direction, [R, r, n], and a mask [R, n].
 
-        A direction that does not occur in the data has the index −1.
+        The index is −1 for a direction that does not occur in the data. The mask says whether the sign of an
+        instance is −1.
         """
         if instances is self._given:
             return self._numbers, self._flipped
@@ -127,7 +129,7 @@ class Paths:
         return np.array(numbers), of_row < 0
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         numbers, flipped = self._read(instances)
         negative = (labels < 0).cpu().numpy().reshape(len(numbers), self._count, -1) ^ flipped[:, None]
         for products, of_replica, minus in zip(self._products, numbers, negative, strict=True):
@@ -136,7 +138,7 @@ class Paths:
                     products.see(row, signs)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         numbers, flipped = self._read(instances)
         predictions = np.empty((len(numbers), self._count, instances.n))
         for place, products in enumerate(self._products):
@@ -146,14 +148,16 @@ class Paths:
         return torch.from_numpy(predictions).to(instances.device, instances.dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """Return None: predictions are not linear in x."""
+        """Return None, because predictions are not linear in the instance x."""
         return
 
 
 def _views(factors: tuple[int, ...]) -> Floats:
-    """Return weights [1, VIEWS r + 1, D]: VIEWS random projections of each factor, and one of all factors.
+    """Return weights [1, VIEWS r + 1, D] of random projections of instances x¹ ⊗ … ⊗ xʳ.
 
-    A projection of one factor multiplies it by a random vector, and all other factors by fixed vectors.
+    There are VIEWS projections for each of the r factors. Such a projection multiplies this factor by its own
+    random vector, and all other factors by fixed vectors. The last projection multiplies every factor by its
+    fixed vector.
     """
     draws = np.random.default_rng(0)
     sides = [draws.standard_normal((VIEWS + 1, size)) for size in factors]
@@ -171,14 +175,17 @@ def _views(factors: tuple[int, ...]) -> Floats:
 
 
 def _projector(views: Floats) -> Floats:
-    """Return the projectors [n, VIEWS²] onto vectors [n, VIEWS], which do not depend on length and sign."""
+    """Return the matrix u uᵀ of every vector's unit vector u, as an array [n, VIEWS²].
+
+    The matrix depends on neither the length nor the sign of the vector.
+    """
     lengths = np.linalg.norm(views, axis=1, keepdims=True)
     units = views / np.where(lengths > 0, lengths, 1.0)
     return (units[:, :, None] * units[:, None]).reshape(len(views), -1)
 
 
 def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
-    """Return the index of every vector's direction, [n], and one projector for each direction."""
+    """Return the index [n] of every vector's direction, and the projector of every direction."""
     projectors = _projector(views)
     numbers = np.zeros(len(projectors), np.int64)
     for column in projectors.T:
@@ -191,7 +198,10 @@ def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Float
 
 
 def _nearest(projectors: Floats, directions: Floats, same: float) -> NDArray[np.int64]:
-    """Return the index of the direction of every projector [n, P], or −1 for a new direction."""
+    """Return the index of the known direction with the same projector, for every projector [n, P].
+
+    The index is −1 for a new direction.
+    """
     gaps = np.abs(projectors[:, None] - directions).max(2)
     nearest = gaps.argmin(1)
     return np.where(gaps[np.arange(len(nearest)), nearest] < same, nearest, -1)

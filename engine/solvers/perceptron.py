@@ -45,7 +45,7 @@ class Perceptron(Solver, frozen=True, tag="perceptron"):
 
 
 def consistent(X: Floats, y: Floats, passes: int) -> Floats:
-    """Return the weights [d] after the passes, for X [k, d] and y [k] of ±1."""
+    """Return the perceptron's weights [d] after its passes over X [k, d], for labels y [k] of ±1."""
     Z = X * y[:, None]
     gram, margins, added = Z @ Z.T, np.zeros(len(Z)), np.zeros(len(Z))
     none = np.sqrt(np.finfo(gram.dtype).eps) * gram.diagonal().max(initial=0.0)

@@ -77,13 +77,13 @@ class ConditionedDraws:
         self._labels = dataset.labels.double().view(len(rows), dataset.targets, -1)[:, :, :0]  # [R, m, k]
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         added = labels.double().view(*self._labels.shape[:2], instances.n)
         self._seen = torch.cat((self._seen, instances.rows.double()), 1)
         self._labels = torch.cat((self._labels, added), 2)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         k = self._seen.shape[1]
         rows = torch.cat((self._seen, instances.rows.double()), 1)
         kernels = self._prior.values(rows, rows)

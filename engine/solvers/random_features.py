@@ -84,5 +84,8 @@ class Features(KernelFit):
         return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Rotate the frequencies to those for instances U x. Call this before the first example."""
+        """Rotate the frequencies ω, so that features of rotated instances U x are what those of x were.
+
+        Call this method before the first example.
+        """
         self._frequencies = self._frequencies @ rotation.double().T

@@ -51,7 +51,7 @@ class Root:
 
     @classmethod
     def of_penalty(cls, data: Data, lam: float) -> Root:
-        """Return the square root before the first example, I/√λ."""
+        """Return the square root before the first example, which is I/√λ for the penalty λ."""
         eye = torch.eye(data.instances.d, dtype=torch.float64, device=data.labels.device)
         return cls((eye / lam**0.5).repeat(data.replicas, 1, 1))
 
@@ -91,16 +91,16 @@ class RidgeFit:
         self._dtype = data.labels.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             image, stretch = self._root.add(x.mT)
             self._w.baddbmm_(y - self._w @ x, (image / stretch).mT)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return a copy of the solution, [B, d]."""
+        """Return the weights [B, d] of the solution, in a tensor that later examples do not change."""
         w: torch.Tensor = self._w.to(self._dtype, copy=True)
         return w.flatten(0, 1)

@@ -113,7 +113,7 @@ class Fit:
         self._fitted: list[Any] | None = None
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         self._rows.append(instances.rows)
         self._labels.append(labels)
         self._fitted = None
@@ -122,7 +122,7 @@ class Fit:
         """Return None, because predictions need not be linear in x."""
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]. Raises: BadInput, Stopped."""
+        """Return the predictions [B, n] for `instances` [R, n, d]. Raises: BadInput, Stopped."""
         rows = instances.rows.double().cpu().numpy()
         predictions = []
         for member, fitted in enumerate(self._fits()):

@@ -41,7 +41,10 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
 
 
 class TanhFit(LeastSquaresFit):
-    """Least-squares solution for the examples seen, whose number sets the scale of the tanh."""
+    """Least-squares solution for the examples seen, for every replica and target.
+
+    The number of examples sets the scale of the tanh.
+    """
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)
@@ -49,12 +52,12 @@ class TanhFit(LeastSquaresFit):
         self._targets = data.targets * data.variants
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
         super().learn(instances, labels)
         self._count += instances.n
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         fitted = super().predict(instances).double()
         unseen_share = max(1 - self._count / self._d, SATURATED)
         in_span = self._spanned(instances.rows.double()).repeat_interleave(self._targets, 0)
@@ -66,5 +69,5 @@ class TanhFit(LeastSquaresFit):
         return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
 
     def weights(self) -> None:
-        """Return None: predictions are not linear in x."""
+        """Return None, because predictions are not linear in the instance x."""
         return

@@ -71,7 +71,10 @@ class VAW(Solver, frozen=True, tag="vaw"):
 
 
 class VAWStep(NamedTuple):
-    """Precomputed part of an update by an instance x [R, d, 1]: quantities that do not depend on labels."""
+    """Precomputed part of the update of `Forecast` by one instance x [R, d, 1].
+
+    It has the quantities that depend on the instance and not on its labels.
+    """
 
     x: torch.Tensor
     image: torch.Tensor
@@ -85,7 +88,10 @@ class VAWStep(NamedTuple):
 
 
 class Forecast:
-    """Products xᵀw of the ridge solution with all rows x, and the rows' leverages, after every example."""
+    """State of the forecaster: products xᵀw of the ridge solution with all rows x, and leverages of the rows.
+
+    Both are updated after every example. Forecasts are computed from them.
+    """
 
     def __init__(self, data: Data, eps: float) -> None:
         self._rows = data.instances.rows  # [R, n, d]
@@ -105,7 +111,7 @@ class Forecast:
         self._see_exactness()
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x):
                 self._look_ahead(x)
@@ -122,7 +128,10 @@ class Forecast:
                 self._see_exactness()
 
     def _see_exactness(self) -> None:
-        """Determine whether all leverages are so small that updates by differences are exact enough."""
+        """Determine whether leverages can be updated by differences without losing much precision.
+
+        This is so if all leverages are small.
+        """
         self._exact = bool(self._computed.amax() <= LARGE)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
@@ -145,13 +154,16 @@ class Forecast:
         self._to_come = deque(VAWStep(*step) for step in steps)
 
     def _products_with(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the products [R, b, n] of all rows with b vectors P x, [R, b, d]."""
+        """Return the products [R, b, n] of all rows of the data with b vectors [R, b, d].
+
+        The vectors are P x for b instances x, where P = A⁻¹.
+        """
         if self._rows.dtype == torch.float32 and self._leverages.amax() <= SMALL:
             return with_rows(images.float(), self._rows)
         return torch.cat([images @ piece.double().mT for piece in torch.split(self._rows, PIECE, 1)], 2)
 
     def _root(self) -> Root:
-        """Return the square root of P after the examples seen."""
+        """Return the square root of P = A⁻¹ for the examples seen."""
         if not self._to_come:
             return self._ahead
         root = self._start.copy()
@@ -167,7 +179,10 @@ class Forecast:
             self._leverages[:, lost] = self._computed[:, lost] = self._root().leverages(rows)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]. Predictions for all rows of the data need no further products."""
+        """Return the predictions [B, n] for `instances` [R, n, d].
+
+        If these are all rows of the data, their products xᵀw and leverages are already computed.
+        """
         if instances.rows is self._rows:
             products, leverages = self._products, self._leverages
         else:
@@ -177,5 +192,5 @@ class Forecast:
         return forecasts.to(self._rows.dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """Return None: predictions are not linear in x."""
+        """Return None, because predictions are not linear in the instance x."""
         return

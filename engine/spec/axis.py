@@ -37,10 +37,10 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     not set. Charts label values with `names` if they are set, and otherwise label a table with one of its
     numbers.
 
-    With `until = "read"`, the axis is an inner axis: for each combination of values on the other axes, a
-    learner runs through its values in increasing order. The learner stops as soon as every number that
-    pictures read off along this axis is known with its standard error. An example is the number of rows that
-    suffice.
+    With `until = "read"`, a learner runs at the values of this axis in increasing order, and stops early.
+    This happens separately for each combination of values on the other axes. Pictures read off a number along
+    this axis, such as the number of rows that suffice. The learner stops as soon as all these numbers and
+    their standard errors are known.
     """
 
     name: Annotated[
@@ -114,12 +114,12 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.until is not None and any(number >= other for number, other in pairwise(self._numbers)):
             raise BadField(
                 "until",
-                "read finds the first value that meets its condition, so values must increase; sort them",
+                "`read` stops at the first value that meets its condition, so values must rise; sort them",
             )
 
     @property
     def _numbers(self) -> list[float]:
-        """Values that are numbers."""
+        """Values of the axis that are numbers, without words and tables."""
         return [number for number in self.grid if _is_number(number)]
 
     def _check_values(self) -> None:
@@ -130,7 +130,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         elif self.set is None and not all(map(_names_numbers, self.values)):
             raise BadField("values", 'only an axis with set = "FIELD" may have words as values; take numbers')
         elif self.log and not all(isinstance(value, int | float) and value > 0 for value in self.values):
-            raise BadField("log", "a logarithmic axis needs positive numbers; leave log out")
+            raise BadField("log", "a logarithmic axis needs positive numbers; leave `log` out")
 
     def _check_range(self) -> None:
         if self.from_ is None and self.to is None and self.points is None:
@@ -181,9 +181,10 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {self.name: float(value)} if _is_number(value) else {}
 
     def names_along(self, x: str) -> dict[float, str]:
-        """Return the names of the axis values by their position on a picture's x-axis.
+        """Return the text names of the axis values, by their position on the x-axis of a picture.
 
-        Words are at the positions 1, 2, …. The result is empty if the values have no names.
+        `x` is the name of the quantity on the x-axis. Words are at the positions 1, 2, …. The result is empty
+        if the values have no names.
         """
         if self.has_words:
             words = self.names or tuple(map(str, self.grid))

@@ -1,7 +1,8 @@
-"""Changes to a preset document: update references after a rename, and find claims that no longer apply."""
+"""Changes to a preset document: sweep a number, follow a rename, and find claims that no longer apply."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -40,7 +41,7 @@ def rename_learner(raw: Raw, former: str, other: str) -> None:
 
 
 def rename_picture(raw: Raw, former: str, other: str) -> None:
-    """Rename a picture in the claims that refer to it, and in the picture that is shown above it."""
+    """Rename a picture in the claims about it, and in the pictures that name it in their field `beneath`."""
     for table, key in (("claims", "picture"), ("pictures", "beneath")):
         for reference in _tables(raw, table):
             if reference.get(key) == former:
@@ -50,7 +51,8 @@ def rename_picture(raw: Raw, former: str, other: str) -> None:
 def rename_axis(raw: Raw, former: str, other: str) -> None:
     """Rename a sweep axis in expressions, conditions, pictures and claims.
 
-    A claim names the axis if the axis has a separate curve for each value.
+    Claims name the axis if pictures have one curve for each of its values. For example, a claim may be about
+    the curve `GD, d = 4`.
     """
     _change_expressions(raw, lambda text: with_name(text, former, other))
     _rename_curves(raw, lambda curve: curve.replace(f", {former} = ", f", {other} = "))
@@ -68,7 +70,7 @@ def rename_axis(raw: Raw, former: str, other: str) -> None:
 
 
 def put_numbers(raw: Raw, names: Mapping[str, float]) -> None:
-    """Replace names by numbers in expressions and conditions."""
+    """Replace the given names by their numbers in all expressions and conditions of a document."""
 
     def put(text: str) -> str | float:
         if (alone := text.strip()) in names:
@@ -116,7 +118,7 @@ PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
 
 
 def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
-    """Return the reason why each unjudged claim is not judged, by the claim's index in `document`.
+    """Return the reasons why some claims of a changed document are not judged, by the index of the claim.
 
     A claim whose text equals the text of a claim in the preset describes the preset's own runs. It is judged
     only if these runs and its picture are unchanged. Any other claim was written by the user, and is judged.
@@ -160,10 +162,57 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
 
 
 def _computes(experiment: Experiment) -> tuple[Any, ...]:
-    """Return the members that determine a run's results, apart from seed, replicas and precision."""
+    """Return the parts of an experiment that determine its results: problem, protocol and learners.
+
+    Seed, replicas and precision are left out.
+    """
     return experiment.problem, experiment.protocol, experiment.learners
 
 
 def _shows(picture: Picture) -> Picture:
-    """Return a picture without its texts and style."""
+    """Return what a picture shows: the picture without its texts and style."""
     return structs.replace(picture, name=None, title="", marks=(), draw="curves", x_log=None, y_log=None)
+
+
+AXIS = "sweep"
+"""Name of the sweep axis."""
+
+THRESHOLD = 0.1
+"""Loss level in the picture against the sweep axis, which shows when the loss first falls below it."""
+
+
+def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
+    """Return a document with a sweep axis called AXIS, and with pictures of the sweep.
+
+    Claims are left out, because they are about a single value of the swept number.
+
+    Args:
+        experiment: the experiment of the document, without the axis.
+        axis: the table of the axis, with its `symbol` and its `values`.
+    """
+    symbol, values = axis["symbol"], axis["values"]
+    title = f"Sweep of {symbol} from {values[0]} to {values[-1]}"
+    pictures = _pictures(document, experiment, symbol)
+    return {**document, "title": title, "axes": [axis], "pictures": pictures, "claims": []}
+
+
+def _pictures(document: Raw, experiment: Experiment, symbol: str) -> list[Raw]:
+    """Return the pictures of a sweep: one against the sweep axis, and one of all curves along the clock.
+
+    If runs have no clock, there is only the first. It shows when the loss first falls below THRESHOLD. For
+    other measures, or without a clock, it shows the last value. The time after which the loss stays below
+    THRESHOLD is not shown, because it would hide how the time grows along the axis. In hadamard-128, a single
+    row of equal entries raises the loss of EGU above THRESHOLD again, at whatever time the row is seen.
+    """
+    has_clock = experiment.protocol.extent(experiment.n).last > 0
+    measures = [picture["measure"] for picture in document["pictures"]] or [{"kind": "loss"}]
+    measure = copy.deepcopy(measures[0])
+    curves: Raw = {"name": "curves", "title": f"Every {symbol}", "x": experiment.protocol.clock}
+    curves |= {"measure": measure, "curves": [AXIS]}
+    law: Raw = {"name": "law", "x": AXIS, "measure": measure}
+    if has_clock and measure in ("loss", {"kind": "loss"}):
+        law |= {"title": f"Until the loss is first below a tenth, against {symbol}", "y_log": True}
+        law["read"] = {"first_below": THRESHOLD}
+    else:
+        law["title"] = f"At the end, against {symbol}"
+    return [law, curves] if has_clock else [law]

@@ -25,6 +25,7 @@ from engine.protocols import CLOCKS, nearest
 from engine.solvers import Solver
 from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment, missing, no_hessian, picture_of, pictures_of
+from engine.updates import refused_loss
 
 SIZES = ("n", "d")
 """Names of sizes that expressions of a picture may use, besides the dimensions of its measure."""
@@ -98,7 +99,8 @@ def _check_beneath(picture: Picture, pictures: Sequence[Picture], where: str) ->
         )
     if picture.y is not None or lower.y is not None:
         raise BadInput(
-            f"{where}.beneath", "a heat map cannot share a view with a second picture; leave beneath or y out"
+            f"{where}.beneath",
+            "a heat map cannot share a view with a second picture; leave `beneath` or `y` out",
         )
     for key in ("x", "x_log", "split_by"):
         if getattr(picture, key) != getattr(lower, key):
@@ -117,7 +119,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     if to is None:
         return
     if picture.y is not None:
-        raise BadInput(f"{where}.relative", "a heat map cannot be relative to a curve; leave relative out")
+        raise BadInput(f"{where}.relative", "a heat map cannot be relative to a curve; leave `relative` out")
     if to in learners:
         return
     choices = listed(map(repr, learners))
@@ -136,7 +138,10 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
 
 
 def _check_points(picture: Picture, where: str) -> None:
-    """Check that a picture with points for examples shows predictions of labels, on an unchanged y scale.
+    """Check that a picture which draws examples as points can show them.
+
+    The picture must show predictions of labels, and no field of the picture may change the scale of the
+    y-axis. Otherwise, labels could not be drawn beside the curve.
 
     Raises: BadInput.
     """
@@ -144,7 +149,7 @@ def _check_points(picture: Picture, where: str) -> None:
         return
     if not picture.measure.structure().of_labels:
         fault = f"examples can be drawn only beside a function of x, which {picture.measure.kind} is not"
-        raise BadInput(f"{where}.points", f'{fault}; leave points out, or take measure = "function"')
+        raise BadInput(f"{where}.points", f'{fault}; leave `points` out, or take measure = "function"')
     for key in ("running", "times", "read", "relative", "share", "y"):
         if getattr(picture, key) is not None:
             fault = f"labels cannot be drawn, because {key} changes the scale of the y-axis"
@@ -179,9 +184,11 @@ def _check_measure(
 def _dimensions(
     experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
 ) -> Dimensions:
-    """Return the dimensions of a picture.
+    """Return the dimensions along which a picture's measure varies.
 
-    If `experiments` lack some learners, conditions of the measure are ignored, and all clocks are included.
+    They are those of the learners to which the measure applies. If some of the `learners` are missing in
+    `experiments`, these learners cannot be determined. The result then has the dimensions of all known
+    learners, and all clocks.
     """
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):
@@ -237,7 +244,10 @@ def _names_of(axis: Axis) -> Collection[str]:
 
 
 def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """Check that the names in x, y, times, at, curves and read are dimensions of the picture's measure."""
+    """Check the names in the fields x, y, times, at, curves and read of a picture.
+
+    They must be dimensions along which the picture's measure varies. Raises: BadInput.
+    """
     along = [*dimensions.of_axes, *dimensions.clocks, *dimensions.indices]
     for key in ("x", "y", "times"):
         _check_numbers(_named(picture, key, where), dimensions, f"{where}.{key}")
@@ -261,7 +271,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
     _check_known(picture.at, along, f"{where}.at")
     if picture.draw == "bars" and (picture.y is not None or not _along_few(dimensions, picture, where)):
         raise BadInput(
-            f"{where}.draw", "bars show the values of an axis or index; name one in x, and leave y out"
+            f"{where}.draw", "bars show the values of an axis or index; name one in `x`, and leave `y` out"
         )
     if picture.reading is not None:
         _check_known(
@@ -302,14 +312,15 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
     for name in names:
         if name in dimensions.axes and name not in dimensions.axes[name]:
             columns = listed(dimensions.axes[name])
-            right = (
-                f"name {columns}" if columns else "name it in curves, so that it has a curve for each value"
-            )
+            right = f"name {columns}" if columns else f"add {name} to `curves`, to get a curve for each value"
             raise BadInput(where, f"the values of {name} are {'tables' if columns else 'words'}; {right}")
 
 
 def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """Check that every dimension is used in x or y, reduced by `read`, or fixed by `at`. Raises: BadInput."""
+    """Check that a picture says what to do with every dimension along which its measure varies.
+
+    A dimension must be used in x or y, reduced to one number by `read`, or fixed by `at`. Raises: BadInput.
+    """
     over = None if picture.reading is None else picture.reading.over
     x = _named(picture, "x", where)
     clocks = [dimension for dimension in (*dimensions.clocks, *dimensions.measures) if dimension in x]
@@ -335,7 +346,7 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
     ][:1]
     if undrawn := [dimension for dimension in remaining if dimension not in drawn]:
         indices = f"{' and '.join(undrawn)} of {picture.measure.kind}"
-        raise BadInput(where, f"{indices} must be named in x, reduced by read, or fixed by at")
+        raise BadInput(where, f"{indices} must be named in `x`, reduced by `read`, or fixed by `at`")
     if picture.y is not None and not drawn[1:] and not _named(picture, "y", where) & {*dimensions.of_axes}:
         raise BadInput(f"{where}.y", "nothing varies along y; name an axis, or an index that x does not use")
 
@@ -384,7 +395,10 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
 
 
 def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
-    """Return an error for every claim that is a second headline about the same picture and measure."""
+    """Return errors about claims marked `headline = true` although an earlier claim already is the headline.
+
+    Each picture and measure may have one headline.
+    """
     first: dict[tuple[str | None, str], int] = {}
     refused = []
     for number, claim in enumerate(experiment.claims):
@@ -416,9 +430,9 @@ def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[
 
 
 def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
-    """Check that a claim about a heat map names a heat map that has the claim's contour.
+    """Check that a claim names a picture of the right sort: a heat map, or a picture with curves.
 
-    All other claims must name a picture with curves.
+    If the claim names a contour, the heat map must have this contour.
 
     Raises: BadInput.
     """
@@ -435,7 +449,7 @@ def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
 
 
 def check_places(experiment: Experiment) -> None:
-    """Check that every claim about a run refers to an existing evaluation point.
+    """Check that claims about a single run refer to existing evaluation points, such as "k = 64".
 
     Raises: BadInput.
     """
@@ -473,16 +487,17 @@ def _check_values(
 
 
 def _values(axis: Axis) -> str:
-    """Return the values of an axis as text."""
+    """Return the values of a sweep axis as text."""
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
     words = (f"{axis_value:g}" if isinstance(axis_value, float) else str(axis_value) for axis_value in few)
     return f"{axis.name} is {', '.join(words)}"
 
 
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
-    """Check the names of curves and theory lines in a claim.
+    """Check that the learners and theory lines that a claim names exist.
 
-    If `apart` is true, the name of a curve may end with sweep values.
+    If `apart` is true, each learner has several curves. The name of a curve may then end with the values of
+    sweep axes, as in `GD, d = 4`.
     """
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
         named = getattr(claim, field)
@@ -564,7 +579,7 @@ def _check_held_out(experiment: Experiment, n: int) -> None:
     learned_from = first_rows if protocol.schedule().in_data_order else extent.rows
     if learned_from > n - held_out:
         field = next((name for name in ("train", "examples") if name in protocol.__struct_fields__), None)
-        right = "take protocol steps" if field is None else f'set protocol.{field} = "training"'
+        right = "take the protocol `steps`" if field is None else f'set protocol.{field} = "training"'
         where = "protocol" if field is None else f"protocol.{field}"
         fault = f"learners train on {learned_from} of {n} rows, but the last {held_out} are held out"
         raise BadInput(where, f"{fault}; {right}")
@@ -589,11 +604,11 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
         raise BadInput(f"{place}.update", "missing; a learner has an architecture and an update, or a solver")
     if reason := experiment.protocol.refuses(learner):
         raise BadInput(f"{place}.update", reason)
-    if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
+    if learner.update is not None and (reason := refused_loss(learner.update, loss)):
         raise BadInput(f"{place}.update", reason)
     if learner.schedule is not None and learner.schedule.of_loss and not loss.positive:
         fault = f"rates divided by the loss need a loss that is never 0, and {loss.kind} loss may be 0"
-        raise BadInput(f"{place}.schedule", f"{fault}; take exponential or logistic loss")
+        raise BadInput(f"{place}.schedule", f"{fault}; take `exponential` or `logistic` loss")
     d = problem.matrix.shape()[1]
     if learner.update is not None and (reason := learner.update.refuses_features(d)):
         raise BadInput(f"{place}.update", reason)

@@ -37,9 +37,9 @@ TOLERANCE = 1e-9
 
 
 def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any:
-    """Return a raw value with numbers in place of expressions, and tables for parts given by kind alone.
+    """Return a raw value of a document with all expressions replaced by their numbers.
 
-    Values that do not fit their type stay unchanged.
+    Parts that are given by their kind alone become tables. Values that do not fit their type stay unchanged.
 
     Args:
         kind: the type that the value must have.
@@ -150,7 +150,11 @@ def is_struct(kind: Any) -> bool:
 
 
 def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.Struct] | None:
-    """Return the only Struct among types, or else the part whose kind `table` names, or else None."""
+    """Return the Struct that describes a table in a document, if its value may have one of the types `kinds`.
+
+    If only one of the types is a Struct, it is this one. Otherwise, it is the part whose kind is the table's
+    `kind`. Return None if there is no such Struct.
+    """
     structs, kind = _structs(kinds), table.get("kind")
     if len(structs) == 1:
         return next(iter(structs.values()))
@@ -321,7 +325,11 @@ def _numbers_in(table: Any) -> Iterator[tuple[str, float]]:
 
 
 def as_document(described: Experiment | Raw) -> Raw:
-    """Return an experiment as a document with doubled braces in its texts, or return a copy of a document."""
+    """Return a document: a copy if `described` is a document, or a new one if it is an experiment.
+
+    The texts of an experiment have values in place of expressions already. So their braces are doubled, and
+    are not read as expressions again.
+    """
     document: Raw = dict(msgspec.to_builtins(described))
     if isinstance(described, Experiment):
         return with_texts_changed(document, lambda text, _: plain(text))

@@ -70,7 +70,7 @@ def _check_texts(sweep: Sweep) -> None:
 
 
 def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
-    """Yield the texts of an experiment that may have expressions, with their places."""
+    """Yield the path and the text of every field of an experiment that may contain expressions."""
     yield from (("title", experiment.title), ("story", experiment.story))
     for number, picture in enumerate(experiment.pictures):
         place = f"pictures[{number}]"
@@ -83,7 +83,11 @@ def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
 
 
 def _check_until(sweep: Sweep) -> None:
-    """Check that pictures read off a threshold along every sweep axis that has `until`. Raises: BadInput."""
+    """Check the sweep axes with the field `until`, along which a learner stops early.
+
+    At least one picture must read along the axis, and all these pictures must find the first value at which a
+    measure passes a threshold. Raises: BadInput.
+    """
     readings = [picture.reading for picture in sweep.experiment.pictures]
     for number, axis in enumerate(sweep.axes):
         of_axis = [how for how in readings if how is not None and how.over == axis.name]
@@ -96,12 +100,15 @@ def _check_until(sweep: Sweep) -> None:
         )
         right = f"read = {{over = {axis.name!r}, first_below = …}}".replace("'", '"')
         raise BadInput(
-            f"axes[{number}].until", f"until requires pictures with {right}, but {reason}; leave until out"
+            f"axes[{number}].until", f"until requires pictures with {right}, but {reason}; leave `until` out"
         )
 
 
 def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
-    """Check that only sweep axes used in x, y or `read` vary along a learner's curve. Raises: BadInput."""
+    """Check that every sweep axis that varies along a learner's curve is used in x, y or `read`.
+
+    Raises: BadInput.
+    """
     named = names_in(picture.x) | (names_in(picture.y) if picture.y is not None else set())
     over = None if picture.reading is None else picture.reading.over
     for number, axis in enumerate(sweep.axes):
@@ -112,12 +119,15 @@ def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
             for learner in point.experiment.learners:
                 key = learner.name, sweep.apart(picture, point)
                 if first.setdefault(key, point.place[number]) != point.place[number]:
-                    fault = f"{axis.name} varies along a curve; name it in x, curves, at or read"
+                    fault = f"{axis.name} varies along a curve; name it in `x`, `curves`, `at` or `read`"
                     raise BadInput(where, fault)
 
 
 def _check_replicas(sweep: Sweep, picture: Picture) -> None:
-    """Check that all points of a curve have the same number of replicas. Raises: BadInput."""
+    """Check that a curve has the same number of replicas at all sweep points that it consists of.
+
+    Raises: BadInput.
+    """
     counts: dict[tuple[int, ...], int] = {}
     for point in (point for point in sweep.points if point.is_in(picture)):
         replicas = point.experiment.run.replicas
@@ -148,7 +158,7 @@ TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"
 
 
 def sweep_of(raw: Mapping[str, Any]) -> Sweep:
-    """Return the sweep of a document, with every point checked.
+    """Return the sweep of a document, with the experiment at every sweep point checked.
 
     Raises: BadInput. If there are several sweep points, the error names the faulty one.
     """
@@ -246,7 +256,10 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
 
 
 def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a learner that is missing at the first sweep point, with the defaults of its own fields."""
+    """Return the table of a learner, with the default values of its own fields added.
+
+    The learner does not exist at the first sweep point, so its parts are not known there and get no defaults.
+    """
     fields = (field for field in msgspec.structs.fields(Learner) if not field.required)
     defaults = {optional.encode_name: (optional.default, optional.default_factory) for optional in fields}
     plain = {

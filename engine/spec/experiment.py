@@ -34,7 +34,7 @@ MOST_MEASURES = 100
 """Largest number of measures that a run records besides those of pictures and claims."""
 
 
-class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the computation."""
 
     seed: Annotated[
@@ -81,7 +81,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[tuple[MemberOf[Measure], ...], Meta(max_length=MOST_MEASURES)],
         Meta(
             title="measures",
-            description="measures to record besides those of pictures and claims, such as spectrum",
+            description="measures to record besides those of pictures and claims, such as `spectrum`",
             extra=SELDOM,
         ),
     ] = ()
@@ -97,7 +97,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     problem: Problem
     protocol: MemberOf[Protocol]
     learners: Annotated[tuple[Learner, ...], Meta(min_length=1, max_length=MOST_LEARNERS)]
-    run: Run = Run()
+    run: RunSettings = RunSettings()
 
     @property
     def dtype(self) -> Literal["float32", "float64"]:
@@ -212,9 +212,9 @@ def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
 
 
 def drawn(experiment: Experiment) -> tuple[Picture, ...]:
-    """Return the pictures to draw besides the picture of the current run.
+    """Return the pictures that the experiment shows in addition to the loss against the clock of a run.
 
-    A single run has none if its experiment lists no pictures.
+    The result is empty for an experiment without sweep axes and without listed pictures.
     """
     return pictures_of(experiment) if experiment.axes or experiment.pictures else ()
 

@@ -60,7 +60,7 @@ class Field(msgspec.Struct, frozen=True):
     """Types of the tables that are allowed for a part, by kind."""
 
     def is_default(self, value: Any) -> bool:
-        """Return whether a value equals the default, or both mean that the field is empty."""
+        """Return whether a value equals the default, or value and default both mean an empty field."""
         if self.kind == "part":
             return value is None and self.default is None  # a table without entries is still a part
         return value == self.default or (value in NOTHING and self.default in NOTHING)
@@ -68,9 +68,10 @@ class Field(msgspec.Struct, frozen=True):
 
 @cache
 def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """Return the fields of a Struct that forms show; fields of the class itself precede inherited fields.
+    """Return the fields of a Struct that input forms show.
 
-    Forms show fields with plain values, and fields with a part if they have a title.
+    These are all fields with plain values, and those fields with a part as value that have a title. Fields
+    that the class defines itself come before inherited fields.
     """
     described = inspect.type_info(struct)
     assert isinstance(described, inspect.StructType), "only Structs have fields"

@@ -50,7 +50,7 @@ def index() -> tuple[PresetEntry, ...]:
 
 
 def naming(kind: str) -> list[PresetEntry]:
-    """Return the presets that name a part, a measure or a theory line."""
+    """Return the presets whose files contain this kind of a part, a measure or a theory line."""
     return [entry for entry in index() if kind in entry.kinds]
 
 

@@ -90,7 +90,10 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
 
 @contextmanager
 def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]:
-    """If a preset read inside the block uses renamed words, call `answer` with one line that lists them."""
+    """Report words in presets that have been renamed since the preset was written.
+
+    If a preset that is read inside the block uses such words, call `answer` with one line that lists them.
+    """
     from engine.spec.upgrade import noted, sentence
 
     with noted() as words:
@@ -100,10 +103,10 @@ def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]
 
 
 def sweep_of(preset: str, described: Raw) -> Sweep:
-    """Return the sweep of a preset's document.
+    """Return the sweep that `described` describes: the document of a preset with the overrides of the user.
 
-    Claims that the overrides make invalid are not judged. No claim is judged if the preset cannot run without
-    the overrides, for example because the overrides say how to read a data file.
+    Claims that the overrides make invalid are not judged. If the document without the overrides is invalid,
+    no claim is judged. For example, the overrides may set a file that the preset requires.
 
     Raises: BadInput whose place begins with `preset`.
     """

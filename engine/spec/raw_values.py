@@ -46,7 +46,7 @@ without gaps. The time to match all tokens of a text is proportional to its leng
 
 
 def document(content: bytes) -> dict[str, Any]:
-    """Return the values of a TOML file. Raises: BadInput with the line."""
+    """Return the values of a TOML file. Raises: BadInput with the line number of an error."""
     text = ""
     try:
         text = content.decode("utf-8-sig")
@@ -78,7 +78,10 @@ def toml(text: str) -> dict[str, Any]:
 
 
 def _long_key(text: str) -> re.Match[str] | None:
-    """Return the first key with too many parts. The search ends at an unterminated text."""
+    """Return the first dotted key of a TOML text that has too many parts, or None if there is none.
+
+    The search ends at an unterminated string.
+    """
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "long_key":
             return token

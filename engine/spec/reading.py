@@ -93,7 +93,10 @@ class _Result(msgspec.Struct):
 
 
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
-    """Yield the name, the table and the file fields of the matrix and of the target, if they are tables."""
+    """Yield the name, the table and the names of the file fields of the matrix, and then of the target.
+
+    A part that is not written as a table with a kind is left out.
+    """
     problem = raw.get("problem")
     for part_name, family in (("matrix", "matrices"), ("target", "targets")):
         part = problem.get(part_name) if isinstance(problem, dict) else None
@@ -103,7 +106,14 @@ def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, .
 
 
 def _set_beside(folder: Path, axes: Any, place: str) -> None:
-    """Make paths of data files on sweep axes relative to a folder. Charts show the paths as written."""
+    """Make paths of data files relative to a folder, if a sweep axis has them as values.
+
+    Charts show the paths as written.
+
+    Args:
+        axes: sweep axes of the document.
+        place: path of the field that names the file; only axes that set this field are changed.
+    """
     for axis in axes if isinstance(axes, list) else ():
         if not isinstance(axis, dict) or axis.get("set") != place or not isinstance(axis.get("values"), list):
             continue
@@ -179,10 +189,14 @@ def put(raw: Raw, place: str, value: Any) -> None:
 
 
 def _add_learner(raw: Raw, steps: list[str | int]) -> None:
-    """Append a learner if `steps` lead to a rule, a solver or an architecture of a learner with a new name.
+    """Append a learner to a document if an override sets a part of a learner with a new name.
 
-    The steps may also lead to the `kind` of the rule, solver or architecture. A learner with a rule is linear
+    This part is the update rule, the solver or the architecture. A learner with an update rule is linear
     until its architecture is set.
+
+    Args:
+        steps: path of the overridden field, such as "learners", "GD", "update". A last step "kind" is
+            allowed.
     """
     match steps:
         case ["learners", str(name), "update" | "solver" | "architecture" as part, *rest]:
@@ -205,7 +219,13 @@ def _classes(kind: Any) -> list[type[msgspec.Struct]]:
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
-    """Return whether the entry `step` of `node`, at path `place`, is a part given by its kind alone."""
+    """Return whether a field of a document holds a part that is given by its kind alone, such as `egu`.
+
+    Args:
+        node: table that contains the field.
+        step: key of the field in this table.
+        place: path of the field in the document.
+    """
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
@@ -266,7 +286,7 @@ def parse(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Expe
 
 
 def current(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Check the raw values of a document, and return it with current names for renamed words.
+    """Check the raw values of a document, and return the document with renamed words in their new form.
 
     Raises: BadInput.
     """
@@ -275,14 +295,17 @@ def current(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def parse_current(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:
-    """Return the experiment that a `current` document describes, as `parse` does."""
+    """Return the same as `parse`, for a document that `current` has returned."""
     experiment: Experiment = _typed(Experiment, "", resolve(raw, names), raw)
     check(experiment)
     return experiment
 
 
 def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """Return the sweep axes of a `current` document; their expressions use no names. Raises: BadInput."""
+    """Return the sweep axes of a document that `current` has returned.
+
+    Expressions of sweep axes use no names. Raises: BadInput.
+    """
     if "axes" not in raw:
         return ()
     kind = types_of(Experiment)["axes"]
@@ -300,7 +323,7 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
 
 
 def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
-    """Return the same as `in_full`, for a `current` document."""
+    """Return the same as `in_full`, for a document that `current` has returned."""
     resolved: Raw = msgspec.json.decode(msgspec.json.encode(experiment))
     numbers: Raw = with_expressions(resolved, raw)
     for part_name, part, fields in _data_files(resolved):
@@ -310,7 +333,10 @@ def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
 
 
 def with_expressions(numbers: Any, raw: Any) -> Any:
-    """Return `numbers`, with the expressions of `raw` in place of their values."""
+    """Return the document `numbers`, with the expressions of `raw` in place of their values.
+
+    `numbers` is the same document as `raw`, with evaluated expressions and further fields.
+    """
     if isinstance(numbers, dict) and isinstance(raw, Mapping):
         return {key: with_expressions(number, raw.get(key)) for key, number in numbers.items()}
     if isinstance(numbers, list) and isinstance(raw, list | tuple) and len(numbers) == len(raw):
@@ -345,7 +371,10 @@ def sizes(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Mapp
 
 
 def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Mapping[str, float]:
-    """Resolve matrix and target in `numbers`, and return `names` with d, n and m. Raises: BadInput."""
+    """Evaluate the expressions of matrix and target in `numbers`, and return `names` with d, n and m.
+
+    Raises: BadInput.
+    """
     matrix = _resolved_part("matrix", numbers, raw, names)
     n, d = matrix.shape()
     names = {**matrix.structure().named_sizes, **names, "d": d, "n": n}
@@ -372,7 +401,10 @@ def _kind_of(part: Any) -> Any:
 
 
 def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
-    """Resolve the matrix or the target in `numbers`, and return it as a part. Raises: BadInput."""
+    """Evaluate the expressions of the matrix or the target in `numbers`, and return it as a part.
+
+    Raises: BadInput.
+    """
     place, problem = f"problem.{part_name}", numbers["problem"]
     _need(part_name, problem, Problem, "problem", raw)
     kind = types_of(Problem)[part_name]
@@ -383,9 +415,9 @@ def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: 
 
 
 def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
-    """Return `names` together with the matrix's own d, which the matrix's other expressions may use.
+    """Return the numbers that expressions of the matrix may use, by name.
 
-    Raises: BadInput.
+    They are `names`, and the number of features d if the matrix sets it. Raises: BadInput.
     """
     if not isinstance(matrix, Mapping) or "d" not in matrix:
         return names
@@ -405,9 +437,9 @@ def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
 
 
 def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Mapping[str, Any]) -> BadInput:
-    """Return the BadInput for a validation error below `place`.
+    """Convert an error that msgspec reports about the value at `place` to a BadInput.
 
-    It quotes the value as it is in `written`, and lists the allowed values.
+    The message quotes the value as it is in `written`, and lists the allowed values.
     """
     message, _, path = str(error).partition(" - at `$")
     where = f"{place}{path.rstrip('`')}".lstrip(".")

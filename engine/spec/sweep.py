@@ -36,7 +36,10 @@ class Point:
     experiment: Experiment
 
     def is_in(self, picture: Picture) -> bool:
-        """Return whether the point has the axis values that `at` of a picture requires."""
+        """Return whether a picture shows this sweep point.
+
+        The field `at` of a picture may fix the values of sweep axes. The point must have these values.
+        """
         wanted = (
             (self.names[axis_name], number)
             for axis_name, number in picture.at.items()
@@ -45,7 +48,7 @@ class Point:
         return all(abs(coordinate - number) <= NEAR * abs(number) for coordinate, number in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
-        """Return the point with a learning rate added, as if rates were one more sweep axis."""
+        """Return a copy of the sweep point with a learning rate, as if rates were one more sweep axis."""
         return replace(self, place=(*self.place, number), names={**self.names, RATE: rate})
 
     @property
@@ -69,31 +72,37 @@ class Sweep:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the first point, for settings that are the same at all points."""
+        """Experiment at the first sweep point, for settings that are the same at all sweep points."""
         return self.points[0].experiment
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Claims about all runs together, with their numbers at the first point."""
+        """Claims about all runs together; their numbers have the values at the first sweep point."""
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """Return the claims with the values that their numbers have for one curve of a picture.
+        """Return the claims with the values that their numbers have for one of a picture's curves.
+
+        Numbers of a claim may be expressions of sweep axes, such as d, whose values differ between curves.
 
         Args:
-            apart: indices of the curve's values on those axes that have a separate curve for each value.
+            apart: the curve's values on the sweep axes that distinguish curves of the picture, each given by
+                its index on the axis.
         """
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
-        """Return the indices of a point's values on the axes with a separate curve for each value.
+        """Return the values of a sweep point on the axes that distinguish curves, as indices on each axis.
+
+        A picture may have a separate curve for each value of some sweep axes. So the result says which curve
+        of a learner the sweep point belongs to.
 
         Raises: BadInput.
         """
         return tuple(point.place[self.number_of(axis_name)] for axis_name in picture.split_by)
 
     def number_of(self, axis_name: str) -> int:
-        """Return the index of the axis called `axis_name`. Raises: BadInput."""
+        """Return the index of the sweep axis called `axis_name`. Raises: BadInput."""
         for number, axis in enumerate(self.axes):
             if axis.name == axis_name:
                 return number
@@ -101,31 +110,35 @@ class Sweep:
         raise BadInput("pictures", f"there is no axis {axis_name!r}; there are {choices}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
-        """Return `name` followed by a curve's values on the axes with a separate curve for each value."""
+        """Return the name of a curve: a learner's name, then values of sweep axes, as in `GD, d = 4`.
+
+        These sweep axes are those that distinguish curves of the picture. `apart` has the index of the
+        curve's value on each of them.
+        """
         axes = [self.axes[self.number_of(axis)] for axis in picture.split_by]
         labels = (axis.label(axis.grid[place]) for axis, place in zip(axes, apart, strict=True))
         return ", ".join([name, *labels])
 
     @property
     def data_sentences(self) -> tuple[str, ...]:
-        """Sentences that say how the data of all points were read, without repetitions."""
+        """Sentences that say how the data of all sweep points were read, without repetitions."""
         sentences = (point.experiment.problem.data_sentence for point in self.points)
         return tuple(sentence for sentence in dict.fromkeys(sentences) if sentence)
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:
-        """Reports on the data files that all points read, without repetitions."""
+        """Reports on the data files that are read at all sweep points, without repetitions."""
         reports = (point.experiment.problem.data_reports for point in self.points)
         return tuple(dict.fromkeys(report for of_point in reports for report in of_point))
 
     @cached_property
     def symbols(self) -> dict[str, str]:
-        """Chart symbols of the axes that have a symbol, by axis name."""
+        """Chart symbols of the sweep axes that have a symbol, by axis name."""
         return {axis.name: axis.symbol for axis in self.axes if axis.symbol is not None}
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
-        """Names of all learners in order, including learners that are missing at some points."""
+        """Names of all learners in order, including learners that are missing at some sweep points."""
         present = dict.fromkeys(
             learner.name for point in self.points for learner in point.experiment.learners
         )
@@ -137,12 +150,12 @@ class Sweep:
 
 
 def only(experiment: Experiment) -> Sweep:
-    """Return the sweep of an experiment without axes."""
+    """Return the sweep of an experiment without sweep axes; it has a single sweep point."""
     return Sweep((), (Point((), {}, "", experiment),))
 
 
 def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
-    """Return the marks of a picture with their values at the sweep points that it shows.
+    """Return the marks of a picture, with the values that they have at the sweep points of the picture.
 
     Raises: BadInput if a mark has several values for one straight line, or at one position along a curve.
     """
@@ -160,7 +173,7 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
 
 
 def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], where: str) -> list[Marked]:
-    """Return a mark with its values at all points: one mark for all curves, or one mark per curve."""
+    """Return a mark with its values at all sweep points: one mark for all curves, or one mark per curve."""
     if len({mark for _, mark in pairs}) <= 1:
         return [_straight(mark.title, mark) for _, mark in pairs[:1]]
     apart: dict[tuple[int, ...], list[tuple[Point, Mark]]] = defaultdict(list)

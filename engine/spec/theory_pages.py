@@ -123,13 +123,13 @@ class Page(NamedTuple):
 
 @cache
 def pages() -> tuple[Page, ...]:
-    """Return the pages that exist, in teaching order."""
+    """Return the theory pages that exist, in teaching order."""
     files = ((name, folder() / f"{name}.md") for name in PAGES)
     return tuple(parse(name, file.read_text(encoding="utf-8")) for name, file in files if file.exists())
 
 
 def parse(name: str, text: str) -> Page:
-    """Return the page with this name and Markdown text."""
+    """Return the theory page with this name and Markdown text."""
     title = _TITLE.search(text)
     headings = [*_HEADING.finditer(text)]
     ends = [*(heading.start() for heading in headings[1:]), len(text)]
@@ -143,7 +143,7 @@ def parse(name: str, text: str) -> Page:
 
 
 def sections() -> dict[str, Section]:
-    """Return all sections by address."""
+    """Return the sections of all theory pages, by address."""
     return {section.address: section for page in pages() for section in page.sections}
 
 
@@ -181,15 +181,6 @@ def cited(text: str) -> Iterator[str]:
     """Yield the addresses that a text cites, without repetitions, in the order of the text."""
     addresses = [address for match in _ANY_CITATION.finditer(text) for address in _addresses(match)]
     yield from dict.fromkeys(addresses)
-
-
-def renewed(text: str) -> str:
-    """Return a text with former citations replaced by current ones, if their sections are known."""
-
-    def present(match: re.Match[str]) -> str:
-        return ", ".join(f"theory/{address}" for address in _addresses(match)) or match[0]
-
-    return _FORMER_CITATION.sub(present, text)
 
 
 def _addresses(match: re.Match[str]) -> list[str]:

@@ -51,7 +51,7 @@ SWITCHES = {
 
 Struct = type[msgspec.Struct]
 
-RENAMED: dict[str, dict[str, str]] = {"Run.path": {"by-blocks": "dense"}}
+RENAMED: dict[str, dict[str, str]] = {"RunSettings.path": {"by-blocks": "dense"}}
 """New words by former word, for each family, table or field that uses them:
 
     "updates"                              a family, for the kinds of its members
@@ -66,9 +66,10 @@ _words: ContextVar[dict[str, str] | None] = ContextVar("_words", default=None)
 
 
 def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a document with claims, pictures and run in their current form, and with new words.
+    """Return a document in the form and with the words of the present version.
 
-    Former words are recorded by `note`. Malformed parts stay unchanged, and later checks refuse them.
+    Its claims, pictures and run settings may be written in an older form. Former words are recorded by
+    `note`. Malformed parts stay unchanged, and later checks refuse them.
     """
     claims, run, pictures = raw.get("claims"), raw.get("run"), raw.get("pictures")
     if isinstance(pictures, list | tuple):
@@ -82,7 +83,10 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def renamed(key: str, keys: list[str]) -> str | None:
-    """Return the current name of a key of first-edition claims, or None if it is not in `keys`."""
+    """Return the present name of a key of a claim in a preset of the first edition.
+
+    Return None if the key has no such name, or if `keys` does not contain it.
+    """
     new = NAMES.get(key)
     return new if new in keys else None
 
@@ -98,7 +102,11 @@ def _names_of_learners(raw: Mapping[str, Any]) -> set[str]:
 
 
 def _picture(picture: Any) -> Any:
-    """Return a picture in its current form: with a current measure, and with marks separate from lines."""
+    """Return a picture in its present form.
+
+    Formerly, marks (straight lines at a value) stood in the list `lines` of theory lines. They are moved to
+    the list `marks`.
+    """
     if isinstance(picture, Mapping):
         picture = _of_gap(picture)
     lines = picture.get("lines") if isinstance(picture, Mapping) else None
@@ -115,7 +123,11 @@ def _picture(picture: Any) -> Any:
 
 
 def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Convert a picture of the gap after one singular value to a picture of all gaps, with `at` set."""
+    """Replace a former measure of a picture, which gave the gap after the singular value with index `after`.
+
+    The present measure gives the gaps after all singular values. The field `at` of the picture then selects
+    one of them.
+    """
     measure = picture.get("measure")
     after = measure.get("after") if isinstance(measure, Mapping) else None
     if not isinstance(after, int) or measure != {"kind": "jacobian-gap", "after": after}:
@@ -177,7 +189,7 @@ def noted() -> Iterator[dict[str, str]]:
 
 
 def note(former: str, new: str) -> None:
-    """Note that a former word was read."""
+    """Record that a document uses a former word, if the block of `noted` is active."""
     if (words := _words.get()) is not None:
         words[former] = new
 
@@ -241,7 +253,7 @@ def _new(place: str, word: str) -> str:
 
 
 def _names_line(place: str) -> bool:
-    """Return whether the words in a field are kinds of theory lines."""
+    """Return whether the words in the field at `place` are kinds of theory lines."""
     table, _, key = place.rpartition(".")
     family, _, kind = table.partition(".")
     of_claim = family == "claims" and key in getattr(catalogue.members("claims")[kind], "line_fields", ())

@@ -59,11 +59,11 @@ def certificate(
 ) -> float | None:
     """Return the largest relative change of a prediction under a group of transformations of instances.
 
-    The learner is trained on (X, y) and on (Xgᵀ, y), in float64 on the CPU. The start on Xgᵀ is transformed
-    to correspond to the start on X. This is done for two random g that nearly generate the group. Of two
-    rotations, one has determinant −1. Predictions on all rows are compared at every record of the first
-    replica while they are finite. The change is max |Δŷ| / max |ŷ|. If it is below UNCHANGED, the learner is
-    invariant on these data.
+    The learner is trained on (X, y) and on (Xgᵀ, y), in float64 on the CPU. For Xgᵀ, its initial weights are
+    transformed to correspond to the initial weights for X. This is done for two random g that nearly generate
+    the group. Of two rotations, one has determinant −1. Predictions on all rows are compared at every record
+    of the first replica while they are finite. The change is max |Δŷ| / max |ŷ|. If it is below UNCHANGED,
+    the learner is invariant on these data.
 
     Under rotations, a rule with an invariant counterpart is compared with this counterpart. For example,
     diagonal AdaGrad is compared with the rule that has one rate for all inputs. Rotated ±1 data are not ±1,
@@ -76,7 +76,8 @@ def certificate(
     counterpart = learner
     unseen = learner.architecture is not None and learner.architecture.structure().by_inner_products
     if learner.update is not None and group == ROTATIONS and not unseen:
-        counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
+        rule = learner.update.structure().invariant_counterpart or learner.update
+        counterpart = msgspec.structs.replace(learner, update=rule)
     compared = Comparison(setup, learner, counterpart)
     return compared.under([*_elements(group, compared)], going)
 
@@ -84,11 +85,14 @@ def certificate(
 def change_by_rounding(
     setup: Setup, learner: Learner, going: Going = lambda done: None, to_explain: float = 0.0
 ) -> float | None:
-    """Return the largest relative change of a prediction when instances are perturbed as by rounding.
+    """Return the largest relative change of a prediction when instances are perturbed by rounding errors.
 
-    The change is measured as in `certificate`, for two random perturbations. If rounding cannot explain the
-    change `to_explain` yet, more perturbations are tried, up to 2 · PAIRS. If `to_explain` is at most
-    MAGNIFIED times the result, the learner may have amplified rounding. The measurement then decides nothing.
+    The change is measured as in `certificate`, for pairs of random perturbations. One pair is tried. If
+    `to_explain` is given, up to PAIRS pairs are tried, until the result is large enough to explain it.
+
+    `to_explain` is a change that was measured under transformations. If it is at most MAGNIFIED times the
+    result, the learner may have amplified rounding errors, so the change proves nothing.
+
     Return None if the matrix is too large.
     """
     if _is_too_large(setup):
@@ -104,7 +108,13 @@ def change_by_rounding(
 
 
 def _share(going: Going, part: int, parts: int, done: float) -> None:
-    """Report the total progress, when the share `done` of one of several equal parts is finished."""
+    """Report the progress of work that consists of several equal parts.
+
+    Args:
+        going: receives the finished share of all parts together.
+        part: index of the part that is in progress.
+        done: finished share of this part.
+    """
     going((part + done) / parts)
 
 
@@ -130,12 +140,15 @@ def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64
 
 
 class Comparison:
-    """Comparison of a run of a learner with runs of its counterpart on changed data."""
+    """Comparison of a learner's predictions with predictions of its counterpart on changed instances.
+
+    The counterpart is often the learner itself.
+    """
 
     def __init__(
         self, experiment: Setup, learner: Learner, other: Learner, relative_to_movement: bool = False
     ) -> None:
-        """Compare `learner` on the data of an experiment with `other` on changed data.
+        """Compare `learner` on the data of an experiment with its counterpart `other` on changed data.
 
         Changes of predictions are divided by the largest prediction. With `relative_to_movement`, they are
         divided by the largest difference between a prediction and its initial value.
@@ -151,7 +164,10 @@ class Comparison:
     def under(
         self, transformations: Sequence[NDArray[np.float64]], going: Going = lambda done: None
     ) -> float:
-        """Return the largest change of predictions under these transformations of the instances."""
+        """Return the largest change of predictions when the instances are transformed.
+
+        `transformations` are the matrices T of x → T x; each is tried in a separate training run.
+        """
         begin, inputs = self._experiment.protocol.training_run, self._inputs()
         turns = (torch.from_numpy(matrix) for matrix in transformations)
         return self._change((on_transformed(inputs, begin, turn) for turn in turns), going)
@@ -170,7 +186,8 @@ class Comparison:
     def perturbations(self, rounding: float = PERTURBATION) -> Iterator[torch.Tensor]:
         """Yield an endless sequence of random perturbations of the instances, [replicas, n, d].
 
-        Each consists of random signs, times `rounding`, times the root mean square of their row.
+        Every entry of an instance is changed by ± `rounding` times the root mean square of the instance's
+        entries. The signs are random.
         """
         rows, draws = self.data.instances.rows, self.streams("rounding")
         size = rounding * rows.square().mean(-1, keepdim=True).sqrt()
@@ -192,8 +209,9 @@ class Comparison:
     def _change(
         self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going = lambda done: None
     ) -> float:
-        """Return the largest |Δŷ|, divided as `__init__` says, over all finite records of the first replica.
+        """Return the largest relative change of a prediction over all finite records of the first replica.
 
+        The change is divided by the size of the predictions, or of their movement, as `Comparison` was told.
         The runs on changed data advance in step with a run on unchanged data, and stop when it stops.
         """
         protocol, data, learner = self._experiment.protocol, self.data, self._learners[0]
@@ -234,10 +252,14 @@ def _predictions(
     limits: tuple[float, float] | None,
     ends: Sequence[EarlyEnd] = (),
 ) -> Iterator[torch.Tensor]:
-    """Yield the predictions on all instances at every record.
+    """Continue a training run to its end, and yield its predictions on all instances at every record.
 
     If several records are completed together, yield once for all of them. Predictions are clipped to
-    `limits`, unless it is None. With `ends`, stop at the record at which the last variant ends early.
+    `limits`, unless it is None.
+
+    Args:
+        ends: checks whether training ends early, one for each setting of the hyperparameters. Once all of
+            them have ended, no further predictions are yielded. Without any, training never ends early.
     """
     complete, ended = 0, False
     while complete < records and not ended:

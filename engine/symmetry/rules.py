@@ -1,4 +1,4 @@
-"""Measured symmetries of update rules: transformations of the inputs that do not change predictions.
+"""Measured symmetries of update rules and optimizers: transformations of inputs that change no prediction.
 
 A linear neuron and a tanh net are trained on instances x and on transformed instances T x. In the second
 case, the first layer starts at W T⁻¹ instead of W, so that the initial predictions are the same. If the rule
@@ -7,12 +7,14 @@ has the symmetry, all later predictions are the same, too.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from engine.core import optimizers
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED, Group
 from engine.core.lazy import torch
 from engine.core.parts import BadInput, Verdict
@@ -23,6 +25,11 @@ from engine.spec.experiment import Experiment
 from engine.symmetry.certificate import MAGNIFIED, PAIRS, PERTURBATION, Comparison
 from engine.symmetry.verdict import verdict
 from engine.updates import Update
+from engine.updates.torch_optimizer import Torch
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
 
 GROUPS: dict[str, Group | None] = {
     "rotations": ROTATIONS,
@@ -105,9 +112,12 @@ class Symmetry(NamedTuple):
 
 
 def magnified(precisions: Sequence[str]) -> float:
-    """Return the largest ratio of a change to the change by rounding at which rounding may be the cause.
+    """Return the factor by which a rule may amplify rounding errors.
 
-    `precisions` are the types with less precision than float64 in which the rule computes.
+    A change of predictions counts only if it exceeds the change by rounding errors times this factor.
+
+    Args:
+        precisions: floating-point types with less precision than float64 in which the rule computes.
     """
     return LOWER_MAGNIFIED if precisions else MAGNIFIED
 
@@ -146,9 +156,9 @@ def _severity(measured: Symmetry) -> tuple[int, float]:
 
 
 def declared(update: Update) -> list[Verdict]:
-    """Return the verdicts that follow from structure for the models of `symmetries`, the neuron first.
+    """Return the verdicts on an update rule that follow from structure: for a linear neuron, then for a net.
 
-    Raises: BadInput.
+    If the rule cannot train nets, there is only the first. Raises: BadInput.
     """
     return [verdict(setup.learners[0], setup) for setup in setups(update)]
 
@@ -209,7 +219,10 @@ def _setup(update: Update, architecture: Any, loss: str, seed: int) -> Experimen
 
 
 class _Model:
-    """A rule on one model: its runs on unchanged and on transformed data are compared."""
+    """Model (a linear neuron or a net) trained by a rule, on unchanged and on transformed data.
+
+    Predictions of both are compared.
+    """
 
     def __init__(self, setup: Experiment) -> None:
         learner = setup.learners[0]
@@ -274,3 +287,60 @@ def lower_precisions(seen: set[str]) -> Any:
             return output
 
     return Precisions()
+
+
+MakeOptimizer = Callable[..., "Optimizer"]
+"""Function or class that takes the parameters of a model and returns an optimizer for them.
+
+If it has an argument called `model` or `module`, it also receives the model.
+"""
+
+
+def symmetry(make_optimizer: MakeOptimizer, group: str = "rotations", seed: int = 0) -> Symmetry:
+    """Measure by `symmetries` whether transformations of the inputs change what an optimizer learns.
+
+    Raises: ValueError for an unknown group, and for an optimizer that fails or does not change the weights.
+    """
+    with optimizers.registering(_class_of(make_optimizer)) as name:
+        try:
+            (measured,) = symmetries(Torch(name=name), [group], seed)
+        except BadInput as error:
+            raise ValueError(str(error)) from error
+    return measured
+
+
+def assert_invariant(make_optimizer: MakeOptimizer, group: str = "rotations", seed: int = 0) -> None:
+    """Assert that transformations of the inputs do not change what an optimizer learns.
+
+    `symmetry` measures the change. The group is rotations, permutations, sign flips or scalings. For example,
+    `assert_invariant(lambda parameters: torch.optim.SGD(parameters, lr=0.1))` passes. Raises: AssertionError
+    with the measured change, also if the optimizer amplifies rounding, so that nothing can be concluded.
+    """
+    measured = symmetry(make_optimizer, group, seed)
+    if measured.word != "invariant":
+        raise AssertionError(f"the optimizer is {measured.sentence}")
+
+
+def _class_of(make_optimizer: MakeOptimizer) -> type[Optimizer]:
+    """Return a class whose objects have all attributes of the optimizers that `make_optimizer` returns.
+
+    The constructor ignores `lr`, so that the learning rates are those of `make_optimizer`.
+    """
+    usual = type(_made(make_optimizer, optimizers.small_model()))
+
+    class Made(usual):  # type: ignore[misc, valid-type]
+        def __init__(self, params: object, model: Any, lr: float) -> None:
+            self.__dict__.update(vars(_made(make_optimizer, model)))
+
+    # With this name, the tables of optimizers in `engine.core.optimizers` apply to the class, too.
+    Made.__module__, Made.__name__ = usual.__module__, usual.__name__
+    return Made
+
+
+def _made(make_optimizer: MakeOptimizer, model: Any) -> Optimizer:
+    """Call `make_optimizer`, a function or a class, and return the optimizer of a model's parameters."""
+    if isinstance(make_optimizer, type):
+        return optimizers.make_optimizer(make_optimizer, model.parameters(), model)
+    parameters = inspect.signature(make_optimizer).parameters
+    wants = [name for name in ("model", "module") if name in parameters]
+    return make_optimizer(model.parameters(), **dict.fromkeys(wants, model))

@@ -48,7 +48,10 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
 
 
 def _steps(trained: Trained, setup: Setup) -> Verdict:
-    """Return the verdict on the steps of an update rule on an architecture, without step options."""
+    """Return whether the training steps of an update rule on an architecture are rotation invariant.
+
+    Step options of the learner, such as clipping and noise, are ignored.
+    """
     architecture, update = trained
     matrix = setup.problem.matrix
     if (of_vectors := update.structure().invariance_of_vectors) is not None:
@@ -59,7 +62,11 @@ def _steps(trained: Trained, setup: Setup) -> Verdict:
 
 
 def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
-    """Return the largest known group under which predictions do not change, if the start favours features."""
+    """Return the largest group known to change no predictions, for a learner that is not rotation invariant.
+
+    This learner's initial weights favour some features. Permutations and sign flips of the features, for
+    example, may still change no predictions.
+    """
     architecture, update = trained
     if learner.noise is not None and len(architecture.layers) > 1:
         return TRIVIAL  # a symmetry would transform every layer, and the noise of every layer
@@ -73,11 +80,13 @@ def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) ->
 
 
 def _with_options(learner: Learner, steps: Verdict) -> Verdict:
-    """Return the verdict on steps with the step options of a learner. Source: theory/symmetry#habits.
+    """Return the verdict on training steps, after taking the learner's step options into account.
 
-    Schedules, clipping by norm and decay in proportion to the weights multiply vectors by scalars. Gaussian
-    noise favours no direction. But noise changes the sizes of a gradient's entries, which may be equal
-    without it.
+    Schedules, clipping by norm and decay in proportion to the weights multiply vectors by scalars, so they
+    keep rotation invariance. Gaussian noise favours no direction. But some rules are invariant only on data
+    for which all entries of a gradient have the same size, and noise changes these sizes.
+
+    Source: theory/symmetry#habits.
     """
     by_entry = []
     if learner.clip is not None and learner.clip.value is not None:

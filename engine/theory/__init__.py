@@ -41,7 +41,11 @@ has not been proved. A reference is only a value to compare with.
 
 
 class RunData:
-    """Data of a run and quantities derived from them, each computed when it is first used."""
+    """Data of an experiment's training runs that theory lines use.
+
+    These are the instances, the labels, the order of the rows, and the states before training. Each is
+    computed when it is first used.
+    """
 
     def __init__(
         self,
@@ -50,14 +54,16 @@ class RunData:
         order: Callable[[], Order | None] = lambda: None,
         labels: Callable[[], Rows] | None = None,
     ) -> None:
-        """Store functions, so that nothing is drawn before its first use.
+        """Store functions that draw the data and begin training. Nothing is drawn before its first use.
 
         Args:
             draw: returns the data that the learners see.
-            begin: returns the state before the first step, given the data and a learner with an update rule.
+            begin: returns the state of training before the first step, given the data and a learner. The
+                learner must have an update rule.
             order: returns the indices of the rows in the order in which every replica sees them, [R, K], or
                 None if they are seen in stored order.
-            labels: returns the labels [R, m, n] as an array. By default, the labels are read from the data.
+            labels: returns the labels [R, m, n] of m targets and n rows in R replicas, as an array. By
+                default, the labels are read from the data.
         """
         self._draw, self._begin, self._order, self._given = draw, begin, order, labels
 
@@ -80,22 +86,26 @@ class RunData:
         return np.tile(np.arange(labels.n), (labels.replicas, 1)) if order is None else order
 
     def start(self, learner: Learner) -> Descent:
-        """Return the state before the first step of training. The learner must have an update rule."""
+        """Return a learner's state before its first step of training.
+
+        The learner must have an update rule.
+        """
         assert self._begin is not None, "runs have starts"
         return self._begin(self.data, learner)
 
 
 Measured = Mapping[str, Floats]
-"""Measured values of a training run, by the name of the measure. Each array is [R, S]: replicas by
+"""Measured values of a training run, by the name of the measure. Each array is [R, S], for R replicas and S
 records.
 """
 
 
 class OtherRun(NamedTuple):
-    """A second training run, from whose measures a theory line is computed.
+    """A second training run that exists only so that a theory line can be computed from its measures.
 
-    It has the protocol and the seeds of the experiment. It draws the same random numbers as the experiment's
-    own runs, so that equal learners start from the same weights.
+    The experiment itself does not show this run. For example, the run may train the same learner on other
+    labels. It has the protocol and the seeds of the experiment. So it draws the same random numbers as the
+    experiment's own runs, and a learner that is in both starts from the same weights.
     """
 
     learner: Learner
@@ -106,24 +116,29 @@ class OtherRun(NamedTuple):
 
 @dataclass(frozen=True)
 class At:
-    """Records and indices at which a theory line is computed, and the data that it may use."""
+    """Input of `Line.value`: where a theory line is computed, and the data that it may use.
+
+    A line is computed at records, which are the points of a training run at which measures are evaluated. If
+    the measure is an array, such as one value per layer, the line is also computed for every index of the
+    array.
+    """
 
     experiment: Setup
     drawn: RunData
     """Data of the run, which all theory lines share. The data are drawn when they are first used."""
 
     clocks: Mapping[str, Floats]
-    """Values of each clock, such as "step", at the records that the protocol plans, [S], by the clock's
-    name.
+    """Values of the clocks at the records that the protocol plans, [S] each, by the name of the clock. For
+    example, the clock "step" counts training steps.
     """
 
     indices: Mapping[str, Floats] = field(default_factory=dict)
-    """Coordinates along each further dimension of the measure, such as its layers, by the dimension's
-    name.
+    """Coordinates along each dimension of a measure that is an array, such as the numbers of layers, by the
+    dimension's name.
     """
 
     of_learner: Learner | None = None
-    """Learner for which a `per_learner` line is computed."""
+    """Learner for whose curve the line is computed, if the line is `per_learner`."""
 
     of_rate: float | None = None
     """Learning rate of `of_learner`."""
@@ -157,7 +172,10 @@ class At:
 
     @property
     def learner(self) -> Learner:
-        """Learner for which the line is computed. Raises: TypeError if the line is not `per_learner`."""
+        """Learner for whose curve the line is computed.
+
+        Raises: TypeError if the line is not `per_learner`.
+        """
         if self.of_learner is None:
             raise TypeError("only a line that is per_learner has a learner")
         return self.of_learner
@@ -179,9 +197,10 @@ class At:
 
 
 class LineStructure(NamedTuple):
-    """Properties of the statement of a theory line.
+    """What a theory line says: a bound or an exact value, of which statistic, and for which learners.
 
-    The defaults describe a reference line, which is only a value to compare with.
+    With the defaults, the line is a reference: a value to compare a measure with, about which no theorem is
+    claimed.
     """
 
     direction: Direction = "reference"
@@ -206,7 +225,8 @@ class LineStructure(NamedTuple):
     """Whether the values of the line differ between the learners to which it applies."""
 
     per_replica: bool = False
-    """Whether the values also differ between replicas, because they depend on the data or the start."""
+    """Whether the values of the line differ between replicas, because they depend on the data or the start.
+    """
 
     along_runs: bool = False
     """Whether the line is computed record by record from measured values. These are the values of the
@@ -234,10 +254,10 @@ class LineStructure(NamedTuple):
 
     @property
     def about(self) -> str | None:
-        """Statistic over replicas that the line is about, or None if the line fits every statistic.
+        """Statistic over replicas, such as the mean, to which a theory line must be compared, or None.
 
-        It fits every statistic if the line holds in every run, has a value for every replica, or is a
-        reference.
+        It is None if the line can be compared to every statistic. This is the case if the line holds in every
+        run, has a separate value for every replica, or is only a reference.
         """
         goes_with_all = not self.in_expectation or self.per_replica or self.direction == "reference"
         return None if goes_with_all else self.summary
@@ -246,10 +266,10 @@ class LineStructure(NamedTuple):
 class Line(Part, frozen=True):
     """A theory line: a statement about a measure, its conditions, its values, and the learners it applies to.
 
-    A line is about the hypothesis that has learned from exactly k different rows, unless its structure sets
-    `needs_k_rows` to False. Lower bounds that decrease with k set this field to False. They also hold for the
-    mean of the hypotheses up to k, for clipped predictions, and for k examples drawn with replacement,
-    because at most k of these examples are different.
+    Most lines are about the hypothesis that a learner has learned from exactly k different rows. If a line
+    does not need this condition, it sets `needs_k_rows` to False in its structure. For example, lower bounds
+    that decrease with k do not need it. They also hold for the mean of the hypotheses up to k, for clipped
+    predictions, and for k examples drawn with replacement, because at most k of these examples are different.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "holds", "binds"))
@@ -264,68 +284,76 @@ class Line(Part, frozen=True):
     source: ClassVar[str]
 
     def structure(self) -> LineStructure:
-        """Return the properties of the statement."""
+        """Return what this theory line says, such as a lower bound, and for which learners."""
         return LineStructure()
 
     @classmethod
     def every(cls) -> tuple[Line, ...]:
-        """Return all lines of this kind that charts show: a single line, or the two edges of a band."""
+        """Return all theory lines of this class that charts show: one line, or the two edges of a band."""
         return (cls(),)
 
     @property
     def name(self) -> str:
-        """Name of the line, which is unique among the lines that `every` returns."""
+        """Name of the theory line. The lines that `every` returns have different names."""
         return self.kind
 
     @property
     def called(self) -> str:
-        """Name of the line in charts and captions."""
+        """Name of the theory line in charts and captions."""
         return self.title or self.kind
 
     def group_in(self, experiment: Setup) -> Group | None:
-        """Return the invariance group of the line. The experiment must satisfy the conditions of the line."""
+        """Return the group under which a learner must be invariant for this theory line to apply, or None.
+
+        It is None if invariance does not decide whether the line applies. The experiment must satisfy the
+        conditions of the line.
+        """
         return self.structure().group
 
     def formula_in(self, experiment: Setup) -> str:
-        """Return the formula with the constants of an experiment.
+        """Return the formula of the theory line, with constants that depend on the experiment filled in.
 
         The experiment must satisfy the conditions of the line.
         """
         return self.formula
 
     def holds(self, experiment: Setup) -> Finding:
-        """Return whether problem and protocol satisfy the theorem's conditions, and the reason."""
+        """Return whether problem and protocol satisfy the conditions of the theory line, and the reason."""
         return Finding(False, f"{self.kind} does not declare for which problems it holds")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        """Return whether the learner satisfies the theorem's conditions, and the reason."""
+        """Return whether the theory line applies to a learner in an experiment, and the reason."""
         return Finding(False, f"{self.kind} does not declare to which learners it applies")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
-        """Return the measures that `value` reads from `at.measured`. The line must apply to the learner."""
+        """Return the measures of a learner's own run from which `value` computes the theory line.
+
+        `value` reads them from `at.measured`. The line must apply to the learner.
+        """
         return ()
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
-        """Return the other training runs that `value` reads from `at.runs`, by name.
+        """Return the additional training runs from which `value` computes the theory line, by name.
 
-        `learner` is the learner of a single curve, so it has one rate.
+        `value` reads their measures from `at.runs`. The learner is that of a single curve, so it has one
+        rate.
         """
         return {}
 
     def value(self, at: At) -> Floats:
-        """Return the values of the line at the planned records.
+        """Return the values of the theory line at the records that the protocol plans.
 
-        The array has the shape [S, *index], or broadcasts to this shape. If the line is `per_replica`, the
-        shape is [R, S, *index].
+        The array has the shape [S, *index] for S records and the indices of the measure, or broadcasts to
+        this shape. If the line is `per_replica`, the shape is [R, S, *index].
         """
         raise NotImplementedError
 
 
 def on_problem(line: Line, setup: Setup) -> Finding:
-    """Return whether a line holds for the problem and the protocol of an experiment, and the reason.
+    """Return whether a theory line holds for the problem and the protocol of an experiment, and the reason.
 
-    This calls `holds`. If the line requires hypotheses that have learned from exactly k different rows, it
-    also checks this condition.
+    This calls `line.holds`. If the line requires hypotheses that have learned from exactly k different rows,
+    it also checks this condition.
     """
     holds, structure = line.holds(setup), line.structure()
     if not holds.holds or not structure.needs_k_rows or structure.direction == "reference":
@@ -337,10 +365,10 @@ def on_problem(line: Line, setup: Setup) -> Finding:
 
 
 def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
-    """Return whether a line applies to a learner, and the reason.
+    """Return whether a theory line applies to a learner, and the reason.
 
-    This calls `binds`. It also excludes solvers that have been given more rows than the k examples that are
-    counted so far.
+    This calls `line.binds`. It also excludes a solver that is fitted to all training rows at once, in
+    protocols in which k counts only the rows of mini-batches.
     """
     look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
@@ -350,10 +378,10 @@ def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
 
 
 def statement(line: Line, experiment: Setup | None = None) -> Statement:
-    """Return the statement of a line.
+    """Return a theory line's statement: its formula, direction, source, and the other data that claims store.
 
-    If an experiment is given, it must satisfy the conditions of the line. The statement then contains the
-    formula and the group for this experiment.
+    If an experiment is given, the formula and the invariance group are those for this experiment. It must
+    satisfy the conditions of the line.
     """
     structure = line.structure()
     return Statement(
@@ -375,9 +403,9 @@ def statement(line: Line, experiment: Setup | None = None) -> Statement:
 class RotationInvariant(Line, frozen=True):
     """Lower bound for every learner whose predictions do not change when all instances are rotated.
 
-    The bound is on an expected value, where the mean is also over random choices of the learner. A learner
-    that first rotates all instances at random is invariant. So if the data are rotated at random, the bound
-    applies to every learner.
+    The bound is on an expected value. If the learner makes random choices, the expectation is over these,
+    too. A learner that first rotates all instances at random is rotation invariant. So if the data of a
+    problem are rotated at random, the bound applies to every learner.
     """
 
     def structure(self) -> LineStructure:
@@ -398,10 +426,14 @@ class RotationInvariant(Line, frozen=True):
 
 
 def bound_by_turning(learner: Learner, predicate: str) -> Finding:
-    """Return the finding that a bound for invariant learners applies, because the data are rotated at random.
+    """Return the positive finding that a bound applies to a learner because the data are rotated at random.
 
-    On such data, the results of a learner have the same distribution as if the learner first rotated all data
-    at random. A learner that does so is rotation invariant.
+    The bound is one for rotation-invariant learners, and the learner itself need not be invariant. On data
+    that are rotated at random, its results have the same distribution as if it first rotated all data at
+    random. A learner that does so is rotation invariant.
+
+    Args:
+        predicate: words that say what the learner is, such as "is not rotation invariant".
     """
     return Finding(
         True, f"{learner.name} {predicate}, yet the bound applies, because the data are rotated at random"
@@ -417,24 +449,27 @@ def shares_layers(learner: Learner) -> bool:
 
 
 def about_one_target(learner: Learner) -> str:
-    """Return the reason why a theorem about a single target does not apply to a learner.
+    """Return the reason why a theorem about one target does not apply to a learner with shared layers.
 
-    The learner has one net for all targets, whose layers they share.
+    The learner has one net for all targets, which share the hidden layers of this net.
     """
     return f"the line requires a net for each target, and the outputs of {learner.name} share hidden layers"
 
 
 def loss_constant(setup: Setup) -> float:
-    """Return c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)] of the experiment's loss."""
+    """Return c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)], the least expected loss L on a label that is a fair coin ±1.
+
+    L is the loss of the experiment.
+    """
     constant = setup.loss.constant
     assert constant is not None, "a loss that takes labels ±1 has a constant"
     return constant
 
 
 def times_constant(factor: str, setup: Setup) -> str:
-    """Return the product of the loss's constant c and `factor` as text. `factor` must be in parentheses.
+    """Return the formula c · `factor` as text, where c is `loss_constant`. `factor` must be in parentheses.
 
-    The formula shows the value of c, unless c = 1.
+    The formula shows the value of c. If c = 1, it shows `factor` alone, without parentheses.
     """
     constant = loss_constant(setup)
     if constant != 1:
@@ -443,18 +478,21 @@ def times_constant(factor: str, setup: Setup) -> str:
 
 
 def in_words(constant: float) -> str:
-    """Return a constant as text that can precede a parenthesis: "¼", "ln 2 · ", or three digits."""
+    """Return a number as text that can precede a parenthesis: "¼", "ln 2 · ", or three digits."""
     symbols = {0.25: "¼", math.log(2.0): "ln 2 · "}
     return symbols.get(constant, f"{constant:.3g}")
 
 
 def fair_signs(setup: Setup, reason: str) -> Finding:
-    """Return whether unknown signs of labels cost at least c on average over rows, with c of `loss_constant`.
+    """Return whether a label of unknown sign costs at least c on average over rows, and the reason.
 
-    If so, `reason` is the text of the positive finding. The sign is unknown if the label is an independent
-    fair coin, or if it changes sign with a row of unknown sign. For labels ±1, the cost of an unknown sign is
-    c. For other labels y and square loss, the cost is y². The mean of y² over rows in random order is ‖w*‖² =
-    1 on orthogonal rows of length √d. Label noise only raises the cost.
+    c is `loss_constant`. The sign of a label is unknown if the label is an independent fair coin, or if it
+    changes sign with a row of unknown sign. For labels ±1, an unknown sign costs at least c. For other labels
+    y and square loss, it costs at least y². On orthogonal rows of length √d in random order, the mean of y²
+    is ‖w*‖² = 1. Label noise only raises the cost.
+
+    Args:
+        reason: text of the finding if the answer is yes.
     """
     problem = setup.problem
     if problem.labels_are_coins:
@@ -471,7 +509,7 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
 
 
 def _labels_in_words(problem: Problem) -> str:
-    """Return the reason why labels do not change sign with their row.
+    """Return the reason why a problem's labels do not change sign if the row changes sign.
 
     The text continues a sentence after a comma.
     """
@@ -483,7 +521,9 @@ def _labels_in_words(problem: Problem) -> str:
 def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
     """Return the reason why labels of unseen rows influence the steps of a learner, or None if they do not.
 
-    The sharpness of a square loss does not depend on labels if predictions are linear in the parameters.
+    They do if the rate is tuned by losses on all rows, or if its unit is the sharpness at the start. The
+    sharpness is computed from the labels of all rows. Only if the loss is square loss and predictions are
+    linear in the parameters does the sharpness not depend on labels.
     """
     if learner.is_tuned:
         return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")
@@ -497,7 +537,7 @@ def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
 
 
 def shown_once(setup: Setup) -> Finding | None:
-    """Return a negative finding if the experiment repeats its rows, or None if every row is seen once."""
+    """Return the reason why rows are not seen only once (the matrix repeats them), or None if they are."""
     if setup.problem.matrix.repeat is None:
         return None
     return Finding(False, "requires rows that are seen once, and here they are repeated")
@@ -511,7 +551,7 @@ def rows_in_order(setup: Setup) -> Finding | None:
 
 
 def whole_cube(setup: Setup) -> Finding | None:
-    """Return the reason why the rows are not all vectors of ±1, or None if they are."""
+    """Return the reason why the rows are not all 2^d vectors of ±1, or None if they are."""
     matrix = setup.problem.matrix
     if matrix.structure().is_cube:
         return None
@@ -519,7 +559,11 @@ def whole_cube(setup: Setup) -> Finding | None:
 
 
 def along_every_step(setup: Setup) -> Finding | None:
-    """Return an unmet condition, or None if all steps are full-batch and each is followed by a record."""
+    """Return the reason why a run does not record every full-batch step, or None if it does.
+
+    All training steps must use the gradient over all n rows. There must be a record (an evaluation point)
+    after every step.
+    """
     protocol, n = setup.protocol, setup.n
     if not protocol.schedule().full_batch or protocol.clock != "step":
         return Finding(False, "requires steps along the gradient over all rows")
@@ -531,7 +575,7 @@ def along_every_step(setup: Setup) -> Finding | None:
 
 
 def signed_orthogonal(setup: Setup) -> Finding | None:
-    """Return an unmet condition on the rows, or None if they meet all conditions.
+    """Return the reason why the rows are not orthogonal with random signs, or None if they are.
 
     Rows must be orthogonal and equally long, have independent random signs, and be seen once. Hadamard rows
     with random signs meet these conditions. A rotation-invariant learner cannot distinguish any other rows
@@ -547,12 +591,12 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
         reason = f"the matrix is {matrix.kind}, where only the factors have random signs"
         return Finding(False, f"requires an independent random sign for every row, and {reason}")
     if not structure.random_signs:
-        return Finding(False, "requires random row signs, and row_signs is off")
+        return Finding(False, "requires random row signs, and `row_signs` is off")
     return None
 
 
 def linear_labels(setup: Setup) -> Finding | None:
-    """Return an unmet condition, or None if labels are xᵀw* with ‖w*‖ = 1 and the loss is the square loss."""
+    """Return the reason why this is not square loss on labels xᵀw* with ‖w*‖ = 1, or None if it is."""
     problem = setup.problem
     if problem.labels != "soft":
         return Finding(False, f"requires linear labels, and here they are {problem.labels}")
@@ -565,9 +609,9 @@ def linear_labels(setup: Setup) -> Finding | None:
 
 
 def without_direction(setup: Setup) -> Finding | None:
-    """Return an unmet condition on the rows, or None if they meet all conditions.
+    """Return the reason why the rows have a preferred direction or are repeated, or None if neither is so.
 
-    Rows must be seen once, and be independent draws from a rotation-invariant distribution with E xxᵀ = I.
+    Rows must be independent draws from a rotation-invariant distribution with E xxᵀ = I, and be seen once.
     """
     matrix = setup.problem.matrix
     if repeated := shown_once(setup):
@@ -581,21 +625,21 @@ def without_direction(setup: Setup) -> Finding | None:
 
 
 def only_square(setup: Setup) -> Finding | None:
-    """Return a negative finding if the loss is not square loss, or None if it is."""
+    """Return the reason why the loss is not square loss, or None if it is."""
     loss = setup.loss
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
 def only_numbers(setup: Setup) -> Finding | None:
-    """Return a negative finding if instances have more than one entry, or None if they have one."""
+    """Return the reason why instances are not single numbers, or None if they have one entry."""
     d = setup.d
     return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
 
 
 def descends(learner: Learner, setup: Setup) -> Finding | None:
-    """Return an unmet condition on the steps of a learner, or None if they meet all conditions.
+    """Return the reason why a learner's steps are not gradient descent at the rate `lr`, or None if they are.
 
-    The steps must follow gradient descent, with or without momentum, on the whole loss, with the constant
+    The steps must follow the gradient of the whole training loss, with or without momentum, at the constant
     rate `lr`.
     """
     name, update = learner.name, learner.update
@@ -610,7 +654,10 @@ def descends(learner: Learner, setup: Setup) -> Finding | None:
 
 
 def descends_by_first_layer(learner: Learner, setup: Setup) -> Finding:
-    """Return whether a learner is gradient descent on the first layer of a net with one hidden layer."""
+    """Return whether a learner is plain gradient descent on the first layer of a net with one hidden layer.
+
+    The finding contains the reason.
+    """
     name, net, update = learner.name, learner.architecture, learner.update
     structure = None if update is None else update.structure()
     descends = structure is not None and structure.stable_up_to == MONOTONE_BELOW
@@ -634,15 +681,15 @@ def descends_by_first_layer(learner: Learner, setup: Setup) -> Finding:
 
 
 def at_rate_lr(learner: Learner, setup: Setup) -> Finding | None:
-    """Return the reason why steps do not use one constant rate `lr` in all layers, or None if they do."""
+    """Return the reason why a learner's layers do not all have the constant rate `lr`, or None if they do."""
     reason = learner.departure_from_lr(setup.d)
     return None if reason is None else Finding(False, reason)
 
 
 def product_curve(at: At) -> Floats:
-    """Return (1 − k/n)(1 − k/d), and 0 beyond k = d.
+    """Return (1 − k/n)(1 − k/d), and 0 beyond k = d: a bound on the loss after k of n rows with d features.
 
-    The product is the share of unseen rows times the expected cost of an unseen row.
+    1 − k/n is the share of the rows that are unseen. 1 − k/d is the least expected loss on an unseen row.
     """
     n, d = at.experiment.n, at.experiment.d
     return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
@@ -657,7 +704,7 @@ def product_formula(setup: Setup) -> str:
 
 
 def several_targets(setup: Setup) -> Finding:
-    """Return whether there are several targets, with square loss and unclipped predictions."""
+    """Return whether there are several targets, square loss and unclipped predictions, and the reason."""
     finding = more_than_one_target(setup)
     if not finding.holds:
         return finding
@@ -667,7 +714,7 @@ def several_targets(setup: Setup) -> Finding:
 
 
 def more_than_one_target(setup: Setup) -> Finding:
-    """Return whether there are several targets, and the reason."""
+    """Return whether a problem has several targets, and the reason."""
     targets = setup.m
     if targets < 2:
         return Finding(False, "requires several targets, and there is one")
@@ -675,7 +722,7 @@ def more_than_one_target(setup: Setup) -> Finding:
 
 
 def largest_rank(setup: Setup) -> int:
-    """Return the largest possible rank of the matrix of the weights of all targets."""
+    """Return the largest possible rank of the matrix whose columns are the weight vectors of all targets."""
     matrix = setup.problem.matrix
     return min(matrix.shape()[1], setup.problem.target.columns(matrix))
 
@@ -683,10 +730,12 @@ def largest_rank(setup: Setup) -> int:
 def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
     """Return whether the weights of a linear learner stay in the span of their start and the instances seen.
 
-    Unless `any_start` is set, the weights must start at 0. Consider the orthogonal map that changes the sign
-    of the orthogonal complement of the instances seen. It leaves these instances unchanged. So the weights of
-    an invariant learner that starts at 0 have no component in the complement. The check also admits solvers
-    whose predictions are linear in the labels seen, because these have the same rank for every kernel.
+    The finding contains the reason. Unless `any_start` is set, the weights must start at 0. The check relies
+    on rotation invariance. Consider the map that keeps the span of the instances seen fixed, and changes the
+    sign of every vector orthogonal to it. This map leaves the instances unchanged. So the weights of an
+    invariant learner that starts at 0 have no component orthogonal to the span. The check also admits every
+    solver whose predictions are linear in the k labels seen, because the predictions for all targets then
+    have rank k at most.
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:
@@ -711,7 +760,7 @@ def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
 
 
 def described(architecture: Architecture) -> str:
-    """Return an architecture in words: its kind, its transfer function and its biases."""
+    """Return an architecture in words: its kind, its transfer function, and whether it has biases."""
     transfer, biased = getattr(architecture, "activation", None), getattr(architecture, "has_biases", False)
     description = architecture.kind if transfer is None else f"{architecture.kind} with transfer {transfer}"
     return f"{description}, and has biases" if biased else description

@@ -1,4 +1,4 @@
-"""Decrease of the loss in a step of automatic gradient descent, as in the derivation of its rate."""
+"""Largest loss after a step of automatic gradient descent, from the derivation of its learning rate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.theory import At, Floats, Line, LineStructure, along_every_step, onl
 
 
 class ByDerivation(Line, frozen=True):
-    """Base class of theory lines that follow from the derivation of automatic gradient descent.
+    """Base class of theory lines that follow from the derivation of automatic gradient descent's rate.
 
     The derivation assumes ‖x‖ = √d₀, ‖y‖ = √d_L, ReLU, ‖W_l‖₂ = √(d_l/d_{l−1}) at every step, gradients of
     stable rank 1, and an error of the linearisation that is orthogonal to the residual. Training satisfies
@@ -65,10 +65,11 @@ class ByDerivation(Line, frozen=True):
 class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
     """2(ℓ − ηG + ½(e^η − 1)²): the largest loss after a step of automatic gradient descent.
 
-    Here ℓ is half the mean square before the step, and G is the size of its gradients. With η = ln((1 + √(1 +
-    4G))/2) and under the assumptions of the derivation, a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)².
-    φ is 0 for G = 0 and at least G²/4.51 for G ≤ 2 (the paper's bound G²/11 is not sharp). At the start, the
-    line equals the measured loss. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
+    Here ℓ is half the mean square error before the step. G is the size of the gradient of ℓ, averaged over
+    layers (see the measure `gradient-summary`). With η = ln((1 + √(1 + 4G))/2) and under the assumptions of
+    the rate's derivation, a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)². φ is 0 for G = 0 and at least
+    G²/4.51 for G ≤ 2 (the paper's bound G²/11 is not sharp). At the start, the line equals the measured loss.
+    Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     title: ClassVar[str] = "AGD majoriser"
@@ -84,9 +85,10 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
 
 
 def lowered(G: Floats) -> Floats:
-    """Return φ(G) = ηG − ½(e^η − 1)² for η = ln((1 + √(1 + 4G))/2).
+    """Return φ(G) = ηG − ½(e^η − 1)², the least decrease of half the mean square in a step of size η.
 
-    For this η, e^η − 1 = 2G/(1 + √(1 + 4G)).
+    The step size is η = ln((1 + √(1 + 4G))/2), and G is the size of the gradients. For this η, e^η − 1 =
+    2G/(1 + √(1 + 4G)).
     """
     grown = 2 * G / (1 + np.sqrt(1 + 4 * G))
     decrease: Floats = np.log1p(grown) * G - grown**2 / 2

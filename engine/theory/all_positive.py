@@ -1,4 +1,4 @@
-"""The error of a constant prediction +1 on rows that are never seen."""
+"""The error of the constant prediction +1 on the rows that a learner never sees."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class OfUnseen(Line, frozen=True):
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         n, _ = problem.matrix.shape()
         if not protocol.schedule().full_batch or protocol.extent(n).most_examples >= n:
-            return Finding(False, "requires full-batch steps on only some of the rows: set train")
+            return Finding(False, "requires full-batch steps on only some of the rows: set `train`")
         return Finding(True, "instances have private entries, which say nothing about unseen rows")
 
     def labels(self, at: At) -> tuple[Floats, Floats]:
-        """Return the labels [R, ·] of the rows seen, and the labels of the rows never seen."""
+        """Return the labels of the rows seen, [R, seen], and of the rows never seen, [R, unseen]."""
         n = at.experiment.n
         seen = at.experiment.protocol.extent(n).most_examples
         data = at.drawn.data
@@ -43,10 +43,11 @@ class OfUnseen(Line, frozen=True):
 class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
     """The share of labels −1 among the rows never seen: the error of predicting +1 for all these rows.
 
-    On `wilson` with five private entries, X sign(Xᵀy) = 4y if most labels seen are +1. From weights 0,
-    AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move only along τ = sign(Xᵀy) and end at τ/4. For
-    these weights, the prediction for an unseen row is (y + 2)/4 > 0, so its class is +1. Source: Wilson,
-    Roelofs, Stern, Srebro, Recht 2017; theory/automatic-descent#adaptive-fail.
+    Let X and y be the rows seen and their labels. On the matrix `wilson` with five private entries, X
+    sign(Xᵀy) = 4y if most labels seen are +1. From weights 0, AdaGrad, RMSProp, Adam (ε = 0) and sign descent
+    then move only along τ = sign(Xᵀy) and end at τ/4. For these weights, the prediction for an unseen row is
+    (y + 2)/4 > 0, so its class is +1. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;
+    theory/automatic-descent#adaptive-fail.
     """
 
     title: ClassVar[str] = "error of always +1"

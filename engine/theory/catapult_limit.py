@@ -1,4 +1,4 @@
-"""Final sharpness of an infinitely wide net of two linear layers after large steps."""
+"""Final sharpness of an infinitely wide net of two linear layers that is trained with large steps."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from engine.theory import At, Floats, Line, LineStructure, descends, only_square
 
 
 class Beginning(NamedTuple):
-    """Quantities of every replica at the start, [R], which determine all later errors and kernels."""
+    """Quantities at the start of training, [R] each, from which all later losses and kernels are computed."""
 
     errors: Floats
     """Errors r = ŷ − y."""
@@ -36,9 +36,9 @@ class Beginning(NamedTuple):
 
 
 class TwoLinearLayers(Line, frozen=True):
-    """Base class of theory lines about gradient descent on one example with two linear layers.
+    """Base class of theory lines about nets of two linear layers, trained by gradient descent on one example.
 
-    The values of the lines follow from the state of the net at the start.
+    The values of these lines follow from the state of the net at the start of training.
     """
 
     def structure(self) -> LineStructure:
@@ -68,7 +68,10 @@ class TwoLinearLayers(Line, frozen=True):
         return Finding(True, f"{name} is gradient descent on a net of two linear layers")
 
     def beginning(self, at: At) -> Beginning:
-        """Return the quantities at the start for the learner of the line."""
+        """Return the quantities at the start of training, for the learner of `at`.
+
+        `recursion` computes all later losses and kernels from them.
+        """
         start, data = at.start, at.drawn.data
         tensors, (first, second) = start.tensors, start.architecture.layers
         with torch.no_grad():
@@ -88,9 +91,10 @@ class TwoLinearLayers(Line, frozen=True):
         return Beginning(*(torch.as_tensor(quantity).cpu().numpy() for quantity in quantities))
 
     def recursion(self, at: At, beginning: Beginning) -> catapult.Recursion:
-        """Return the errors and kernels at every record, [S, R] each.
+        """Return the errors r = ŷ − y and the kernels λ = ‖∇ŷ‖² at every record, [S, R] each.
 
-        After a replica has diverged, its values are NaN.
+        The values are computed from the quantities at the start of training. After a replica has diverged,
+        its values are NaN.
         """
         steps = at.clocks["step"].astype(int)
         errors, kernels = (
@@ -104,10 +108,11 @@ class TwoLinearLayers(Line, frozen=True):
 class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
     """r², with r′ = r(1 − γλ + γ² q z r), λ′ = λ + γq(γλr² − 4zr) and γ = 2η: the loss after every step.
 
-    The recursion starts with the measured values, and is exact for every replica, up to rounding. λ = ‖∇ŷ‖²
-    is the kernel, and z is the prediction. In the NTK parametrisation, q = 1/m for instances of length √d. If
-    γλ > 2, the loss rises until the terms in r² have reduced λ to γλ < 2. Source: LBD20;
-    theory/curvature#catapult.
+    r = z − y is the error of the prediction z, λ = ‖∇z‖² is the kernel, and a prime marks the values after a
+    step. The recursion starts with the measured values, and is exact for every replica, up to rounding. q is
+    the squared gradient of z by the first layer, divided by the squared length of the second layer. In the
+    NTK parametrisation, q = 1/m for m hidden units and instances of length √d. If γλ > 2, the loss rises
+    until the terms in r² have reduced λ to γλ < 2. Source: LBD20; theory/curvature#catapult.
     """
 
     title: ClassVar[str] = "loss recursion"

@@ -1,4 +1,4 @@
-"""The susceptibility of the layers of an infinitely wide net at its start: 1 is the critical line."""
+"""The factor by which layers of an untrained, infinitely wide net separate nearby inputs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from engine.theory.layer_recursion import (
 class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
     """χ⊥ = C_w E σ′(z)², z ~ N(0, K_l): the factor of layer l on squared distances of nearby inputs.
 
-    The line is the limit as the width n → ∞, at the start of training, averaged over the instances. K_l is
-    the variance of the signals of layer l. If χ⊥ = 1, the net is critical. If χ⊥ < 1, nearby inputs approach
-    each other with depth. If χ⊥ > 1, they separate. For ReLU, χ⊥ is C_w/2 at every depth. At finite width,
-    the line is exact only at layer 1, where signals are Gaussian with known variance. In later layers, the
-    variance depends on the weights, and all units of a ReLU layer of width n are off with probability 2⁻ⁿ.
-    Source: RYH ch. 5; theory/wide-nets#criticality.
+    C_w is the variance of the weights times the number of a unit's inputs, and K_l is the variance of the
+    signals z of layer l. The line is the limit as the width n → ∞, at the start of training, averaged over
+    the instances. If χ⊥ = 1, the net is critical. If χ⊥ < 1, nearby inputs approach each other with depth. If
+    χ⊥ > 1, they separate. For ReLU, χ⊥ is C_w/2 at every depth. At finite width, the line is exact only at
+    layer 1, where signals are Gaussian with known variance. In later layers, the variance depends on the
+    weights, and all units of a ReLU layer of width n are off with probability 2⁻ⁿ. Source: RYH ch. 5;
+    theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "recursion of χ⊥"

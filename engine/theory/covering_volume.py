@@ -1,4 +1,4 @@
-"""Lower bound, by volume, on the radius of balls that cover the points of a unit ball."""
+"""Lower bound on the radius of balls that together cover the points of a unit ball, from their volumes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure
 
 UNLIKELY = 1e-3
-"""Upper bound on the probability that the covering radius of random points is below the line. The line is
-also lowered by this fraction.
+"""Upper bound on the probability that the covering radius of random points is below the theory line. The line
+is also lowered by this fraction.
 """
 
 
 class CoveringVolume(Line, frozen=True, tag="covering-volume"):
-    """2^(−b/d): 2^b balls of a smaller radius have a smaller total volume than the unit ball in d dimensions.
+    """2^(−b/d): lower bound on the radius of 2^b balls that cover the unit ball in d dimensions.
+
+    Balls of a smaller radius have a smaller total volume than the unit ball.
 
     If n random points of the ball are covered instead of the whole ball, the bound is a little lower. Suppose
     that K = 2^b balls around K of these points fill a share a of the volume. The probability that they
@@ -52,7 +54,7 @@ class CoveringVolume(Line, frozen=True, tag="covering-volume"):
 
 
 def in_ball(setup: Setup) -> Finding:
-    """Return whether instances are uniform points of the unit ball."""
+    """Return whether the instances are points drawn uniformly from the unit ball, and the reason."""
     matrix = setup.problem.matrix
     if not matrix.structure().in_ball:
         return Finding(False, f"requires uniform points of the unit ball, and the matrix is {matrix.kind}")

@@ -1,4 +1,4 @@
-"""The largest relative change of a distance between many Gaussian points under a random linear map."""
+"""The largest relative change that a random linear map makes to distances between Gaussian points."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at
 
 
 class DistortionLimit(JohnsonLindenstrauss, frozen=True, tag="distortion-limit"):
-    """√(2 ln k/m): the largest relative change of a distance by a Gaussian map to ℝ^m, for k Gaussian points.
+    """√(2 ln k/m): largest relative change of the distances of k Gaussian points by a Gaussian map to ℝ^m.
 
-    For large m, the relative change of the distance of a pair is N(0, 1/(2m)). The k²/2 pairs are nearly
-    independent, and their maximum is √(2 ln k²)/√(2m). The convergence is slow. The limit requires a large k,
-    and an m much larger than ln k. Source: theory/kernels-and-entropy#entropy.
+    For large m, the relative change of the distance of one pair of points is N(0, 1/(2m)). The k²/2 pairs are
+    nearly independent, and their maximum is √(2 ln k²)/√(2m). The convergence is slow. The limit requires a
+    large k, and an m much larger than ln k. Source: theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "limit of many points"

@@ -1,4 +1,4 @@
-"""The expectation of every feature."""
+"""The expected value of every feature of an instance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class ExpectedFeatures(Line, frozen=True, tag="expected-features"):
-    """E x_i for matrices where it is known: for a walk on a ring, the stationary probability of site i.
+    """E x_i, the mean of feature i, if known: on a ring, the stationary probability of a walk at site i.
 
     If the step length σ depends on the site, the probability of a site is proportional to 1/σ². On a large
     ring, the walk spends 4/5 of its time in the half with step length 1, and 1/5 in the half with step length

@@ -1,4 +1,7 @@
-"""Bound on mistakes on new instances from the Jacobian at the start, up to constants."""
+"""Bound on the share of mistakes on new instances, computed from a net's Jacobian at the start.
+
+The constants of the bound are unknown.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,14 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
 
 
 def _shape(rate: float, labels: torch.Tensor, kernel: torch.Tensor, outputs: int, steps: Floats) -> Floats:
-    """Return the values of the line for one net [S], from J Jᵀ [K·n, K·n] and the labels [K·n]."""
+    """Return the values of the bound for one net at each of S steps, [S].
+
+    Args:
+        rate: learning rate η of the first layer.
+        labels: one-hot labels of the training rows, [K·n].
+        kernel: J Jᵀ at the start, [K·n, K·n].
+        outputs: number K of classes.
+    """
     n = len(labels) // outputs
     ascending, vectors = torch.linalg.eigh(kernel)
     eigenvalues: Floats = ascending.flip(0).cpu().numpy()

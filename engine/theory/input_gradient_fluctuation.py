@@ -1,4 +1,4 @@
-"""The relative variance of a prediction's squared derivative by an entry of its instance, at the start."""
+"""The relative variance, over random starts, of the squared derivative ∂ŷ/∂x_p of a net's prediction."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from engine.theory.layer_recursion import as_function, only_at_the_start, signal
 class InputGradientFluctuation(Line, frozen=True, tag="input-gradient-fluctuation"):
     """E q²/(E q)² − 1 = 3 ∏_l (1 + 5/n_l) − 1 for q = (∂ŷ/∂x_p)² of ReLU nets.
 
-    For linear nets, 5 is replaced by 2. The line holds at the start, for a single instance and nets without
-    biases, with layers of any widths n_l. Given all layers below the output, ∂ŷ/∂x_p is Gaussian, and each
-    layer multiplies its variance by a random factor. E q² of ReLU nets is (12/d²) ∏(1 + 5/n_l), which grows
-    exponentially with depth over width. Source: HN20; theory/regions-and-random-matrices#paths.
+    ∂ŷ/∂x_p is the derivative of a prediction with respect to entry p of its instance. The line is the
+    variance of q over random starts, divided by the squared mean. For linear nets, 5 is replaced by 2. The
+    line holds at the start, for a single instance and nets without biases, with layers of any widths n_l.
+    Given all layers below the output, ∂ŷ/∂x_p is Gaussian, and each layer multiplies its variance by a random
+    factor. E q² of ReLU nets is (12/d²) ∏(1 + 5/n_l), which grows exponentially with depth over width.
+    Source: HN20; theory/regions-and-random-matrices#paths.
     """
 
     title: ClassVar[str] = "spread of squared slopes"

@@ -1,4 +1,4 @@
-"""The mean of the squared derivative of a prediction by an entry of its instance, at the start."""
+"""The mean, over random starts, of the squared derivative ∂ŷ/∂x_p of a net's prediction."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from engine.theory.layer_recursion import as_function, only_at_the_start, signal
 class InputGradientMean(Line, frozen=True, tag="input-gradient-mean"):
     """E (∂ŷ/∂x_p)² = (1/d) ∏_l C_w E σ′²: 2/d for ReLU at C_w = 2, at every width and depth.
 
-    The line holds at the start, for positively homogeneous σ without biases. The product is over the L + 1
-    layers, and the output has no σ′. For a single instance, a ReLU unit is on with probability ½, and this
-    event is independent of even functions of the weights. Source: HN20;
-    theory/regions-and-random-matrices#paths.
+    ∂ŷ/∂x_p is the derivative of a prediction with respect to entry p of its instance. The line holds at the
+    start, for nets with positively homogeneous σ and without biases. C_w is the variance of the weights times
+    the number of a unit's inputs. The product is over the L + 1 layers, and the output has no σ′. For a
+    single instance, a ReLU unit is on with probability ½, and this event is independent of even functions of
+    the weights. Source: HN20; theory/regions-and-random-matrices#paths.
     """
 
     title: ClassVar[str] = "exact mean of squared slopes"

@@ -1,4 +1,7 @@
-"""A lower bound for products of several factors, by the F₂-rank of the products seen."""
+"""A lower bound on the loss, for instances that are products of several factors.
+
+It is computed from the rank over F₂ of the products that a learner has seen.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,15 @@ from engine.theory.percolation import OfFactors
 class Ladder(OfFactors, frozen=True, tag="ladder"):
     """c × the share of tuples whose indicator vectors are outside the F₂-span of the indicator vectors seen.
 
-    Instances are products x¹ ⊗ … ⊗ xʳ, and a tuple lists the row of every factor. The learner must be
-    invariant under rotations of single factors. For two factors, the bound equals `percolation`. A label is
-    the product of one random sign per factor. Given the labels seen, the label of a tuple outside the span is
-    ±1 with probability ½ each. It costs at least c, the least mean loss on such a label. The bound is 0 once
-    the rank has reached Σ(d_l − 1) + 1. With one factor, the bound is 1 − k/d (WKA21 Thm 3). If all factors
-    have size 2, instances are equivalent to log₂ D raw bits. The smaller the group under which a learner is
-    invariant, the fewer examples it needs. `path-rule` attains the bound for square loss. Derived here; no
-    earlier statement is known to us. Source: theory/hadamard#factors.
+    Instances are products x¹ ⊗ … ⊗ xʳ. A tuple lists which row of each factor an instance is made of. Its
+    indicator vector has a 1 for each of these rows, and zeros elsewhere. The learner must be invariant under
+    rotations of single factors. For two factors, the bound equals `percolation`. A label is the product of
+    one random sign per factor. Given the labels seen, the label of a tuple outside the span is ±1 with
+    probability ½ each. It costs at least c, the least mean loss on such a label. The bound is 0 once the rank
+    has reached Σ(d_l − 1) + 1. With one factor, the bound is 1 − k/d (WKA21 Thm 3). If all factors have size
+    2, an instance is equivalent to log₂ D bits. The smaller the group under which a learner is invariant, the
+    fewer examples it needs. `path-rule` attains the bound for square loss. Derived here; no earlier statement
+    is known to us. Source: theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "F₂-span bound"
@@ -61,9 +65,10 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
 
 
 def outside(tuples: np.ndarray, factors: tuple[int, ...], wanted: set[int]) -> Floats:
-    """Return the share of all possible tuples outside the span of the first k of `tuples`, for k = 0 … K.
+    """Return which share of all possible tuples is outside the span of the first k `tuples`, for k = 0 … K.
 
-    The array `tuples` is [K, r], for r factors. Only the entries with k in `wanted` are computed. All other
+    A tuple lists which row of each factor an instance is made of, and the span is over F₂ (see `Ladder`). The
+    array `tuples` is [K, r], for r factors. Only the entries with k in `wanted` are computed. All other
     entries are NaN.
     """
     products, nothing = SignProducts(factors), np.zeros(1, bool)

@@ -1,4 +1,4 @@
-"""The relative variance, over random starts, of the variance of a layer, at every width."""
+"""How much the variance of a layer's signals varies between random starts of a net, at every width."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from engine.theory.layer_recursion_finite import HOMOGENEOUS
 class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
     """Var V_l/(E V_l)² = ∏(1 + 5/n_j) − 1 over layers j ≤ l for ReLU, ∏(1 + 2/n_j) − 1 for linear nets.
 
-    The line holds for a single input of fixed length at the start, at every width. V_l is the variance that
-    layer l gives to the next layer. Each layer multiplies it by an independent mean of n_j numbers σ(g)²,
-    with g ~ N(0, 1). The variance of these numbers is 5 times their squared mean for ReLU, and 2 times for
-    linear σ. Given the last hidden layer, the output z is N(0, V_L). So the line is also E z⁴/(3 (E z²)²) −
-    1, which measures the deviation from a Gaussian. The line requires a positively homogeneous σ and no
-    biases. Source: RYH ch. 4; theory/wide-nets#infinite-width.
+    The line holds for a single input of fixed length at the start, at every width. V_l is the variance of the
+    signals of layer l + 1 over draws of that layer's weights, given layer l. The line is the variance of V_l
+    over random starts, divided by its squared mean. Each layer multiplies V_l by an independent mean of n_j
+    numbers σ(g)², with g ~ N(0, 1). The variance of these numbers is 5 times their squared mean for ReLU, and
+    2 times for linear σ. Given the last hidden layer, the output z is N(0, V_L). So the line is also E z⁴/(3
+    (E z²)²) − 1, which measures the deviation from a Gaussian. The line requires a positively homogeneous σ
+    and no biases. Source: RYH ch. 4; theory/wide-nets#infinite-width.
     """
 
     title: ClassVar[str] = "product over layers"
@@ -46,9 +47,11 @@ class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
 
 
 def is_homogeneous(learner: Learner) -> Finding:
-    """Return whether each layer of a net multiplies the variance of its signals by an independent factor.
+    """Return whether each layer of a learner's net at its start multiplies the signals' variance by a factor.
 
-    Every replica must draw its own Gaussian start.
+    The finding contains the reason. The factors of different layers are independent random numbers. This
+    requires a Gaussian start, no biases, and a positively homogeneous transfer function. Every replica must
+    draw its own start.
     """
     signals = signals_of(learner)
     if signals is None or signals.activation not in HOMOGENEOUS or any(signals.cb):
@@ -60,9 +63,10 @@ def is_homogeneous(learner: Learner) -> Finding:
 
 
 def has_homogeneous_weights(learner: Learner) -> Finding:
-    """Return whether a learner satisfies `is_homogeneous`, with signals that are computed from weights.
+    """Return whether a learner satisfies `is_homogeneous` and computes its signals from weights.
 
-    Some nets draw their signals at random instead of computing them from weights.
+    The finding contains the reason. The architecture `layer-by-layer` has no weights: it draws the signals at
+    random.
     """
     finding, signals = is_homogeneous(learner), signals_of(learner)
     if signals is not None and signals.joint_inputs is not None:
@@ -73,7 +77,10 @@ def has_homogeneous_weights(learner: Learner) -> Finding:
 
 
 def of_one_input(setup: Setup) -> Finding:
-    """Return whether there is one target, and one input of the same length in every replica."""
+    """Return whether a problem has one target and one instance, of the same length in every replica.
+
+    The finding contains the reason.
+    """
     if setup.n > 1 or setup.m > 1:
         return Finding(False, f"requires one input and one target, and there are {setup.n} and {setup.m}")
     if not setup.problem.matrix.structure().on_sphere:

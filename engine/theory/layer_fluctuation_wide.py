@@ -1,4 +1,4 @@
-"""The relative variance, over random starts, of the variance of a layer, to first order in 1/n."""
+"""How much the variance of a layer's signals varies between random starts, to first order in 1/n."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ from engine.theory.layer_recursion import (
 class LayerFluctuationWide(Line, frozen=True, tag="layer-fluctuation-wide"):
     """Var V_l/(E V_l)² ≃ V/(n K²), V ← C_w² (E σ⁴ − (E σ²)²) + χ∥² V, χ∥ = C_w E[z σ σ′]/K, z ~ N(0, K).
 
-    V_l is the variance that layer l gives to the next layer, and K is the variance in infinitely wide nets.
-    The line is the first order in 1/n, for a single input of fixed length at the start and any σ. Each layer
-    adds the variance of a mean of n numbers. It also passes on the fluctuation from the layers below,
-    multiplied by the slope χ∥ of the recursion for K. Source: RYH ch. 4; theory/wide-nets#infinite-width.
+    V_l is the variance of the signals of layer l + 1 over draws of that layer's weights, given layer l. The
+    line is the variance of V_l over random starts, divided by its squared mean. K is the variance of the
+    signals in infinitely wide nets. The line is the first order in 1/n, for a single input of fixed length at
+    the start and any σ. Each layer adds the variance of a mean of n numbers. It also passes on the
+    fluctuation from the layers below, multiplied by the slope χ∥ of the recursion for K. Source: RYH ch. 4;
+    theory/wide-nets#infinite-width.
     """
 
     title: ClassVar[str] = "first order in 1/n"

@@ -1,4 +1,4 @@
-"""The variance of the layers of an infinitely wide net at its start."""
+"""The variance of the signals in the layers of an untrained, infinitely wide net."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ numbers.
 class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     """V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1}): the variance that layer l gives to layer l + 1, as n → ∞.
 
-    The line is about the start of training, averaged over the instances, for width n. For ReLU or linear σ,
-    it equals E V_l at every width. The expectation over z is computed by Gauss–Hermite quadrature at 200
-    points. Source: RYH ch. 2; theory/wide-nets#criticality.
+    V_l is the variance of the signals z of layer l + 1 over draws of that layer's weights. C_w is the
+    variance of the weights times the number of a unit's inputs, and C_b is the variance of the biases. The
+    line is about the start of training, averaged over the instances, for width n. For ReLU or linear σ, it
+    equals E V_l at every width. The expectation over z is computed by Gauss–Hermite quadrature at 200 points.
+    Source: RYH ch. 2; theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "wide limit"
@@ -61,13 +63,16 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 
 
 def signals_of(learner: Learner) -> Signals | None:
-    """Return the distribution of a learner's signals at the start, or None if no recursion can compute it."""
+    """Return the distribution of the signals in a learner's untrained net, or None if it is not known.
+
+    It is known only for fully connected nets with Gaussian initial weights.
+    """
     replaced = learner.update is not None and learner.update.structure().own_start
     return None if learner.architecture is None or replaced else learner.architecture.structure().signals
 
 
 def starts_anew(learner: Learner) -> Finding | None:
-    """Return the reason why replicas do not draw independent starts, or None if they do."""
+    """Return the reason why the replicas of a learner do not draw independent starts, or None if they do."""
     if not learner.start_seed:
         return None
     return Finding(
@@ -76,32 +81,39 @@ def starts_anew(learner: Learner) -> Finding | None:
 
 
 def signals_at(at: At) -> Signals:
-    """Return the distribution of the signals at the start, for the learner of the line."""
+    """Return the distribution of the signals in the untrained net of the learner that `at` names.
+
+    The theory line that is computed at `at` must apply to this learner.
+    """
     signals = signals_of(at.learner)
     assert signals is not None, "binds() admits no other architecture"
     return signals
 
 
 def as_function(signals: Signals) -> wide_nets.Transfer:
-    """Return σ as a function of numpy arrays."""
+    """Return the net's transfer function σ as a function of numpy arrays."""
     return lambda z: transfer(signals.activation, torch.from_numpy(z)).numpy()
 
 
 def slope_function(signals: Signals) -> wide_nets.Transfer:
-    """Return σ′ as a function of numpy arrays."""
+    """Return the derivative σ′ of the net's transfer function as a function of numpy arrays."""
     return lambda z: slope(signals.activation, torch.from_numpy(z)).numpy()
 
 
 def infinite(at: At) -> Floats:
-    """Return V_l of infinitely wide layers, averaged over instances and replicas, [L]."""
+    """Return the variances V_l of `layer-recursion` for infinitely wide layers l = 1 … L, [L].
+
+    They are averaged over instances and replicas.
+    """
     return averaged(at, lambda first, variances: variances)
 
 
 def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
-    """Return `of_layers(K_1, V)` of infinitely wide layers, averaged over instances and replicas.
+    """Return a function of the signals' variances in an infinitely wide net, averaged over instances.
 
-    K_1 is the variance of the signals of the first layer, and V is the array of the variances V_l. K_1
-    depends only on the length of an instance, so the function is evaluated once for every length.
+    The mean is also over replicas. The function `of_layers(K_1, V)` receives the variance K_1 of the signals
+    of the first layer, and the array V of the variances V_l of `layer-recursion`. K_1 depends only on the
+    length of an instance, so the function is evaluated once for every length.
     """
     signals = signals_at(at)
     rows = at.drawn.data.instances.rows
@@ -119,7 +131,7 @@ def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
 
 
 def only_at_the_start(at: At, at_start: Floats | float) -> Floats:
-    """Return `at_start` [*index] at the first record, and NaN at all later records."""
+    """Return `at_start` [*index] at the first record, the start of training, and NaN at all later records."""
     records = len(next(iter(at.clocks.values())))
     number = np.arange(records).reshape(-1, *[1] * np.ndim(at_start))
     return np.where(number == 0, at_start, np.nan)

@@ -1,4 +1,4 @@
-"""The variance of layers at the start, with a first-order correction for finite width."""
+"""The typical variance of a layer's signals at the start, to first order in 1/n for layers of n units."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ HOMOGENEOUS = ("identity", "relu", "leaky_relu")
 
 
 class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-finite"):
-    """exp(E log V_l) ≃ V_l exp(−5l/(2n)) for ReLU, exp(−l/n) for linear nets: the value of a typical draw.
+    """exp(E log V_l) ≃ V_l exp(−5l/(2n)) for ReLU, V_l exp(−l/n) for linear nets: a typical net's V_l.
 
-    This is the first order in 1/n, for positively homogeneous σ and no biases. The mean of V_l equals its
-    value in infinitely wide nets. If 5l/n is large, rare draws dominate this mean. Then medians over replicas
-    follow this line, and means follow `layer-recursion`. Source: RYH ch. 5; theory/wide-nets#criticality.
+    V_l on the right is the variance of `layer-recursion`, for infinitely wide nets. The line is correct to
+    first order in 1/n, for positively homogeneous σ and no biases. The mean of V_l equals its value in
+    infinitely wide nets. If 5l/n is large, rare draws of the weights dominate this mean. Then medians over
+    replicas follow this line, and means follow `layer-recursion`. Source: RYH ch. 5;
+    theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "typical draw"

@@ -1,4 +1,7 @@
-"""The bound of the kernel regime on the loss of nets of which only the first layer is trained."""
+"""Bound on the loss of nets of which only the first layer is trained, in the kernel regime.
+
+In this regime, the net is so wide that its tangent kernel hardly changes during training.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from engine.theory import At, Floats, Line, LineStructure, descends_by_first_lay
 
 
 class LazyStart(NamedTuple):
-    """Quantities of every replica at the start that determine the bounds."""
+    """Quantities at the start of training, for every replica, from which the bounds are computed."""
 
     losses: Floats
     """Square losses L₀, [R]."""
@@ -32,9 +35,9 @@ class LazyStart(NamedTuple):
 
 
 class KernelRegime(Line, frozen=True):
-    """Base class of bounds on gradient descent that trains the first layer of a net.
+    """Base class of bounds that hold in the kernel regime, for gradient descent on the first layer of a net.
 
-    The bounds are computed from the mean kernel at the start.
+    The bounds are computed from the mean tangent kernel of the layer over random starts.
     """
 
     def holds(self, experiment: Setup) -> Finding:
@@ -61,7 +64,10 @@ class KernelRegime(Line, frozen=True):
         return descends
 
     def beginning(self, at: At) -> LazyStart:
-        """Return the quantities at the start for the learner of the line."""
+        """Return the quantities at the start of training from which the bounds are computed.
+
+        They are those of the learner that `at` names.
+        """
         start, instances, labels = at.start, at.drawn.data.instances, at.drawn.data.labels
         with torch.no_grad():
             errors = start.predict(instances).double() - labels.double()
@@ -73,7 +79,7 @@ class KernelRegime(Line, frozen=True):
         return LazyStart(losses.cpu().numpy(), exponents.cpu().numpy(), rates.cpu().numpy(), mean)
 
     def losses(self, at: At, beginning: LazyStart) -> Floats:
-        """Return L₀ e^(−γλ₀t/m) [R, S] at the steps t of every record."""
+        """Return the bound L₀ e^(−γλ₀t/m) on the loss, [R, S], after the t steps of every record."""
         decay: Floats = np.exp(-beginning.exponents[:, None] * at.clocks["step"])
         return beginning.losses[:, None] * decay
 

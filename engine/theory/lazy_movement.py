@@ -1,4 +1,4 @@
-"""The bound of the kernel regime on the movement of a unit's weights."""
+"""Bound on the distance that a hidden unit's weights move during training, in the kernel regime."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from engine.theory.ri_bayes import OfSolver
 
 
 class LLSLimit(OfSolver, frozen=True, tag="lls-limit"):
-    """arccos(R)/π: the error of minimum-norm least squares on labels ±1, with its peak ½ at α = 1.
+    """arccos(R)/π: the error of minimum-norm least squares on labels ±1, which peaks at ½ for α = 1.
 
     R = √s/√(s + (1 − s)/(α − 1)) for α = k/(d − 1) > 1, and R = √s α/√(s α + (1 − s) α/(1 − α)) for α < 1.
     Here s = 2/π is the share of a label's variance that is linear in x. Source: theory/symmetry#half-spaces.

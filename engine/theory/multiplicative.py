@@ -1,4 +1,4 @@
-"""The upper bound for multiplicative updates on 0/1 features."""
+"""An upper bound on the loss of multiplicative updates on features 0 and 1."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
             return Finding(
                 False,
                 "requires the mean of the hypotheses on independent examples, clipped to 1: "
-                "set replacement, average and clip = 1",
+                "set `replacement`, `average` and clip = 1",
             )
         return Finding(True, "features and predictions lie in [0, 1], and the examples are independent")
 
@@ -85,11 +85,16 @@ def _multiplicative_rate(learner: Learner) -> float | None:
     """
     if learner.update is None or learner.architecture is None:
         return None
-    return learner.update.exponentiated_rate(learner.architecture)
+    exponentiates, rate = learner.update.structure().exponentiates, learner.rate_choice
+    factor = 1.0 if exponentiates == "weights" else learner.architecture.structure().rate_of_weights
+    return rate * factor if isinstance(rate, float) and exponentiates and factor is not None else None
 
 
 def _factor(learner: Learner) -> float | None:
-    """Return the constant c for a learner's rate, or None if the theorem has no c for this rate."""
+    """Return the constant c of the bound c ln d / k at a learner's rate.
+
+    Return None if the theorem has no c for this rate.
+    """
     eta = _multiplicative_rate(learner)
     if eta is None:
         return None

@@ -1,4 +1,4 @@
-"""The lower bound for rotation-invariant learners on noisy labels, with any number of examples."""
+"""A lower bound on the loss of rotation-invariant learners if labels are noisy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.theory import (
 
 
 class Noise(RotationInvariant, frozen=True, tag="noise"):
-    """(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²))): lower bound with label noise, also for k > d.
+    """(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²))): lower bound on the loss for label noise σ².
 
     The bound holds in expectation over instances and noise, for Gaussian instances or points of a sphere,
     ‖w*‖ = 1 and square loss on the noisy labels. An unseen row costs σ² plus the error about w*. For a

@@ -1,4 +1,4 @@
-"""The lower bound for outer products and learners that are invariant under all rotations."""
+"""A lower bound on the loss of rotation-invariant learners, for products of several factors."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class WithPenalty(OfOneNumber, frozen=True):
-    """Base class of theory lines about the least value of mean square error plus λ/2 Σ_j (a_j² + w_j²)."""
+    """Base class of theory lines about nets whose mean square error plus λ/2 Σ_j (a_j² + w_j²) is least."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)
@@ -31,9 +31,10 @@ class WithPenalty(OfOneNumber, frozen=True):
         return finding
 
     def least(self, at: At) -> list[Penalised | None]:
-        """Return the minimum on the training rows of every replica.
+        """Return the least penalised loss on the training rows, and its minimiser, for every replica.
 
-        The entry of a replica is None if two of its training rows are equal.
+        The minimum is over all nets with a scalar input and one hidden layer. The entry of a replica is None
+        if two of its training rows are equal.
         """
         rate = at.learner.net.layout(at.experiment.d).l2_penalty
         rows = int(at.k.max(initial=0))

@@ -1,4 +1,7 @@
-"""The lower bound for outer products and learners that are invariant under rotations of every factor."""
+"""A lower bound on the loss for outer products of two factors.
+
+It applies to learners that are invariant under rotations of each factor.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,9 @@ class OfFactors(Line, frozen=True):
     """Base class of theory lines for instances x¹ ⊗ … ⊗ xʳ.
 
     The lines apply to learners that are invariant under rotations of single factors. The predictions of such
-    learners have the same distribution as if the factors were √d_l e_i. So the random signs of the rows
-    influence predictions only through the labels. A label is the product of one fair random sign per factor.
+    learners have the same distribution as if the rows of factor l were √d_l e_i, where e_i are the unit
+    vectors. So the random signs of the rows influence predictions only through the labels. A label is the
+    product of one fair random sign per factor.
     """
 
     def structure(self) -> LineStructure:
@@ -70,14 +74,15 @@ class OfFactors(Line, frozen=True):
 class Percolation(OfFactors, frozen=True, tag="percolation"):
     """c(1 − Σ_i r_i q_i/(d d′)) over connected components i of r_i rows and q_i columns.
 
-    An instance is x zᵀ, the pair of a row x of one factor and a row z of the other. The pairs seen are the
-    edges of a bipartite graph, whose components are counted. The bound holds in expectation over the signs of
-    the rows, for any loss whose least mean value on a fair label ±1 is c. The order of the pairs must be
-    independent of these signs and of the learner's random choices. The bound is computed exactly for the
-    pairs seen. In random order, it falls once k exceeds √(d d′), like the complement of the largest component
-    of a random graph. `path-rule` attains the bound for square loss. It is known that connectivity decides
-    whether a matrix of rank one can be completed (Király, Theran, Tomioka 2012). The bound for all learners
-    with this symmetry is derived here; no earlier statement is known to us. Source: theory/hadamard#factors.
+    An instance is x zᵀ, the pair of one of d rows x of one factor and one of d′ rows z of the other. The rows
+    z are called columns. The pairs seen are the edges of a bipartite graph, and the sum is over its connected
+    components. The bound holds in expectation over the signs of the rows, for any loss whose least mean value
+    on a fair label ±1 is c. The order of the pairs must be independent of these signs and of the learner's
+    random choices. The bound is computed exactly for the pairs seen. In random order, it falls once k exceeds
+    √(d d′), like the complement of the largest component of a random graph. `path-rule` attains the bound for
+    square loss. It is known that connectivity decides whether a matrix of rank one can be completed (Király,
+    Theran, Tomioka 2012). The bound for all learners with this symmetry is derived here; no earlier statement
+    is known to us. Source: theory/hadamard#factors.
 
     Proof: labels are σ_u τ_v, where σ_u = s_u H_ua and τ_v = t_v H′_vb are independent and fair. Suppose that
     row u and column v are not connected. If all σ and τ in the component of u are flipped, no label seen
@@ -115,10 +120,10 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
 
 
 def unconnected(pairs: np.ndarray, rows: int, columns: int) -> Floats:
-    """Return the share of pairs (row, column) that the first k of `pairs` do not connect.
+    """Return which share of all pairs (row, column) the first k of `pairs` leave unconnected, for k = 0 … K.
 
-    The share is returned for k = 0 … K, and `pairs` is [K, 2]. Rows and columns are the vertices of a
-    union–find structure.
+    Rows and columns are the vertices of a graph, and `pairs` [K, 2] are its edges. A row and a column are
+    connected if a path of edges joins them. Components are counted by union–find.
     """
     parent = list(range(rows + columns))
     sizes = [(1, 0)] * rows + [(0, 1)] * columns

@@ -1,4 +1,4 @@
-"""The limit of the percolation bound for large factors and pairs in random order."""
+"""The limit of the bound `percolation` for large factors, with pairs in random order."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ up to rounding. Many are needed for k near √(d d′), where the fixed point is
 class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
     """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: limit of the percolation bound.
 
-    ρ and ρ′ are the shares of rows and columns in the largest component of a random bipartite graph, as d, d′
-    → ∞ with κ and κ′ fixed. Both are 0 for k < √(d d′). For d = d′, the line is 1 − ρ². At d = 16,
-    `percolation` is up to 0.06 below the limit. The line is the limit of the loss of `path-rule`, which
-    attains `percolation`. Source: theory/hadamard#factors.
+    `percolation` defines the bound on the loss and the graph. ρ and ρ′ are the shares of rows and columns in
+    the largest component of a random bipartite graph, as d, d′ → ∞ with κ and κ′ fixed. Both are 0 for k <
+    √(d d′). For d = d′, the line is 1 − ρ². At d = 16, `percolation` is up to 0.06 below the limit. The line
+    is the limit of the loss of `path-rule`, which attains `percolation`. Source: theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "percolation limit"
@@ -37,12 +37,12 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
     def holds(self, experiment: Setup) -> Finding:
         finding = Percolation().holds(experiment)
         if finding.holds and not experiment.problem.matrix.structure().random_order:
-            return Finding(False, "requires the rows in random order, and permute is off")
+            return Finding(False, "requires the rows in random order, and `permute` is off")
         return finding
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "path-rule":
-            return Finding(False, f"the line is the loss of path-rule, not of {learner.name}")
+            return Finding(False, f"the line is the loss of the solver `path-rule`, not of {learner.name}")
         return super().binds(learner, experiment)
 
     def value(self, at: At) -> Floats:
@@ -51,7 +51,12 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
 
 def limit(kappa: Floats, other: Floats) -> Floats:
-    """Return 1 − ρρ′ for the largest solution ρ, ρ′, given κ and κ′ (`other`)."""
+    """Return 1 − ρρ′ for the largest solution of ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ).
+
+    Args:
+        kappa: κ = k/d.
+        other: κ′ = k/d′.
+    """
     rho = np.ones_like(kappa)
     for _ in range(ITERATIONS):
         before, columns = rho, -np.expm1(-other * rho)

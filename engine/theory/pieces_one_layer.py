@@ -1,4 +1,4 @@
-"""The expected number of linear pieces of a net with one hidden layer at its start."""
+"""The expected number of linear pieces of an untrained net with one hidden layer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
-    """E pieces = 1 + n (arctan(b ρ) − arctan(a ρ))/π on [a, b], ρ = √(C_w/C_b): the mean for n units.
+    """E pieces = 1 + n (arctan(b ρ) − arctan(a ρ))/π, ρ = √(C_w/C_b): mean number of pieces on [a, b].
 
     The net has a scalar input x and n hidden units in one layer. At the start, a unit computes σ(wx + β) with
     w ~ N(0, C_w) and β ~ N(0, C_b). The unit bends at −β/w, which is 1/ρ times a standard Cauchy number. The

@@ -1,4 +1,4 @@
-"""The expected number of linear pieces of a wide net at its start, over all real inputs."""
+"""The expected number of linear pieces of an untrained wide net, over all real inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class PiecesWide(Line, frozen=True, tag="pieces-wide"):
-    """E pieces on ℝ = N + 1 + o(N) for N hidden units in any number of layers, as their widths grow.
+    """E pieces = N + 1 + o(N): mean number of linear pieces on ℝ for N hidden units, as layers grow wide.
 
     The net has a scalar input, ReLU units with biases, and random weights in the scaling of He et al., C_w =
     2. Depth adds no pieces on average. The tent map composed L times has 2^L pieces with 3L units, but it is

@@ -24,14 +24,14 @@ from engine.theory import (
 
 
 class RankDoubling(Line, frozen=True, tag="rank-doubling"):
-    """2^k: the maximal rank of the weights of all targets if every entry has one of two values.
+    """2^k: the maximal rank of the weights of all targets, if entries of instances have only two values.
 
     The bound applies to learners that treat all features alike, and start with equal weights for all
     features. Such a learner cannot distinguish two features that agree on all k instances seen, because
-    exchanging the two features does not change these instances. Group the features by their k entries. There
-    are at most 2^k groups, and every weight vector is constant on each group. So the weight vectors lie in a
-    space of at most 2^k dimensions. Multiplicative updates attain this rank; gradient descent stays in a
-    space of k dimensions. Source: the talk on WKA21, "rank grows exponentially fast";
+    exchanging the two features does not change these instances. Group the features by their entries in these
+    k instances. There are at most 2^k groups, and every weight vector is constant on each group. So the
+    weight vectors lie in a space of at most 2^k dimensions. Multiplicative updates attain this rank; gradient
+    descent stays in a space of k dimensions. Source: the talk on WKA21, "rank grows exponentially fast";
     theory/hadamard#all-targets.
     """
 

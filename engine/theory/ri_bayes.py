@@ -17,10 +17,11 @@ from engine.theory import At, Floats, Line, LineStructure, RotationInvariant, sh
 
 
 class HalfSpace(Line, frozen=True):
-    """Base class of theory lines about the 0/1 error on labels sign(xᵀw*) of Gaussian x in d dimensions.
+    """Base class of theory lines about the 0/1 error of learners of a half-space.
 
-    After k examples, the error depends on α = k/(d − 1), because d − 1 directions carry noise. At finite d,
-    measured errors are nearer to the limit at this α than at k/d. Source: theory/symmetry#half-spaces.
+    Labels are sign(xᵀw*) for Gaussian x in d dimensions. After k examples, the error depends on α = k/(d −
+    1), because d − 1 directions carry noise. At finite d, measured errors are nearer to the limit at this α
+    than at k/d. Source: theory/symmetry#half-spaces.
     """
 
     measure: ClassVar[str] = "angle-error"
@@ -45,7 +46,7 @@ class HalfSpace(Line, frozen=True):
 
     @abstractmethod
     def error(self, alpha: float) -> float:
-        """Return the 0/1 error at α > 0 examples per dimension."""
+        """Return the limit of the 0/1 error, given α > 0 examples per dimension."""
 
     def value(self, at: At) -> Floats:
         d = at.experiment.d
@@ -89,9 +90,9 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
 
 
 def _at_each(error: Callable[[float], float], alphas: Floats) -> Floats:
-    """Return the error at every α. At α = 0, the error is ½.
+    """Return the error at each of `alphas`, the numbers of examples per dimension. At α = 0, it is ½.
 
-    `error` is called once for each distinct α, because it solves equations.
+    The function `error` is called once for each different α, because it solves equations.
     """
     different, places = np.unique(alphas, return_inverse=True)
     errors = np.array([error(float(alpha)) if alpha > 0 else 0.5 for alpha in different])

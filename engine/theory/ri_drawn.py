@@ -1,4 +1,4 @@
-"""The lower bound for rotation-invariant learners on rows drawn with replacement."""
+"""A lower bound on the loss of rotation-invariant learners on rows drawn with replacement."""
 
 from __future__ import annotations
 

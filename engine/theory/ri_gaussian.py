@@ -1,4 +1,4 @@
-"""The lower bound for rotation-invariant learners on instances without a preferred direction."""
+"""A lower bound on the loss of rotation-invariant learners on instances without a preferred direction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lower bound for instances of random signs and learners that are linear in the labels."""
+"""A lower bound on the loss of learners that are linear in the labels, on instances of random signs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lower bound for rotation-invariant learners on orthogonal rows with random signs."""
+"""A lower bound on the loss of rotation-invariant learners on orthogonal rows with random signs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lower bound for a linear neuron started at 0, by the singular values of the labels of all targets."""
+"""A lower bound on the loss of a linear neuron, from the singular values of the labels of all targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lower bound by singular values for one linear neuron with any starting weights."""
+"""A lower bound on the loss of one linear neuron with any starting weights, from singular values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lower bound by singular values for two linear layers."""
+"""A lower bound on the loss of two linear layers, from the singular values of the labels."""
 
 from __future__ import annotations
 

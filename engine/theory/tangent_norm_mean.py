@@ -1,4 +1,4 @@
-"""The mean of the tangent kernel Θ(x, x) at the start."""
+"""The mean, over random starts, of the tangent kernel of an instance with itself."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from engine.theory.layer_recursion import infinite, only_at_the_start, signals_a
 class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
     """E Θ(x, x) = E ŷ² Σ_l r_l over the L + 1 layers, with r_l = 1 or n_{l−1}/C_w.
 
-    r_l is 1 in the parametrisation `ntk` and n_{l−1}/C_w in `standard`. The line holds at the start, for
-    positively homogeneous σ without biases, at every width, averaged over instances. For ReLU at C_w = 2, the
-    line is 2 (L + 1) ‖x‖²/d in the parametrisation `ntk`. As long as no unit switches on or off, ŷ is linear
-    in the weights of a layer, so each layer contributes a multiple of E ŷ². Source: HN20;
+    Θ(x, x) is the tangent kernel of an instance x with itself, the squared length of the gradient of the
+    prediction ŷ. r_l is 1 in the parametrisation `ntk` and n_{l−1}/C_w in `standard`. The line holds at the
+    start, for positively homogeneous σ without biases, at every width, averaged over instances. For ReLU at
+    C_w = 2, the line is 2 (L + 1) ‖x‖²/d in the parametrisation `ntk`. As long as no unit switches on or off,
+    ŷ is linear in the weights of a layer, so each layer contributes a multiple of E ŷ². Source: HN20;
     theory/regions-and-random-matrices#paths.
     """
 

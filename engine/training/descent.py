@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -64,7 +64,10 @@ class Undrawn:
 
 @dataclass(frozen=True)
 class KeptRecords:
-    """Set of record numbers: the multiples of `stride`, and the number of the last record."""
+    """Numbers of the records at which weights are stored.
+
+    They are the multiples of `stride`, and the number of the last record.
+    """
 
     stride: int
     last: int
@@ -77,9 +80,9 @@ class KeptRecords:
 
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
-    """Return the records at which the weights [d] of a curve are stored.
+    """Return the numbers of the records at which the weights [d] of a curve are stored.
 
-    MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES limit their number.
+    MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES limit how many they are.
     """
     # At least 2, because the first and the last record of every curve are stored.
     limit = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
@@ -184,7 +187,7 @@ class Descent:
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by the corresponding start for instances U x.
+        """Replace the start by one that corresponds to it on rotated instances U x, for U = `rotation`.
 
         Call this method before the first example. If the learner sets a seed for its start, the start does
         not change, because it is not random.
@@ -351,7 +354,10 @@ class Descent:
         return self._update.multiply(self._params, factors, self._state)
 
     def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
-        """Return numbers [N] per net: the means of numbers [B] per batch member over each net's outputs."""
+        """Convert numbers [B] of batch members to numbers [N] of nets.
+
+        The number of a net is the mean of the numbers of its outputs, each of which is a batch member.
+        """
         outputs = self._architecture.outputs
         return by_member if outputs == 1 else by_member.view(-1, outputs).mean(1)
 
@@ -422,16 +428,13 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
     }
 
 
-def curve_name(learner: Learner, rate: float) -> str:
-    """Return the name of a learner's curve for one rate.
-
-    If the learner has several rates, the name contains the rate.
-    """
-    return learner.name if len(rates_of(learner)) == 1 else f"{learner.name} η={rate:.4g}"
+def curve_names(learner: Learner, rates: Sequence[float]) -> list[str]:
+    """Return the names of a learner's curves, one per rate; with several rates, names contain the rates."""
+    return [learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}" for rate in rates]
 
 
 def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
-    """Return one rate per batch member of w [B, …], shaped to multiply w.
+    """Return the rate of each batch member of w [B, …], in a shape that can multiply w.
 
     In a replica, `nets` successive batch members have the same rate.
     """
@@ -449,9 +452,8 @@ def begin(inputs: TrainingInputs) -> Hypothesis:
 class OptionedSteps:
     """Steps of a learner with options, such as weight decay or noise.
 
-    Each step applies the options in this order. The schedule sets the rate, the gradient is clipped, noise is
-    added to the gradient, and the weights decay. Then the rule makes its step, and noise is added to the
-    weights.
+    In each step, the schedule first sets the rate. Then the gradient is clipped, noise is added to it, and
+    the weights decay. After that, the rule makes its step, and noise is added to the weights.
     """
 
     def __init__(self, learner: Learner, streams: Streams) -> None:
@@ -463,7 +465,7 @@ class OptionedSteps:
         """Factor of the rates in the last step: one number for all nets, or one for every net [N]."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """From now on, rotate the noise, so that it corresponds to instances U x."""
+        """Rotate all later noise, so that it corresponds to rotated instances U x, for U = `rotation`."""
         self._turn = rotation
 
     def step(
@@ -493,7 +495,10 @@ class OptionedSteps:
         return params, state
 
     def _factor(self, schedule: AnySchedule, losses: torch.Tensor | None) -> float | torch.Tensor:
-        """Return the factor of the rates in the next step: one number, or one for every net [N]."""
+        """Return the factor by which the schedule multiplies the rates in the next step.
+
+        It is one number, or one number for every net [N].
+        """
         factor = schedule.factor(self._steps_made)
         return factor if losses is None else factor / losses
 
@@ -508,5 +513,5 @@ class OptionedSteps:
 
 
 def _shaped(factor: float | torch.Tensor, w: torch.Tensor) -> float | torch.Tensor:
-    """Return a factor shaped to multiply w [N, …]."""
+    """Return the factor of every net, in a shape that can multiply the tensor w [N, …]."""
     return factor if isinstance(factor, float) else per_member(factor.to(w.dtype), w)

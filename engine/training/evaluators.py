@@ -30,7 +30,7 @@ class Evaluator(Protocol):
     """Names of the measures that the evaluator computes. The recorder computes all other measures."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis after `seen` examples, or store the data to measure it later."""
+        """Measure a hypothesis that has seen `seen` examples, or store its data to measure it later."""
 
     def looks(self, record: int) -> bool:
         """Return whether the evaluator needs the hypothesis itself at a record, and not only its loss."""
@@ -180,8 +180,9 @@ def counted_everywhere(data: Data, records: int) -> bool:
 class ByPredictions:
     """Evaluator for any loss, which averages the losses of the predictions of all rows.
 
-    It computes predictions for each record or, if this is faster, for blocks of records. It averages a steady
-    loss for many records at once, and any other loss record by record.
+    It computes predictions for each record or, if this is faster, for blocks of records. If the loss is
+    `steady`, so that the bits of its values do not depend on their position in a tensor, it is averaged for
+    many records at once. Any other loss is averaged record by record.
     """
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error", "train", "unseen"})
@@ -217,7 +218,7 @@ class ByPredictions:
         self._take(hypothesis.predict(self._data.instances))
 
     def take_known(self, predictions: torch.Tensor, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis whose predictions of all rows [B, n] are already computed."""
+        """Take a record of a hypothesis whose predictions [B, n] of all rows are already computed."""
         if self._of_seen:
             self._counts.append(seen_counts(self._data, self._order, seen))
         self._take(predictions)
@@ -344,7 +345,9 @@ class AroundZero(ByWeights):
 
 
 SHARE = 2
-"""Least ratio of entries of the instances to predictions in a block, which limits the size of blocks.
+"""Least ratio of the number of entries of the instances to the number of predictions in a block.
+
+This ratio limits the number of records in a block.
 """
 
 
@@ -373,7 +376,10 @@ def evaluator(
 
 
 def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
-    """Return whether losses from a Gram matrix are as exact as those from predictions, and faster."""
+    """Return whether losses should be computed from the Gram matrix of the instances.
+
+    This is so if they are as exact as losses computed from predictions, and are computed faster.
+    """
     instances = data.instances
     vectors = records * len(data.labels) // data.replicas
     return instances.has_moment and weights.dtype == torch.float32 and vectors >= instances.d
@@ -388,7 +394,10 @@ def _together(data: Data, records: int) -> int:
 
 
 def bytes_held(sizes: Sizes) -> int:
-    """Return the bytes of a Gram matrix and of a block's predictions, if instances are a matrix."""
+    """Return the memory in bytes that an evaluator needs.
+
+    It holds a Gram matrix, and the predictions of a block of records, if instances are a matrix.
+    """
     moment = DERIVED * sizes.replicas * sizes.d**2 if sizes.n >= 2 * sizes.d else 0
     if sizes.replicas * sizes.n * sizes.d * sizes.item <= CACHE:
         return moment

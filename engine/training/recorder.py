@@ -83,7 +83,7 @@ class Block(NamedTuple):
 
 
 def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
-    """Return the values of all records except the first `count`; number these records from 0."""
+    """Return the values of all records except the first `count`, with new numbers from 0 on."""
     return {record - count: tensor for record, tensor in by_record.items() if record >= count}
 
 
@@ -96,7 +96,7 @@ class HasFirstWeights(Protocol):
     """Interface of hypotheses that can return the weights of the first replica and target alone."""
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] of the first replica and target."""
+        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
 
 
 class Recorder:
@@ -157,7 +157,7 @@ class Recorder:
         self._values: dict[str, dict[int, torch.Tensor]] = {measure.name: {} for measure in self._schedules}
 
     def take(self, clocks: Mapping[str, Time], seen: int | torch.Tensor) -> None:
-        """Record the hypothesis after `seen` examples, one number or [B, 1].
+        """Take a record of the hypothesis, after `seen` examples (one number, or [B, 1]).
 
         `clocks` gives the value of every clock at this record.
         """
@@ -183,7 +183,7 @@ class Recorder:
         self._waiting += 1
 
     def keeps(self, record: int) -> bool:
-        """Return whether the weights of the first replica and target are stored at a record."""
+        """Return whether weights (of the first replica and target) are stored at a record."""
         return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
@@ -229,7 +229,10 @@ class Recorder:
         return self._every_record or not schedule.expensive or looked_at(record)
 
     def _first_weights(self) -> torch.Tensor:
-        """Return the weights of the first replica and target [V, d], in the coordinates of the hypothesis."""
+        """Return the weights [V, d] of the V variants, in the first replica and for the first target.
+
+        They are in the coordinates of the hypothesis.
+        """
         weights = _signal_weights(self._hypothesis)
         assert weights is not None, "only hypotheses that have weights are recorded with them"
         members = self._data.variants * self._data.targets
@@ -265,7 +268,10 @@ class Recorder:
         return block
 
     def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
-        """Return numbers [R or 1, V] by record as an array [S, R, V], with NaN at all other records."""
+        """Return values that were measured at some records, as an array [S, R, V] over all S records.
+
+        `by_record` has the values [R or 1, V] of a record. Records without values get NaN.
+        """
         series = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
         for record, numbers in by_record.items():
             series[record, : len(numbers)] = numbers.numpy()

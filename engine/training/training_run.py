@@ -101,9 +101,9 @@ Begin = Callable[[TrainingInputs], TrainingRun]
 
 
 def on_instances(inputs: TrainingInputs, begin: Begin, rows: torch.Tensor) -> tuple[Data, TrainingRun]:
-    """Return data with the instances `rows` [R, n, d] and unchanged labels, and a training run on them.
+    """Return the data with its instances replaced by `rows` [R, n, d], and a training run on them.
 
-    The training run has the same start as a run on the original data.
+    Labels do not change. The training run has the same start as a run on the original data.
     """
     data = replace(inputs.data, instances=DenseInstances(rows), w_star=None, teacher=None, memo={})
     return data, begin(replace(inputs, data=data, measures=()))
@@ -114,12 +114,13 @@ def on_transformed(
 ) -> tuple[Data, TrainingRun]:
     """Return data with the transformed instances g x, and a training run on them.
 
-    If the hypothesis allows it, its start is transformed as well, so that it corresponds to the original
-    start.
+    If the hypothesis is `Turnable`, its start is transformed as well. Predictions at the start are then the
+    same as those of the original hypothesis on the original instances.
 
     Args:
         turn: g [d, d].
-        of_start: transformation of the start, g⁻ᵀ; by default g, which is equal if g is orthogonal.
+        of_start: matrix that transforms the start, g⁻ᵀ. It may be left out if g is orthogonal, because g⁻ᵀ
+            is then g.
     """
     data, training_run = on_instances(inputs, begin, inputs.data.instances.rows @ turn.T)
     if isinstance(training_run.hypothesis, Turnable):
@@ -128,9 +129,9 @@ def on_transformed(
 
 
 def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
-    """Return a training run.
+    """Return the training run of a learner, which also makes runs on transformed instances if needed.
 
-    If some measures compare a run with one on transformed instances, the returned run computes these
+    They are needed if some measures compare the learner with such runs. The returned run computes these
     measures, too.
     """
     measures = [measure for measure in inputs.measures if measure.needs().under is not None]
@@ -143,7 +144,10 @@ def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
 
 
 class CoupledRuns:
-    """Training run that advances record by record, together with runs on transformed instances."""
+    """Training run that advances record by record, and beside it runs on transformed instances.
+
+    After each record, it compares the predictions of these runs with its own.
+    """
 
     def __init__(self, inputs: TrainingInputs, begin: Begin, measures: list[Measure]) -> None:
         data = inputs.data
@@ -162,7 +166,7 @@ class CoupledRuns:
         return self._run.hypothesis
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Complete at most one record, because predictions are compared after both runs complete it."""
+        """Complete at most one record of every run, and then compare their predictions."""
         block = self._run.advance(min(records, 1), seconds)
         if new := len(block.loss):
             before = self._by_member(self._run.hypothesis.predict(self._data.instances))
@@ -176,9 +180,11 @@ class CoupledRuns:
         return block
 
     def _compared(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
-        """Return max |Δŷ| / max |ŷ| over rows and targets, [S, R, V].
+        """Return the largest change of a prediction, relative to the largest prediction, [S, R, V].
 
-        Only the last of the S records has a value; the others are NaN.
+        It is max |Δŷ| / max |ŷ| over rows and targets, where Δŷ is the difference between a run on
+        transformed instances and the run on the original ones. Only the last of the S records has a value;
+        the others are NaN.
         """
         change = (self._by_member(after) - before).abs().amax(2)
         size = before.abs().amax(2)
@@ -188,5 +194,5 @@ class CoupledRuns:
         return ratios
 
     def _by_member(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return predictions [B, n] as [R, V, targets × n]."""
+        """Reshape predictions [B, n] to [R, V, targets × n]."""
         return predictions.reshape(self._data.replicas, self._data.variants, -1)

@@ -61,14 +61,14 @@ class GradientField:
         self.start = _joined(dual)
 
     def velocity(self, place: Floats) -> Floats:
-        """Return dθ/dt [P] at dual weights [P]."""
+        """Return the velocity dθ/dt [P] at the dual weights θ [P]."""
         tensors = self._tensors(place)
         gradients = self._architecture.gradient(tensors, self._instances, self._slopes)
         gradients = with_penalty(self._l2_penalties, tensors, gradients)
         return -self._speeds * _joined({layer: gradients[layer] for layer in self._shapes})
 
     def weights(self, places: Floats) -> Params:
-        """Return the weights [S·N, …] by layer for dual weights [S, P]."""
+        """Return the weights [S·N, …] of every layer, for S vectors of dual weights, [S, P]."""
         duals = torch.from_numpy(places).to(self._labels)
         layers = zip(self._shapes.items(), self._parts, strict=True)
         return self._mirror.primal(
@@ -76,7 +76,7 @@ class GradientField:
         )
 
     def primal(self, place: Floats) -> Floats:
-        """Return the weights [P] for dual weights [P], the layers concatenated."""
+        """Return the weights of all layers as one vector [P], given the dual weights [P]."""
         return _joined(self.weights(place[None]))
 
     @property
@@ -99,7 +99,7 @@ class GradientField:
 
 
 def _joined(tensors: Params) -> Floats:
-    """Return the tensors, flattened and concatenated to one vector [P]."""
+    """Return several tensors as one vector [P]: each is flattened, and all are concatenated."""
     vector: Floats = torch.cat([tensor.flatten() for tensor in tensors.values()]).cpu().numpy()
     return vector
 
@@ -126,7 +126,7 @@ These are the Jacobian, its real and complex factorisations, and copies.
 
 
 class Accuracy(NamedTuple):
-    """Method and tolerances by which a solution is computed."""
+    """Method and tolerances by which a differential equation is solved."""
 
     method: Method
     rtol: float
@@ -144,18 +144,18 @@ class OutOfEvaluations(Exception):
 
 
 class VectorField(Protocol):
-    """Right-hand side of dθ/dt = F(θ)."""
+    """Vector field F of a differential equation dθ/dt = F(θ)."""
 
     @property
     def start(self) -> Floats:
-        """θ [P] at t = 0."""
+        """Initial point θ [P], at t = 0."""
 
     @property
     def has_jacobian(self) -> bool:
         """Whether `jacobian` is available."""
 
     def velocity(self, place: Floats) -> Floats:
-        """Return dθ/dt [P] at θ [P]."""
+        """Return the velocity dθ/dt [P] at the point θ [P]."""
 
     def jacobian(self, place: Floats) -> Floats:
         """Return the derivative [P, P] of the velocity with respect to θ, at θ [P]."""
@@ -194,7 +194,7 @@ class Trajectory:
             return np.asarray(self._solver.y if time == self.time else self._interpolant(time))
 
     def step(self) -> None:
-        """Make one step of the method. Raises: OutOfEvaluations."""
+        """Make one step of the method that solves the equation. Raises: OutOfEvaluations."""
         # The cached interpolant is valid for the previous step only.
         self.__dict__.pop("_interpolant", None)
         with np.errstate(all="ignore"):  # the method tries steps that may be too long and overflow
@@ -275,7 +275,7 @@ class Reversed:
         self.start = field.start[::-1].copy()
 
     def velocity(self, place: Floats) -> Floats:
-        """Return dθ/dt [P] at θ [P]."""
+        """Return the velocity dθ/dt [P] at the point θ [P]."""
         return self._field.velocity(place[::-1].copy())[::-1]
 
     def jacobian(self, place: Floats) -> Floats:
@@ -304,12 +304,12 @@ class VerifiedTrajectory:
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations of the field by the solution itself, without comparisons."""
+        """Number of evaluations of the vector field for the solution, without those for comparisons."""
         return self._solution.evaluations
 
     @property
     def place(self) -> Floats:
-        """Solution at the time that `advance` has reached."""
+        """Solution θ [P] at the time that `advance` has reached."""
         return self._place
 
     def advance(self, time: float) -> Iterator[None]:
@@ -336,7 +336,10 @@ class VerifiedTrajectory:
         self._place = np.full_like(self._place, np.nan)
 
     def _start_comparison(self) -> None:
-        """Start the next comparison. If none is left, the solution counts as inaccurate."""
+        """Start to compute the next solution with which the solution is compared.
+
+        If none is left, the solution counts as inaccurate.
+        """
         accuracy, self._agreement = next(self._comparisons, (None, 0.0))
         if accuracy is None:
             self.is_accurate = False
@@ -345,7 +348,10 @@ class VerifiedTrajectory:
 
 
 def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy, float]]:
-    """Yield the accuracy and the allowed difference of each solution to compare with."""
+    """Yield the accuracies of the solutions with which a solution is compared.
+
+    Each comes with the difference between both solutions up to which they agree.
+    """
     # Only the solution itself has a limit of evaluations, because the cost of comparisons must not decide
     # whether the solution is confirmed.
     unlimited = accuracy._replace(evaluations=sys.maxsize)
@@ -359,7 +365,7 @@ def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy
 
 
 def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
-    """Return the largest number of floats that a solution and its comparison store."""
+    """Return the largest number of floats that a solution and the solution compared with it store."""
     compared = max(
         numbers_held(comparison.method, parameters) for comparison, _ in _comparisons(accuracy, parameters)
     )

@@ -7,7 +7,7 @@ dimension B of every tensor.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -125,6 +125,22 @@ class UpdateStructure(NamedTuple):
     `invariance` returns.
     """
 
+    invariant_counterpart: Update | None = None
+    """Rotation-invariant rule with the same steps, for a rule that is invariant "on this data"; else None.
+
+    The empirical invariance test trains this counterpart on rotated instances.
+    """
+
+    exponentiates: Literal["weights", "products"] | None = None
+    """Weights that a step multiplies by exp(−c η g), exactly or for small η, if all weights start at 1/d.
+
+    `weights` are the weights themselves, with c = 1. `products` are weights that the architecture computes
+    as products of parameters, with the architecture's `rate_of_weights` as c. None is for other rules.
+    """
+
+    only_after_mistakes: bool = False
+    """Whether the rule moves after mistakes only, so that it requires a loss with slope 0 elsewhere."""
+
     stable_up_to: float | None = None
     """Smallest η S at which full-batch steps on a quadratic of curvature S diverge, or None if unknown."""
 
@@ -176,7 +192,6 @@ class Update(Part, frozen=True):
             "structure",
             "invariance",
             "response",
-            "exponentiated_rate",
             "mirror",
             "multiplicative_step",
             "scalar_step",
@@ -202,13 +217,6 @@ class Update(Part, frozen=True):
         """
         return None
 
-    def exponentiated_rate(self, architecture: Architecture) -> float | None:
-        """Return η if the rule multiplies weights by exp(−η g), starting at 1/d, or None for other rules.
-
-        This may hold exactly, or only for small η.
-        """
-        return None
-
     @property
     def mirror(self) -> Mirror | None:
         """Gradient flow that the rule follows at small rates, or None if it follows none."""
@@ -220,10 +228,6 @@ class Update(Part, frozen=True):
 
     def refuses_features(self, d: int) -> str | None:
         """Return the reason why this rule cannot move weights of d features, or None if it can."""
-        return None
-
-    def refuses_loss(self, loss: Loss) -> str | None:
-        """Return the reason why this rule cannot be used with this loss, or None if it can."""
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
@@ -243,7 +247,7 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def evaluating(self, evaluate: Evaluate, state: State) -> State:
-        """Return the state with `evaluate`, the function that the next step calls.
+        """Return a state that contains `evaluate`, by which the next step computes losses and gradients.
 
         Only rules with `evaluates` implement this method.
         """
@@ -297,15 +301,6 @@ class Update(Part, frozen=True):
         Return None if the rule has no such form.
         """
         return None
-
-    def invariant_counterpart(self) -> Update:
-        """Return a rotation-invariant rule that takes the same steps on this data.
-
-        A rule whose verdict is invariant "on this data" must have such a counterpart. The empirical
-        invariance test trains the counterpart on rotated instances. By default, the rule is its own
-        counterpart.
-        """
-        return self
 
 
 class Plain(Update, frozen=True):
@@ -364,10 +359,12 @@ class Diagonal(Update, frozen=True):
     ] = False
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(learner_kind="gradient" if self.shared else "coordinate")
+        counterpart = None if self.shared else msgspec.structs.replace(self, shared=True)
+        kind: LearnerKind = "gradient" if self.shared else "coordinate"
+        return super().structure()._replace(learner_kind=kind, invariant_counterpart=counterpart)
 
     def squares(self, gradients: Params) -> Params:
-        """Return the squares g² that scale the rates.
+        """Return the squared gradients g², from which the rule computes a rate for each weight.
 
         The squares have the shapes of the gradients. With `shared`, the first layer has one mean square per
         unit instead.
@@ -386,11 +383,11 @@ class Diagonal(Update, frozen=True):
             none[first] = none[first][..., :1].contiguous()
         return none
 
-    def invariant_counterpart(self) -> Self:
-        return msgspec.structs.replace(self, shared=True)
-
     def by_sizes(self, matrix: Matrix, single: bool) -> Verdict:
-        """Return the invariance verdict of a rule that divides gradient entries by sizes of past entries."""
+        """Return the invariance verdict: whether steps commute with rotations of the instances, and why.
+
+        It holds for rules that divide each gradient entry by a size of its past values.
+        """
         if self.shared:
             return Verdict(
                 True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
@@ -411,7 +408,7 @@ class Diagonal(Update, frozen=True):
 
 
 def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) -> torch.Tensor:
-    """Return w − η v for a direction v."""
+    """Return the weights w − η v after a step with the rate η along a direction v."""
     if isinstance(rate, float):
         return torch.sub(w, direction, alpha=rate)
     return w - rate * direction
@@ -420,9 +417,9 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
 def moved_by(
     w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
 ) -> torch.Tensor:
-    """Return w − η s v for a direction v and a number s per batch member.
+    """Return the weights w − η s v after a step along v, with one number s for each batch member.
 
-    `scale` must have a shape that broadcasts to `direction`.
+    s is `scale`, which must have a shape that broadcasts to that of v, `direction`.
     """
     if isinstance(rate, float):
         return torch.addcmul(w, scale, direction, value=-rate)
@@ -430,7 +427,7 @@ def moved_by(
 
 
 def descended(params: Params, directions: Params, rates: Rates) -> Params:
-    """Return w − η v for a direction v of every parameter."""
+    """Return all parameters w − η v after a step along a direction v for every parameter."""
     return {layer: moved(w, rates[layer], directions[layer]) for layer, w in params.items()}
 
 
@@ -476,19 +473,28 @@ def steps_taken(params: Params) -> Params:
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
-    """Return equal positive weights: all `w0` or, if `w0` is None, all `total`/d."""
+    """Return equal positive weights from which a rule starts.
+
+    Each weight is `w0` or, if `w0` is None, `total`/d.
+    """
     return {layer: 0 * w + (w0 or total / w.shape[-1]) for layer, w in params.items()}
 
 
 def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
-    """Return w ⊙ exp(exponents), divided by the sum over its last dimension."""
+    """Return the weights w ⊙ exp(exponents), scaled so that they sum to 1.
+
+    The sum is over the last dimension.
+    """
     largest = exponents.amax(-1, keepdim=True)  # a common factor keeps exp within range, and cancels below
     products = w * torch.exp(exponents - largest)
     return products / products.sum(-1, keepdim=True)
 
 
 def identities(params: Params, size: float) -> Params:
-    """Return the matrix size · I for the d inputs of every parameter, in float64, [B, d, d]."""
+    """Return the matrix size · I for every parameter and batch member, [B, d, d] in float64.
+
+    A parameter has d inputs.
+    """
     matrices = {}
     for layer, w in params.items():
         identity = torch.eye(w.shape[-1], dtype=torch.float64, device=w.device)
@@ -497,7 +503,7 @@ def identities(params: Params, size: float) -> Params:
 
 
 def zeros(params: Params) -> Params:
-    """Return a state of zeros, shaped like the parameters."""
+    """Return a tensor of zeros for every parameter, in the shape of the parameter."""
     return {layer: torch.zeros_like(w) for layer, w in params.items()}
 
 
@@ -512,31 +518,31 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
         return None
     return (
         f"{rule.kind} sets the start of its weights itself, so it trains only the linear neuron, "
-        f"not {architecture.kind}; take egu-pm or hypentropy there"
+        f"not {architecture.kind}; take `egu-pm` or `hypentropy` there"
     )
 
 
 def only_layers(rule: Update, architecture: Architecture) -> str | None:
-    """Return why a rule that needs signals of layers cannot train this architecture, or None if it can."""
+    """Return why a rule that observes signals of layers cannot train an architecture; None if it can."""
     if architecture.structure().layered:
         return None
     return (
         f"{rule.kind} needs the inputs and outputs of every layer, which {architecture.kind} does not give; "
-        f"take linear or dense"
+        f"take `linear` or `dense`"
     )
 
 
-def only_mistakes(rule: Update, loss: Loss) -> str | None:
-    """Return why a mistake-driven rule cannot use this loss, or None if it can.
-
-    The loss must have slope 0 on correct predictions.
-    """
-    if loss.kind == "mistake":
-        return None
-    return (
-        f"{rule.kind} moves only after mistakes, but {loss.kind} loss has a slope without a mistake too; "
-        f"take mistake loss"
-    )
+def refused_loss(rule: Update, loss: Loss) -> str | None:
+    """Return the reason why a rule cannot be used with this loss, or None if it can."""
+    structure = rule.structure()
+    if structure.only_after_mistakes and loss.kind != "mistake":
+        return (
+            f"{rule.kind} moves only after mistakes, but {loss.kind} loss has a slope without a mistake too; "
+            f"take mistake loss"
+        )
+    if structure.observes == "curvature" and loss.joint:
+        return f"{rule.kind} requires a separate loss for each output, and {loss.kind} couples all outputs"
+    return None
 
 
 class Mirror(NamedTuple):
@@ -560,14 +566,15 @@ EUCLIDEAN = Mirror(lambda params, _: params, lambda dual: dual)
 class MultiplicativeStep(NamedTuple):
     """Multiplicative step of a learner that predicts xᵀ(a^L − b^L), along a gradient g = c x.
 
-    All entries of x are ±1, and each sign has a factor. For +1, the factor is e^(−s η c), or 1 − s η c if
-    `exponential` is False. For −1, it is e^(s η c), or 1 + s η c. The step multiplies a_i by the factor of
-    the sign of x_i. If there is a vector b, the step multiplies b_i by the factor of the opposite sign.
+    All entries of x are ±1, and each sign has a factor. For +1, the factor is e^(−s η c), where η is the rate
+    and s is `scale`. For −1, it is e^(s η c). If `exponential` is False, the factors are 1 − s η c and 1 + s
+    η c instead. The step multiplies a_i by the factor of the sign of x_i. If there is a vector b, the step
+    multiplies b_i by the factor of the opposite sign.
     """
 
     exponential: bool
     scale: float = 1.0
-    """Factor s of the rate."""
+    """Number s by which the rate η is multiplied in the factors."""
     power: int = 1
     """Exponent L, which is 1 or 2. A step multiplies a^L and b^L by the L-th powers of the factors."""
     halves: Callable[[Params, dict[str, Params]], tuple[torch.Tensor, ...]] = lambda params, _: (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from engine.architectures import Architecture
 from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
@@ -32,7 +34,8 @@ class EGU(MultiplicativeUpdate, frozen=True, tag="egu"):
     w0: Weight = None
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(by_operators=True, layerwise=True)
+        exponentiated: Literal["weights"] | None = None if self.w0 is not None else "weights"
+        return super().structure()._replace(by_operators=True, layerwise=True, exponentiates=exponentiated)
 
     def refuses(self, architecture: Architecture) -> str | None:
         return only_linear(self, architecture)
@@ -52,9 +55,6 @@ class EGU(MultiplicativeUpdate, frozen=True, tag="egu"):
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         return MultiplicativeStep(exponential=True)
-
-    def exponentiated_rate(self, architecture: Architecture) -> float | None:
-        return self.lr if isinstance(self.lr, float) and self.w0 is None else None
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(

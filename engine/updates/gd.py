@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.architectures import Architecture
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import EUCLIDEAN, Mirror, Plain, Rate, UpdateStructure
@@ -20,7 +19,11 @@ class GD(Plain, frozen=True, tag="gd"):
     lr: Rate = 0.00390625
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(by_operators=True, along_gradients=True, stable_up_to=2.0)
+        return (
+            super()
+            .structure()
+            ._replace(by_operators=True, along_gradients=True, exponentiates="products", stable_up_to=2.0)
+        )
 
     def response(self, steps: int) -> NDArray[np.float64]:
         return np.ones(steps)
@@ -28,10 +31,6 @@ class GD(Plain, frozen=True, tag="gd"):
     @property
     def mirror(self) -> Mirror:
         return EUCLIDEAN
-
-    def exponentiated_rate(self, architecture: Architecture) -> float | None:
-        factor = architecture.structure().rate_of_weights
-        return self.lr * factor if isinstance(self.lr, float) and factor is not None else None
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "gradient descent keeps first-layer weights in the span of the instances")

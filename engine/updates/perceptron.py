@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from engine.architectures import Architecture
 from engine.core.parts import Verdict
-from engine.losses import Loss
 from engine.problems.matrices import Matrix
-from engine.updates import Plain, Rate, UpdateStructure, only_mistakes
+from engine.updates import Plain, Rate, UpdateStructure
 
 
 class Perceptron(Plain, frozen=True, tag="perceptron"):
@@ -20,15 +19,12 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
     lr: Rate = 1.0
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(along_gradients=True)
+        return super().structure()._replace(along_gradients=True, only_after_mistakes=True)
 
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.structure().trains_weights:
             return None
         return f"perceptron trains the linear neuron, not {architecture.kind}; gd takes the same steps"
-
-    def refuses_loss(self, loss: Loss) -> str | None:
-        return only_mistakes(self, loss)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its weights are a sum of the instances that it misclassified")

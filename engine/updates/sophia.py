@@ -11,7 +11,6 @@ from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
-from engine.losses import Loss
 from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, UpdateStructure, descended, only_layers, zeros
 
@@ -44,11 +43,6 @@ class Sophia(Update, frozen=True, tag="sophia"):
         if architecture.outputs > 1:
             return f"{self.kind} uses the curvature of one output, and this {architecture.kind} has several"
         return only_layers(self, architecture)
-
-    def refuses_loss(self, loss: Loss) -> str | None:
-        if not loss.joint:
-            return None
-        return f"{self.kind} requires a separate loss for each output, and {loss.kind} couples all outputs"
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"M": zeros(params), "h": zeros(params)}

@@ -118,7 +118,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _copies(self) -> int:
-        """Number of copies of a net's parameters in its optimizer: net, gradient, moments and history."""
+        """Number of tensors of a net's size in its optimizer: net, gradient, moments and history."""
         history = optimizers.arguments(self._optimizer).get("history_size")
         length = self.options.get("history_size", 0 if history is None else history.default)
         # LBFGS keeps a step and a change of the gradient for each entry of its history.
@@ -154,7 +154,9 @@ class Torch(Update, frozen=True, tag="torch"):
         _write(moving, moved)
         return moved, Optimizers(groups)
 
-    def _step(self, group: Group, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
+    def _step(
+        self, group: OptimizerGroup, params: Params, rates: NetRates, evaluate: Evaluate | None
+    ) -> None:
         """Make a step with the optimizer of a group. Raises: BadInput if the optimizer fails."""
         try:
             group.step(params, rates, evaluate)
@@ -166,8 +168,12 @@ class Torch(Update, frozen=True, tag="torch"):
             raise BadInput(f"{self.library}: {self.name}", f"its step fails: {reason}") from error
 
     def _groups(
-        self, params: Params, by_net: Sequence[NetRates], groups: Sequence[Group], active: frozenset[int]
-    ) -> list[Group]:
+        self,
+        params: Params,
+        by_net: Sequence[NetRates],
+        groups: Sequence[OptimizerGroup],
+        active: frozenset[int],
+    ) -> list[OptimizerGroup]:
         """Return groups of nets that move together.
 
         These are `groups`, split if necessary, and new groups for all other active nets.
@@ -181,7 +187,7 @@ class Torch(Update, frozen=True, tag="torch"):
         together = _nets_alike(new, by_net, active) if self._is_element_wise else [[net] for net in new]
         return divided + [self._begun(params, nets, by_net[nets[0]]) for nets in together]
 
-    def _begun(self, params: Params, nets: list[int], rates: NetRates) -> Group:
+    def _begun(self, params: Params, nets: list[int], rates: NetRates) -> OptimizerGroup:
         """Return a group with a new optimizer for nets that have these rates."""
         nn: Any = torch.nn  # mypy reads no stubs of modules
         model = nn.Module()
@@ -203,7 +209,7 @@ class Torch(Update, frozen=True, tag="torch"):
             next(iter(layers_by_rate)),
             self.options,
         )
-        return Group(nets, parameters, optimizer, rates)
+        return OptimizerGroup(nets, parameters, optimizer, rates)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self._entry == "torch.SGD":
@@ -228,7 +234,7 @@ class Optimizers(dict[str, Params]):
 
     def __init__(
         self,
-        groups: Sequence[Group] = (),
+        groups: Sequence[OptimizerGroup] = (),
         evaluate: Evaluate | None = None,
         active: frozenset[int] | None = None,
     ) -> None:
@@ -242,7 +248,7 @@ def _of(state: State) -> Optimizers:
 
 
 @dataclass
-class Group:
+class OptimizerGroup:
     """An optimizer and the nets that it moves: a single net, or several nets with equal rates."""
 
     nets: list[int]
@@ -261,7 +267,7 @@ class Group:
 
     steps: int = 0
 
-    def of(self, nets: list[int]) -> Group:
+    def of(self, nets: list[int]) -> OptimizerGroup:
         """Return a copy of the group for some of its nets. Only element-wise optimizers have several nets."""
         memo: dict[int, object] = {}
         parameters = copy.deepcopy(self.parameters, memo)
@@ -276,7 +282,7 @@ class Group:
                 if isinstance(tensor, torch.Tensor) and tensor.shape == parameter.shape:
                     state[name] = tensor[places]
             parameter.data = parameter.data[places]
-        return Group(nets, parameters, optimizer, self.rates, self.steps)
+        return OptimizerGroup(nets, parameters, optimizer, self.rates, self.steps)
 
     def step(self, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
         """Make a step from the current parameters and gradients of the optimizer.
@@ -288,7 +294,7 @@ class Group:
         self.steps += 1
 
     def stop(self) -> None:
-        """Set all parameters to NaN, after gradients that are not finite."""
+        """Set all parameters of the nets in the group to NaN, because a gradient is not finite."""
         for parameter in self.parameters.values():
             parameter.data.fill_(torch.nan)
         self.steps += 1
@@ -328,7 +334,7 @@ class Group:
         return loss
 
 
-def _read(groups: Sequence[Group], params: Params, gradients: Params) -> None:
+def _read(groups: Sequence[OptimizerGroup], params: Params, gradients: Params) -> None:
     """Copy the parameters and gradients of the nets into the nets' optimizers."""
     for layer, w in params.items():
         parameters = [group.parameters[layer] for group in groups]
@@ -338,7 +344,7 @@ def _read(groups: Sequence[Group], params: Params, gradients: Params) -> None:
             parameter.grad = gradient
 
 
-def _write(groups: Sequence[Group], params: Params) -> None:
+def _write(groups: Sequence[OptimizerGroup], params: Params) -> None:
     """Copy the parameters from the optimizers back to the nets."""
     single = [group for group in groups if len(group.nets) == 1]
     for layer, w in params.items():
@@ -354,7 +360,7 @@ def _copy(sources: list[torch.Tensor], destinations: list[torch.Tensor]) -> None
         torch._foreach_copy_(destinations, sources)
 
 
-def _of_groups(groups: Sequence[Group], layer: str, tensor: torch.Tensor) -> list[torch.Tensor]:
+def _of_groups(groups: Sequence[OptimizerGroup], layer: str, tensor: torch.Tensor) -> list[torch.Tensor]:
     """Return the part of a tensor that belongs to each group, shaped like the group's parameter.
 
     The part of a single net is a view of the tensor.

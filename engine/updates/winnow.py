@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from engine.architectures import Architecture
-from engine.core.parts import Verdict
-from engine.losses import Loss
-from engine.problems.matrices import Matrix
-from engine.updates import Mirror, MultiplicativeStep, Rate, UpdateStructure, only_mistakes
+from engine.updates import Rate, UpdateStructure
 from engine.updates.egu import EGU
 
 
@@ -21,20 +17,4 @@ class Winnow(EGU, frozen=True, tag="winnow"):
     lr: Rate = 0.5
 
     def structure(self) -> UpdateStructure:
-        return super().structure()._replace(by_factors=True, by_operators=False, layerwise=True)
-
-    @property
-    def mirror(self) -> Mirror:
-        return super().mirror
-
-    def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        return super().multiplicative_step(architecture)
-
-    def exponentiated_rate(self, architecture: Architecture) -> float | None:
-        return super().exponentiated_rate(architecture)
-
-    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return super().invariance(matrix, single)
-
-    def refuses_loss(self, loss: Loss) -> str | None:
-        return only_mistakes(self, loss)
+        return super().structure()._replace(by_operators=False, only_after_mistakes=True)

@@ -23,19 +23,23 @@ CLAUSE = re.compile("[:;]")
 
 
 class FirstProblem(NamedTuple):
-    """Problem that the app offers for a new experiment: the kinds of its matrix and of its target."""
+    """Problem that the app offers for a new experiment.
+
+    It is given by the kind of its matrix, whose rows are the instances, and the kind of its target, which
+    gives the labels.
+    """
 
     matrix: str
     target: str
 
     @property
     def title(self) -> str:
-        """Text that names both kinds in a list of problems."""
+        """Name of the problem in a list: the kinds of its matrix and of its target, separated by a comma."""
         return f"{self.matrix}, {self.target}"
 
     @property
     def summary(self) -> str:
-        """Two short sentences: one about the instances, one about the labels."""
+        """Two short sentences: one about the instances of the problem, one about their labels."""
         kinds = (("matrices", self.matrix), ("targets", self.target))
         clauses = (CLAUSE.split(summary_of(members(family)[kind]))[0] for family, kind in kinds)
         return ". ".join(clause.rstrip(".") for clause in clauses)
@@ -46,8 +50,8 @@ class Beginner(NamedTuple):
 
     Args:
         name: name of the learner.
-        parts: pairs of a field and a kind, one for each part. The learner has either a solver, or an
-            architecture and an update rule.
+        parts: parts of the learner, as pairs of a field and a kind, such as ("update", "gd"). The learner has
+            either a solver, or an architecture and an update rule.
     """
 
     name: str
@@ -55,7 +59,10 @@ class Beginner(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Summary of the solver or the architecture; for a linear neuron, summary of the update rule."""
+        """One sentence about the learner: about its solver or its architecture.
+
+        For a linear neuron, it is about the update rule.
+        """
         part, kind = self.parts[0] if self.parts[0][1] != "linear" else self.parts[-1]
         return summary_of(members(FAMILIES[part])[kind])
 
@@ -93,7 +100,10 @@ def _frequent_learners(documents: Sequence[Raw]) -> list[Beginner]:
 
 
 def document(problem: FirstProblem, learner: Beginner) -> Raw:
-    """Return a preset document with default values, in which one learner sees a problem's examples once."""
+    """Return an experiment as a preset document: the learner sees every example of the problem once.
+
+    All other settings have their default values.
+    """
     parts = {part: {"kind": kind} for part, kind in learner.parts}
     return {
         "title": f"{learner.name} on {problem.title}",
@@ -104,7 +114,7 @@ def document(problem: FirstProblem, learner: Beginner) -> Raw:
 
 
 def _problem(raw: Raw) -> Iterator[FirstProblem]:
-    """Yield the problem of a preset, or nothing if the problem has no target."""
+    """Yield the matrix and the target of a preset, or nothing if its problem has no target."""
     problem = raw["problem"]
     if "target" in problem:
         yield FirstProblem(_kind(problem["matrix"]), _kind(problem["target"]))

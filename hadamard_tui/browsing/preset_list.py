@@ -90,11 +90,11 @@ OWN_TABLE_STORY = (
 
 NEW_STORY = "Every part can be exchanged afterwards, in the first row of the screen and in the set-up."
 
-Group = tuple[str, Sequence[PresetEntry]]
+PresetGroup = tuple[str, Sequence[PresetEntry]]
 """Heading of a group in the list of presets, and the entries below the heading."""
 
 
-def groups(opened: str | None = None) -> list[Group]:
+def groups(opened: str | None = None) -> list[PresetGroup]:
     """Return the groups of the preset list.
 
     The first groups are the user's own presets, recommended presets, and guided paths. Groups of all other
@@ -113,7 +113,7 @@ def groups(opened: str | None = None) -> list[Group]:
     entries_by_name = {entry.name: entry for entry in index()}
     essentials = talks()[ESSENTIALS]
     first = [entries_by_name.pop(stop.preset) for stop in essentials.stops if stop.preset in entries_by_name]
-    all_groups: list[Group] = [(YOURS, own_entries), (essentials.title, first), (PATHS, [*_paths()])]
+    all_groups: list[PresetGroup] = [(YOURS, own_entries), (essentials.title, first), (PATHS, [*_paths()])]
     for subject in SUBJECTS:
         entries = [entry for entry in entries_by_name.values() if entry.subject == subject]
         all_groups.append((subject, entries))
@@ -121,13 +121,16 @@ def groups(opened: str | None = None) -> list[Group]:
 
 
 def _paths() -> Iterator[PresetEntry]:
-    """Yield an entry for each guided path. A search for words looks into the questions of the path."""
+    """Yield an entry of the preset list for each guided path.
+
+    A search for words also looks into the questions that the path asks.
+    """
     for path_name, path in paths().items():
         questions = " ".join(stop.predict for stop in path.stops)
         yield PresetEntry(path_name, path.title, questions, "", PATHS, (), (), frozenset(), "")
 
 
-def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
+def matching(all_groups: Iterable[PresetGroup], typed: str) -> list[PresetGroup]:
     """Return the groups with only the presets that contain the typed words.
 
     The search covers names, texts, claims, learners, parts and sources of presets, and the summaries of their
@@ -142,8 +145,11 @@ def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
     return [group for group in matches if group[1]]
 
 
-def best(matches: Iterable[Group], typed: str) -> PresetEntry | None:
-    """Return the first match whose name contains the typed words, or else the first match."""
+def best(matches: Iterable[PresetGroup], typed: str) -> PresetEntry | None:
+    """Return the first preset whose name contains the typed words.
+
+    If there is none, return the first preset that matches the words in another way.
+    """
     all_entries = [entry for _, entries in matches for entry in entries]
     return next(
         (entry for entry in all_entries if has_words(typed, shown_name(entry), "")),

@@ -195,9 +195,10 @@ def _of_heat_map(ink: str, ground: str) -> Style:
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:
-    """Return the digit that replaces a colour of a heat map if no colours are available.
+    """Return the character that shows a cell of a heat map without colours.
 
-    A character without such a colour is returned unchanged.
+    If the colour `ink` stands for a value, this is a digit that counts tenths of the colour scale. Otherwise,
+    it is `character` itself.
     """
     step = STEP_LETTERS.find(ink)
     return character if step < 0 else str(step * DIGITS // STEPS)
@@ -261,13 +262,13 @@ def _facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
 
 
 def takes(seconds: float) -> str:
-    """Return a phrase for the duration of a run on one processor core."""
+    """Return a phrase for the time that a preset's run takes on one processor core."""
     return "less than a second" if seconds < 1 else duration_in_words(seconds)
 
 
 @cache
 def shipped() -> Mapping[str, Thumbnail]:
-    """Return the thumbnails that come with the program, by preset name."""
+    """Return the thumbnails of runs that come with the program, by preset name."""
     return read_file(FILE)
 
 

@@ -1,4 +1,7 @@
-"""Texts about theory lines: the statement of a line, and whether the line applies to a learner."""
+"""Texts about theory lines: the statement of a line, and whether the line applies to a learner.
+
+A theory line is a curve that theory predicts, such as a lower bound on the loss.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class Standing(NamedTuple):
 
 
 def whole_name(line: Statement) -> str:
-    """Return a name of the theory line that no other theory line has, whether it is drawn or not."""
+    """Return the full name of a theory line, which differs from the names of all other theory lines."""
     member = catalogue.members("theory").get(line.kind)
     of = "" if member is None else cast("type[Line]", member)().structure().of
     return f"{line.called} of {of}" if of else line.called

@@ -19,10 +19,10 @@ BEYOND = 1e9
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """Map from data values to `size` slots of equal width.
+    """Map from the data values of an axis to positions on the screen, in units of slots.
 
-    The lower limit maps to 0, the centre of the first slot. The upper limit maps to size − 1, the centre of
-    the last slot.
+    The slots are `size` equal parts of the axis, such as the cells of a row. The lower limit of the axis maps
+    to 0, the centre of the first slot. The upper limit maps to size − 1, the centre of the last slot.
     """
 
     limits: Limits
@@ -30,9 +30,10 @@ class Scale(msgspec.Struct, frozen=True):
     size: int
 
     def place(self, values: np.ndarray) -> np.ndarray:
-        """Return the positions of values in units of slots, as floats in the shape of `values`.
+        """Return the positions of data values along the axis, as floats in the shape of `values`.
 
-        The position of NaN is NaN. On a log axis, values ≤ 0 have positions far below 0.
+        The unit is a slot, and 0 is the centre of the first slot. The position of NaN is NaN. On a log axis,
+        values ≤ 0 have positions far below 0.
         """
         low, high = self._ends()
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -42,12 +43,12 @@ class Scale(msgspec.Struct, frozen=True):
             return np.clip((values - low) * ((self.size - 1) / (high - low)), -BEYOND, BEYOND)
 
     def slot(self, value: float) -> int | None:
-        """Return the slot that contains a value, or None if the value is outside all slots."""
+        """Return the number of the slot in which a data value lies, or None if it is outside all slots."""
         place = float(self.place(np.asarray(value)))
         return math.floor(place + 0.5) if -0.5 <= place < self.size - 0.5 else None
 
     def value(self, slot: float) -> float:
-        """Return the data value at a position in units of slots. This is the inverse of `place`."""
+        """Return the data value at a position along the axis, in units of slots: the inverse of `place`."""
         low, high = self._ends()
         value = low + slot * ((high - low) / max(self.size - 1, 1))
         return float(10.0**value) if self.log else value
@@ -131,7 +132,7 @@ def _linear(limits: Limits, most_ticks: int, is_whole: bool) -> list[float]:
 
 
 def _steps(limits: Limits, most_ticks: int) -> list[float]:
-    """Return possible distances between ticks, in increasing order."""
+    """Return possible distances between neighbouring ticks, in increasing order."""
     low, high = limits
     reach = (high - low) / most_ticks
     if _power_of_two(high) and low in (0, 1):
@@ -169,7 +170,7 @@ def _log_label(value: float) -> str:
 
 
 def _labels(values: Sequence[float]) -> list[str]:
-    """Return labels with just enough digits to distinguish the values."""
+    """Return labels of ticks with just enough digits to distinguish their values."""
     if not values:
         return []
     largest = max(abs(value) for value in values) or 1.0

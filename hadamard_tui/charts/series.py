@@ -160,5 +160,8 @@ PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
 
 
 def is_line(series: Series) -> bool:
-    """Return whether a series is a line without a letter, such as a theory line."""
+    """Return whether a series is a line without a letter, such as a theory line, which no learner produced.
+
+    Faint series and regions do not count.
+    """
     return not (series.mark or series.faint or series.is_region) and series.style in PATTERNS

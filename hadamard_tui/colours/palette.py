@@ -61,7 +61,7 @@ class Palette(NamedTuple):
     dark_is_more: bool = False
 
     def of(self, place: KindPlace) -> str:
-        """Return the colour of a curve.
+        """Return the colour of a curve. `place` gives its kind of learner and its index in this kind.
 
         The curves of learners of one kind have evenly spaced shades of one hue.
         """

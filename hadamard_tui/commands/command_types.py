@@ -31,11 +31,11 @@ class Command(_PlainHelp, TyperCommand):
     """Single command."""
 
 
-class Group(_PlainHelp, TyperGroup):
+class SubjectGroup(_PlainHelp, TyperGroup):
     """Group of commands about one subject."""
 
 
-class CommandGroup(Group):
+class CommandGroup(SubjectGroup):
     """Group of all commands. If a preset is typed in place of a command, the error says how to run it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -47,7 +47,7 @@ class CommandGroup(Group):
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
-def new_group(cls: type[Group] = Group) -> typer.Typer:
+def new_group(cls: type[SubjectGroup] = SubjectGroup) -> typer.Typer:
     """Return an empty group of commands."""
     return typer.Typer(cls=cls, add_completion=False, context_settings=HELP)
 

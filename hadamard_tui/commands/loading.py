@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 DEFAULT_PRESET = "hadamard-128"
 
-TEXTS_STAY = "run.", "claims", "pictures", "title=", "story=", "source=", "subject="
-"""Prefixes of the settings that leave a preset's title and story true."""
-
 
 def print_error(words: str) -> None:
     """Print a line on standard error."""
@@ -66,21 +63,22 @@ def load_to_run(preset: str, settings: list[str] | None, device: str | None, pat
     """Return the document that `load` returns, but without texts that are untrue of a changed set-up.
 
     If --set changes what is run, the title states the changes, and story and source are empty, as in the app.
-    Raises: BadInput.
+    Texts that --set itself changes stay. Raises: BadInput.
     """
-    from engine.core.expressions import plain
-    from engine.spec import presets
+    from engine.core.parts import BadInput
+    from engine.spec import documents, presets
+    from engine.spec.differences import texts_of_changed
 
     document = load(preset, settings, device, path)
-    changes = [setting.strip() for setting in settings or () if not setting.lstrip().startswith(TEXTS_STAY)]
-    if changes:
-        title = plain(f"{presets.name_of(preset)}: {', '.join(changes)}")
-        texts = {"title": title, "story": "", "source": ""}
-        set_texts = {
-            name for name in texts if any(change.startswith(f"{name}=") for change in settings or ())
-        }
-        document |= {name: text for name, text in texts.items() if name not in set_texts}
-    return document
+    if not settings:
+        return document
+    try:
+        origin = presets.document(preset)
+    except BadInput:  # without the changes, the preset cannot run, so its texts are about the changed one
+        return document
+    experiment, of_preset = documents.first(document), documents.first(origin)
+    texts = texts_of_changed(presets.name_of(preset), experiment, document, of_preset, origin)
+    return document | {name: text for name, text in texts.items() if document[name] == origin[name]}
 
 
 def need_terminal(preset: str) -> None:

@@ -158,7 +158,11 @@ def run_headless(
 
 
 def _devices(place: str, device: str | None) -> Sequence[Begin]:
-    """Return one function for each device of `place`; it starts a process on the device. Raises: BadInput."""
+    """Return the devices that the option --on selects, which are all CUDA devices of this machine.
+
+    Each device is a function that starts a process on the device. Raises: BadInput if `place`, the value of
+    the option, is unknown, or if the option --device is also given.
+    """
     from engine.core.parts import BadInput
     from engine.runtime.spreading import PLACE, cuda_devices
 

@@ -1,4 +1,4 @@
-"""Edits of a preset document: add, remove and rename items, and find the claims that still fit the set-up."""
+"""Edits of a preset document: add, remove and rename items, and find the claims that are still valid."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ RENAME = {
 
 
 class Names:
-    """Updates references to an item while the user types the item's new name.
+    """Updates references to an item, such as a learner, while the user types the item's new name.
 
     A partly typed name may be empty or equal to the name of another item. References keep the former name
     until the new name is valid.
@@ -167,12 +167,15 @@ class Names:
         self._last = ""
 
     def forget(self) -> None:
-        """Forget all former names, because the positions of items have changed."""
+        """Forget the names that items had before the user began to rename them.
+
+        They are stored by the positions of the items, which have changed.
+        """
         self._former.clear()
         self._last = ""
 
     def blamed(self, raw: Raw, place: str) -> str:
-        """Return the place that an error message should name.
+        """Return the place of the field that an error message should name, such as `learners[1].name`.
 
         If the error at `place` is that two names are equal, this is the place of the name that was typed
         last. Otherwise, this is `place`.
@@ -184,9 +187,10 @@ class Names:
         return self._last + where + point if same else place
 
     def follow(self, raw: Raw, place: str, new: Any) -> None:
-        """Update the references to an item before its name at `place` is set to `new`.
+        """Prepare for a new name of an item: update all references to the item.
 
-        If `place` is not the place of a name of a learner, an axis or a picture, do nothing.
+        This is called before the name at `place` is set to `new`. If `place` is not the place of a name of a
+        learner, an axis or a picture, do nothing.
         """
         match = re.fullmatch(r"(learners|axes|pictures)\[(\d+)\]\.name", place)
         if match is None:
@@ -218,17 +222,22 @@ Read = TypeVar("Read")
 
 
 class LeftOutClaim(NamedTuple):
-    """Claim of the document that does not fit the set-up, and the reason."""
+    """Claim that is not valid for the edited experiment, and the reason.
+
+    For example, the claim may be about a learner that the experiment no longer has.
+    """
 
     claim: dict[str, Any]
     why: BadInput
 
 
 class Fitting(NamedTuple):
-    """Claims that fit the set-up, and claims that do not fit it.
+    """Division of an experiment's claims into claims that are valid for it, and claims that are not.
+
+    A claim is not valid if it is, for example, about a learner that the experiment does not have.
 
     Args:
-        numbers: positions of the fitting claims among all claims.
+        numbers: positions of the valid claims among all claims.
         left_out: the other claims, by their position among all claims.
     """
 
@@ -237,7 +246,7 @@ class Fitting(NamedTuple):
 
 
 def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
-    """Read a document without the claims that `read` refuses.
+    """Read a document without the claims that `read` refuses, such as claims about a missing learner.
 
     Returns: the result of `read`, the document without the refused claims, and the lists of accepted and
     refused claims.

@@ -1,4 +1,7 @@
-"""Set-up that the user edits: a preset document. While it is valid, it defines an experiment."""
+"""The experiment that the user edits in the app, which is called the set-up.
+
+It is a preset document. While the document is valid, it defines an experiment that can run.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from engine.core import catalogue
-from engine.core.expressions import has_braces, plain
+from engine.core.expressions import has_braces
 from engine.core.parts import BadInput
 from engine.pictures.view import KindPlace, kind_places
-from engine.spec import documents, presets, reading, sweeping
+from engine.spec import changes, documents, presets, reading
 from engine.spec.changes import unjudged
+from engine.spec.differences import texts_of_changed
 from engine.spec.document_expressions import as_document
 from engine.spec.fields import UNTAGGED
 from engine.spec.sweep import only
 from hadamard_tui.editing import document_edits
-from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.document_edits import Fitting, LeftOutClaim, Names, fitting_claims
 
 if TYPE_CHECKING:
@@ -37,15 +40,16 @@ FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
 
 
 class EditableExperiment:
-    """Experiment that is being edited.
+    """Experiment that is being edited, which the app calls the set-up.
 
     Args:
         experiment: the last valid state, which a run would use.
         error: the fault of the current state; None if the state is valid.
         document: `experiment` as a preset document, in which numbers may be expressions such as 1/(2d).
-        raw: the current document, including switched-off learners and claims that do not fit the set-up.
+        raw: the current document, including switched-off learners and claims that are not valid for it.
         off: switched-off learners, by their position among all learners.
-        left_out: claims that do not fit the set-up, by their position among all claims.
+        left_out: claims that are not valid for the experiment, such as claims about a missing learner, by
+            their position among all claims.
     """
 
     def __init__(
@@ -102,7 +106,9 @@ class EditableExperiment:
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
-        """Set the letters of some learners, and give the next free letters to all other learners.
+        """Set the letters by which charts name the learners.
+
+        Learners that `letters` does not contain get the next free letters.
 
         Args:
             letters: positions of letters in the alphabet, by learner name.
@@ -129,7 +135,10 @@ class EditableExperiment:
         return {learner.name: place for learner, place in zip(learners, places, strict=True)}
 
     def _accept(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
-        """Make a valid set-up the current state, with the title, story and claims that fit it."""
+        """Make a valid experiment the current state, with the title and story that `_words` returns for it.
+
+        `claims` says which of the claims are valid for the experiment.
+        """
         texts = self._words(experiment, documents.in_full(raw, experiment))
         raw = {**raw, **texts}
         if any(map(has_braces, texts.values())):
@@ -148,11 +157,11 @@ class EditableExperiment:
             self.raw["claims"].insert(place, claim)
 
     def sweep(self) -> Sweep:
-        """Return the set-up at all sweep points, without the claims that do not fit the set-up.
+        """Return the experiment at all sweep points, without the claims that are not valid for it.
 
-        If the set-up differs from its preset, the preset's claims are not judged.
+        If the experiment differs from its preset, the preset's claims are not judged.
 
-        Raises: BadInput if the set-up cannot run at a sweep point.
+        Raises: BadInput if the experiment cannot run at a sweep point.
         """
         if not self.document.get("axes"):
             return self._with_unjudged(only(self.experiment))
@@ -169,33 +178,40 @@ class EditableExperiment:
 
     @property
     def left_out(self) -> dict[int, LeftOutClaim]:
-        """Claims that do not fit the set-up, with the reasons, by their position among all claims."""
+        """Claims that are not valid for the experiment, with the reasons, by their position among all claims.
+
+        For example, a claim is not valid if its learner is missing.
+        """
         return self._claims.left_out
 
     @property
     def claims_left_out(self) -> dict[int, dict[str, Any]]:
-        """Claims that do not fit the set-up, without the reasons, by their position among all claims."""
+        """Claims that are not valid for the experiment, without the reasons, by their position among all."""
         return {place: omission.claim for place, omission in self.left_out.items()}
 
     @property
     def changed(self) -> bool:
-        """Whether the set-up differs from its preset."""
+        """Whether the experiment differs from the preset that it was made from, or is invalid."""
         return self.error is not None or self.document != self._origin_document
 
     @property
     def learners(self) -> list[dict[str, Any]]:
-        """All learners, including those that are switched off, as raw values."""
+        """All learners, including those that are switched off, as tables of the preset document."""
         learners: list[dict[str, Any]] = self.raw["learners"]
         return learners
 
     def value(self, place: str) -> Any:
-        """Return the raw value at a place such as `learners[0].update.lr`, or None if it does not exist."""
+        """Return the value at a place of the document such as `learners[0].update.lr`, as the user typed it.
+
+        If the place does not exist, return None.
+        """
         return reading.value_at(place, self.raw)
 
     def number(self, place: str) -> Any:
-        """Return the number or the list of numbers to which the expressions at a place evaluate.
+        """Return the number that an expression in the document gives, such as 1/8 for 1/d with d = 8.
 
-        Returns None if the place has no expression, or if the set-up is invalid.
+        If it gives a list of numbers, return the list. If there is no expression at `place`, or if the
+        experiment is invalid, return None.
         """
         value = self.value(place)
         if self.error is not None or not any(isinstance(item, str) for item in _items(value)):
@@ -223,7 +239,10 @@ class EditableExperiment:
             reading.sizes(changed)
 
     def put(self, place: str, value: Any) -> None:
-        """Set the value at a place. If this value names an item, also change all references to the item."""
+        """Set the value at a place of the document, such as `learners[0].update.lr`.
+
+        If the value is the name of an item, such as a learner, also change all references to the item.
+        """
         if self.value(place) == value:
             return
         self._names.follow(self.raw, place, value)
@@ -231,10 +250,11 @@ class EditableExperiment:
         self._check()
 
     def put_kind(self, place: str, kind: str | None) -> None:
-        """Replace the part at `place` by one of `kind`, keeping hyperparameters that both share.
+        """Replace the part at `place` by a part of another kind, keeping hyperparameters that both share.
 
         Args:
-            kind: the new kind. None removes the part. UNTAGGED adds a part of a family with a single kind.
+            kind: the new kind. None removes the part. UNTAGGED adds a part if its family has a single kind,
+                which is not named in the document.
         """
         if kind is None or kind == UNTAGGED:
             self.put(place, None if kind is None else {})
@@ -244,9 +264,9 @@ class EditableExperiment:
             self.put(f"{place}.kind", kind)
 
     def put_method(self, learner_number: int, kind: str) -> None:
-        """Make a learner a linear neuron with gradient descent.
+        """Replace the method of a learner: it becomes a linear neuron that is trained by gradient descent.
 
-        If `kind` is "solver", make it a least-squares solver instead.
+        If `kind` is "solver", it becomes a least-squares solver instead.
         """
         changed = self.learners[learner_number]
         if kind == "solver":
@@ -286,7 +306,10 @@ class EditableExperiment:
         return place
 
     def remove_learner(self, learner_number: int) -> int:
-        """Remove a learner unless it is the last active one; return the position of the learner to select."""
+        """Remove a learner, unless it is the last active one.
+
+        Return the position of the learner to select after this.
+        """
         if learner_number in self.off or len(self.learners) - len(self.off) > 1:
             self._names.forget()
             del self.learners[learner_number], self.letters[learner_number]
@@ -310,7 +333,7 @@ class EditableExperiment:
         return True
 
     def place_in_run(self, learner_number: int) -> int | None:
-        """Return the position of the learner among the active ones, or None if it is switched off."""
+        """Return the position of a learner among the active learners, or None if it is switched off."""
         return (
             None
             if learner_number in self.off
@@ -318,7 +341,7 @@ class EditableExperiment:
         )
 
     def refused(self, learner_number: int) -> bool:
-        """Return whether the current error is about this learner."""
+        """Return whether the current error of the experiment is about this learner."""
         where = "" if self.error is None else self.error.where
         return where == f"learners[{learner_number}]" or where.startswith(f"learners[{learner_number}].")
 
@@ -372,7 +395,8 @@ class EditableExperiment:
     def _among_all(self, where: str) -> str:
         """Convert a place in the experiment, such as learners[0].name, to the same place in `raw`.
 
-        The two places can differ, because only `raw` contains switched-off learners.
+        The two places can differ, because only `raw` contains switched-off learners, and claims that are not
+        valid.
         """
         prefix = re.match(r"learners\[(\d+)\]", where)
         if prefix is None:
@@ -381,9 +405,9 @@ class EditableExperiment:
         return f"learners[{running[int(prefix.group(1))]}]{where[prefix.end() :]}"
 
     def _among_running(self, place: str) -> str:
-        """Convert a place in `raw` to the same place in the experiment.
+        """Convert a place in `raw`, such as learners[1].name, to the same place in the experiment.
 
-        Raises: KeyError if the place is in a switched-off learner or in a claim that does not fit.
+        Raises: KeyError if the place is in a switched-off learner, or in a claim that is not valid.
         """
         prefix = re.match(r"(learners|claims)\[(\d+)\]", place)
         if prefix is None:
@@ -398,18 +422,14 @@ class EditableExperiment:
         return f"{part}[{number_in_run}]{place[prefix.end() :]}"
 
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
-        """Return the title, story and source of the experiment.
+        """Return the title, the story and the source of the experiment.
 
-        If only run settings, pictures or claims differ from the preset, these are the preset's texts.
-        Expressions in the texts are not evaluated. Otherwise, the title states the change, and story and
-        source are empty.
+        They are those of its preset while only run settings, pictures or claims differ from the preset.
+        Otherwise, the title states the change, and story and source are empty.
         """
         origin = self._origin
-        if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
-            return {key: self._origin_document[key] for key in ("title", "story", "source")}
         origin_title = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
-        changes = map(str, differences(self._origin_document, document))
-        return {"title": plain(f"{origin_title}: {', '.join(changes)}"), "story": "", "source": ""}
+        return texts_of_changed(origin_title, experiment, document, origin, self._origin_document)
 
 
 def _document_of(preset: str | None) -> Raw | None:
@@ -424,28 +444,23 @@ def _items(value: Any) -> list[Any] | tuple[Any, ...]:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def _what_runs(experiment: Experiment) -> Experiment:
-    """Return the experiment without its texts, pictures and claims, which do not affect the training."""
-    words = {"title": "", "story": "", "source": "", "subject": "Other"}
-    return msgspec.structs.replace(experiment, **words, pictures=(), claims=())
-
-
 POINTS, MOST_TRIED = 5, 12
 """Number of values of a new sweep, and number of candidate values on each side of the current one."""
 
 
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
-    """Return a set-up that sweeps the number at `place`, with two pictures of the sweep.
+    """Return a copy of an experiment in which a sweep varies the number at `place`, with two pictures of it.
 
-    The values of the axis are the number times powers of two, or in steps of 1 around a small whole number.
-    Values with which the set-up cannot run are omitted. An expression is multiplied by powers of two. The
-    claims of the set-up are left out, because they are about a single value of the number.
+    The values of the sweep are the number times powers of two, or in steps of 1 around a small whole number.
+    Values with which the experiment cannot run are omitted. An expression is multiplied by powers of two. The
+    claims of the experiment are left out, because they are about a single value of the number.
 
     Args:
         is_whole: whether the number must be whole.
         symbol: symbol for the number in titles and labels.
 
-    Raises: BadInput if the place has no number, an axis exists already, or no other value fits.
+    Raises: BadInput if the place has no number, if there is already a sweep axis, or if no other value is
+    valid.
     """
     raw, value = editable.raw, editable.value(place)
     if raw["axes"]:
@@ -453,23 +468,26 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
     if isinstance(value, bool) or not isinstance(value, int | float | str) or value == "":
         raise BadInput(place, "There is no number to sweep here.")
     document = copy.deepcopy(raw)
-    axis: Raw = {"name": sweeping.AXIS, "symbol": symbol, "log": True}
+    axis: Raw = {"name": changes.AXIS, "symbol": symbol, "log": True}
     if isinstance(value, str):
         axis |= {"values": [2.0**power for power in range(-2, 3)], "symbol": f"factor of {symbol}"}
-        reading.put(document, place, f"{sweeping.AXIS}*({value})")
+        reading.put(document, place, f"{changes.AXIS}*({value})")
     else:
         values = sorted({value, *islice(_fitting(editable, place, value, is_whole), POINTS - 1)})
         if len(values) < 2:
             raise BadInput(place, f"No other value of {symbol} fits the set-up.")
         axis |= {"values": values, "set": place, "log": values[0] > 0}
-    document = sweeping.with_axis(document, editable.experiment, axis)
+    document = changes.with_axis(document, editable.experiment, axis)
     sweep = EditableExperiment(document, editable.preset, editable.off)
     sweep.letters, sweep.next_letter = list(editable.letters), editable.next_letter
     return sweep
 
 
 def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: bool) -> Iterator[float]:
-    """Yield the values near `value` with which the set-up can run, the nearest first."""
+    """Yield values near `value` with which the experiment can run, if they replace the number at `place`.
+
+    The nearest values come first.
+    """
     for candidate in islice(_around(value, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()
         trial.put(place, candidate)

@@ -50,14 +50,14 @@ NET = {"kind": "dense", "widths": [128], "activation": "relu"}
 
 
 class Timed(NamedTuple):
-    """A job, with the cost of its last run."""
+    """A benchmark job, with the cost of its last run."""
 
-    job: Job
+    job: BenchmarkJob
     measured: Measured
 
 
 def timed(quick: bool, errors: Console) -> Iterator[Timed]:
-    """Run the jobs one by one on one thread, and yield their costs.
+    """Run the benchmark jobs one by one on one thread, and yield their costs.
 
     Short jobs run twice, and the cost is that of the second run.
     """
@@ -72,7 +72,7 @@ def timed(quick: bool, errors: Console) -> Iterator[Timed]:
 
 
 def table(timings: list[Timed]) -> Table:
-    """Return a table with the seconds of each job, here and on the reference machine."""
+    """Return a table with the seconds that each benchmark job took, here and on the reference machine."""
     columns = "job", "what", "backend", "seconds", "CPU", "reference", "ratio"
     shown = Table(*columns, box=SIMPLE_HEAD, title="One thread, float32")
     for job, measured in timings:
@@ -91,7 +91,7 @@ def table(timings: list[Timed]) -> Table:
 
 
 def as_json(timings: list[Timed]) -> dict[str, Any]:
-    """Return the timings as JSON data, together with the environment of the runs."""
+    """Return the timings of the benchmark jobs as JSON data, with the environment in which they ran."""
     return {
         "schema": 1,
         "environment": timings[0].measured.trace.environment if timings else {},
@@ -109,8 +109,8 @@ def as_json(timings: list[Timed]) -> dict[str, Any]:
     }
 
 
-class Job(NamedTuple):
-    """Experiment to be timed."""
+class BenchmarkJob(NamedTuple):
+    """Experiment that `hadamard-tui bench` times."""
 
     name: str
     text: str
@@ -129,10 +129,10 @@ class Measured(NamedTuple):
     trace: Trace
 
 
-def jobs() -> list[Job]:
-    """Return the jobs that every machine can run, beginning with the shortest."""
+def jobs() -> list[BenchmarkJob]:
+    """Return the benchmark jobs that every machine can run, beginning with the shortest."""
     listed_jobs = [
-        Job(
+        BenchmarkJob(
             "J1",
             "hadamard-128, five learners",
             presets.load("hadamard-128", ["run.device=cpu"]),
@@ -140,7 +140,7 @@ def jobs() -> list[Job]:
         )
     ]
     listed_jobs += [
-        Job(
+        BenchmarkJob(
             f"J2 {learner_name}",
             "1024 targets, d = 1024, one pass",
             all_targets(learner_name),
@@ -149,7 +149,7 @@ def jobs() -> list[Job]:
         for learner_name in ALL_TARGETS
     ]
     listed_jobs += [
-        Job(
+        BenchmarkJob(
             f"J3 {learner_name}",
             "d = 2²⁰, 60 examples",
             million(learner_name, 60),
@@ -157,9 +157,11 @@ def jobs() -> list[Job]:
         )
         for learner_name in MILLION
     ]
-    listed_jobs.append(Job("J3 GD", "d = 2²⁰, 1000 examples", million("GD", 1000), REFERENCE["J3 GD"]))
     listed_jobs.append(
-        Job("J4", "learning curve, 20 ReLU nets for every k", learning_curve(20), REFERENCE["J4"])
+        BenchmarkJob("J3 GD", "d = 2²⁰, 1000 examples", million("GD", 1000), REFERENCE["J3 GD"])
+    )
+    listed_jobs.append(
+        BenchmarkJob("J4", "learning curve, 20 ReLU nets for every k", learning_curve(20), REFERENCE["J4"])
     )
     return listed_jobs
 
@@ -167,7 +169,7 @@ def jobs() -> list[Job]:
 def all_targets(
     learner_name: str, d: int = 1024, examples: int | None = None, matrix: str = "hadamard"
 ) -> Experiment:
-    """Return the experiment of job J2.
+    """Return the experiment of benchmark job J2.
 
     All features of a matrix are targets, and the examples are seen once.
     """
@@ -176,7 +178,7 @@ def all_targets(
 
 
 def million(learner_name: str, examples: int, d: int = 1 << 20) -> Experiment:
-    """Return the experiment of job J3: one target among 2²⁰ features."""
+    """Return the experiment of benchmark job J3: one target among 2²⁰ features."""
     gd = {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / (2 * d)}}
     protocol = {"kind": "one-pass", "examples": examples}
     return described(
@@ -185,7 +187,10 @@ def million(learner_name: str, examples: int, d: int = 1 << 20) -> Experiment:
 
 
 def learning_curve(replicas: int, d: int = 128) -> Experiment:
-    """Return the experiment of job J4: ReLU nets trained to a loss of 10⁻⁶, for about 32 values of k."""
+    """Return the experiment of benchmark job J4.
+
+    ReLU nets are trained to a loss of 10⁻⁶, for about 32 values of k.
+    """
     protocol = {"kind": "erm", "every": d // 32, "steps": 3000, "tolerance": 1e-6}
     net = {"architecture": {**NET, "widths": [d]}, "update": {"kind": "gd", "lr": 0.02}}
     return described(d, {"kind": "feature", "index": 3}, protocol, {"net": net}, replicas=replicas)

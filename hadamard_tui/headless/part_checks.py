@@ -92,7 +92,7 @@ TWINS = {
 
 
 class Check(NamedTuple):
-    """Outcome of a check."""
+    """Outcome of a check of a part that the user wrote."""
 
     subject: str
     """Text that names the property that is checked."""
@@ -178,7 +178,7 @@ def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
 
 
 def _guarded(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
-    """Yield the outcome of a check. If the check raises an error, the outcome is a failure."""
+    """Run a check of a part, and yield its outcome. An error in the check counts as a failure."""
     try:
         yield check()
     except Exception as error:
@@ -197,7 +197,11 @@ def _documented(member: type[Part]) -> Check:
 
 
 def _setup(family: str, part: Raw) -> Raw:
-    """Return a small experiment with a part. Raises: BadInput if the part accepts none of PROBLEMS."""
+    """Return a small experiment that uses the part to be checked.
+
+    It is based on the first of PROBLEMS that the part accepts. Raises: BadInput if the part accepts none of
+    them.
+    """
     refusal = BadInput("", "there is no problem")
     for problem in PROBLEMS:
         raw = _document(family, part, problem)
@@ -327,9 +331,10 @@ def _near_in_single(raw: Raw, family: str, part: Any) -> Check:
 
 
 def _deviation(first: Floats, second: Floats) -> float:
-    """Return the largest difference, divided by max(1, the largest absolute value in `first`).
+    """Return the largest difference between two arrays, relative to the values of the first array.
 
-    The result is ∞ if the shapes differ, or if infinities or NaNs are at different positions.
+    The largest difference is divided by max(1, the largest absolute value in `first`). The result is ∞ if the
+    shapes differ, or if infinities or NaNs are at different positions.
     """
     if first.shape != second.shape or (np.isfinite(first) != np.isfinite(second)).any():
         return math.inf

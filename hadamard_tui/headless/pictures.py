@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.core.expressions import number
-from engine.pictures.view import CurveView, LineView, View, negligible
+from engine.pictures.view import CurveView, LineView, View, index_at, negligible
 from engine.pictures.wording import curve_name, line_name
 from engine.results import views
 from engine.results.headlines import headline
@@ -63,9 +63,10 @@ _RESET = "\x1b[0m"
 
 
 def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
-    """Yield each picture with its headline, values and claims, followed by claims about no picture.
+    """Yield each picture of an experiment, with its headline, its values and the claims about it.
 
-    A picture that is shown beneath another picture is printed only once, there.
+    Claims that are about no picture follow at the end. A picture that is shown beneath another picture is
+    printed only once, there.
 
     Raises: BadInput for a picture that does not exist.
     """
@@ -100,12 +101,15 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
 def said_of(
     view: View, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> Text:
-    """Return the headline of a picture."""
+    """Return the headline of a picture as text to print."""
     return Text(f"\n{headline(view, experiment, outcomes, results)}")
 
 
 def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[ConsoleRenderable]:
-    """Yield a heading, and the claims with their outcomes. If there are no claims, yield nothing."""
+    """Yield what is printed about claims: a heading, and each claim with its outcome.
+
+    If there are no claims, yield nothing.
+    """
     if not outcomes:
         return
     yield Text(f"\n{heading}", "bold")
@@ -180,7 +184,10 @@ def table(view: View, width: int) -> Table:
 
 
 def _wrapped(head: Text, room: int) -> Text:
-    """Break a heading between words. Otherwise, rich would break the numbers below the heading."""
+    """Return the heading of a column, broken between words.
+
+    Otherwise, rich would break the numbers below the heading.
+    """
     lines = (line for part in str(head).splitlines() for line in textwrap.wrap(part, room))
     return Text("\n".join(lines), head.style)
 
@@ -216,7 +223,7 @@ def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
 
     A negligible value is shown as 0.
     """
-    place = curve.place(x)
+    place = index_at(curve, x)
     if place is None or np.isnan(curve.y[place]):
         return NOTHING
     y = float(curve.y[place])

@@ -1,4 +1,7 @@
-"""Formats judgements of update rules for the terminal, as JSON, and as Markdown for an appendix."""
+"""Formats the results of `judge` for an update rule: for the terminal, as JSON, and as Markdown.
+
+They are the symmetries of the rule, and its losses compared with a lower bound.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +50,8 @@ FOOTNOTE = (
 )
 
 
-class Page(NamedTuple):
-    """A judgement in all output formats."""
+class JudgementPage(NamedTuple):
+    """Results of the command `judge` in all output formats."""
 
     shown: Callable[[Console], ConsoleRenderable]
     """Function that returns the judgement, formatted for a console."""
@@ -59,16 +62,16 @@ class Page(NamedTuple):
     """Whether the structure of the rule and the measurement agree, and no bound is broken."""
 
 
-def page(name: str, settings: Sequence[str], errors: Console) -> Page:
-    """Judge the update rule `name`, with hyperparameters from `settings`, such as `beta=0.5`.
+def page(name: str, settings: Sequence[str], errors: Console) -> JudgementPage:
+    """Judge the update rule `name`: test its symmetries, and compare its losses with a lower bound.
 
-    Progress is shown on `errors`. Raises: BadInput.
+    `settings` has its hyperparameters, such as `beta=0.5`. Progress is shown on `errors`. Raises: BadInput.
     """
     rule = named_rule(name, dict(reading.setting(text) for text in settings))
     title = title_of(name, rule)
     with console.progress(errors) as show:
         judged = judge_rule(rule, title, going=lambda share: show(f"judging {title}", share))
-    return Page(
+    return JudgementPage(
         lambda terminal: shown(judged, terminal),
         as_json(judged) | {"parts": outside.origins()},
         as_markdown(judged),
@@ -77,7 +80,7 @@ def page(name: str, settings: Sequence[str], errors: Console) -> Page:
 
 
 def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
-    """Return a judgement, formatted for the terminal."""
+    """Return the symmetries and the losses of an update rule, formatted for the terminal."""
     parts: list[ConsoleRenderable] = [Text(judged.measured, "bold")]
     parts += [Text(sentence) for sentence in judged.by_structure]
     parts.append(_symmetries(judged))
@@ -128,7 +131,7 @@ def _chart(judged: RuleJudgement, console: Console) -> Text:
 
 
 def as_markdown(judged: RuleJudgement) -> str:
-    """Return a judgement as Markdown, for the appendix of a paper."""
+    """Return the symmetries and the losses of an update rule as Markdown, for the appendix of a paper."""
     lines = [f"## {judged.name}", "", "| inputs | verdict | change of predictions | by rounding |"]
     lines += ["|---|---|---|---|"]
     lines += [_row(symmetry) for symmetry in judged.symmetries]

@@ -12,7 +12,7 @@ from rich.text import Text
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.runtime.run_reader import opened
 from engine.spec import documents
-from hadamard_tui.editing.differences import differences
+from engine.spec.differences import differences
 from hadamard_tui.headless.compute import Done
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def difference(before: StoredRun, after: StoredRun) -> Iterator[Text | Table]:
 
 
 def _measured(run: StoredRun, text: str) -> str:
-    """Return the number that a run measured for a claim, with its standard error and its verdict."""
+    """Return the number that a stored run measured for a claim, with its standard error and its verdict."""
     claim = next((claim for claim in run.claims if claim["text"] == text), None)
     if claim is None:
         return "no such claim"

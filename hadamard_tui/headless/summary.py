@@ -16,7 +16,7 @@ from engine.backends import backends
 from engine.core.expressions import number
 from engine.core.groups import TRIVIAL
 from engine.pictures.bounds import strongest_bound
-from engine.pictures.view import WHY_INACCURATE, ZERO
+from engine.pictures.view import WHY_INACCURATE, ZERO, index_at
 from engine.pictures.wording import line_in_brief, listed
 from engine.results.outcomes import expected_to_diverge
 from engine.results.results import of_one
@@ -40,8 +40,8 @@ COLUMNS: dict[str, tuple[str, JustifyMethod]] = {
     "k": ("\nk", "right"),
     "loss": ("\nloss", "right"),
     "error": ("0/1\nerror", "right"),
-    "train": ("loss on\nseen", "right"),
-    "unseen": ("loss on\nunseen", "right"),
+    "train": ("loss on\nseen rows", "right"),
+    "unseen": ("loss on\nunseen rows", "right"),
     "rank": ("\nrank", "right"),
     "bound": ("lower\nbound", "right"),
     "which": ("\nwhich", "left"),
@@ -60,7 +60,7 @@ NOTHING = "—"
 
 
 def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
-    """Return the curves and theory lines for the table of losses, by measure."""
+    """Return the curves and theory lines of each loss in the table of losses, by the name of the measure."""
     results = of_one(experiment, trace)
     return {
         measure_name: view(of_run(experiment, measure_name), results) for measure_name in ("loss", *MEASURES)
@@ -130,7 +130,10 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
 
 
 def _rate(losses: View, curve: CurveView) -> str:
-    """Return a line of text about the best learning rate of a curve, or "" if no other rates were tried."""
+    """Return a line of text about the learning rate with which a curve is best.
+
+    If no other rates were tried, return "".
+    """
     if curve.training.grid:
         return f"\n  η={curve.training.rate:.4g}, best of {len(curve.training.grid)}"
     rivals = sum(other.learner == curve.learner for other in losses.curves)
@@ -149,7 +152,7 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
     elif curve.stderr is None:
         cells["loss"] = _number(loss)
     else:
-        cells["loss"] = f"{_number(loss)} ± {number(float(curve.stderr[curve.place(x)]), 1)}"
+        cells["loss"] = f"{_number(loss)} ± {number(float(curve.stderr[index_at(curve, x)]), 1)}"
     for measure_name in MEASURES:
         value = _at(run[measure_name], curve.name, x)
         cells[measure_name] = (
@@ -169,14 +172,17 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
 def _at(measured: View, curve_name: str, x: float) -> float | None:
     """Return the value of a curve at x, or None if the curve has no value there."""
     curve = next((curve for curve in measured.curves if curve.name == curve_name), None)
-    place = None if curve is None else curve.place(x)
+    place = None if curve is None else index_at(curve, x)
     if curve is None or place is None or np.isnan(curve.y[place]):
         return None
     return float(curve.y[place])
 
 
 def _mean(mean: float) -> str:
-    """Return the mean of a curve as text. Learning rates are compared by this mean."""
+    """Return the mean value of a curve as text, or "diverged" if the mean is not finite.
+
+    Learning rates are compared by this mean.
+    """
     return _number(mean) if np.isfinite(mean) else "diverged"
 
 
@@ -282,7 +288,7 @@ def _diverged(curve: Curve, clock: str) -> str:
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
-    """Yield hints about options that print more."""
+    """Yield hints about options of the command that print more."""
     options = {
         "--bounds lists the theory lines that apply here, to which learners, and why": not bounds,
         "--notes shows how the run was computed": not notes,

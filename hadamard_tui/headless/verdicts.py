@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.core.groups import ROTATIONS
-from engine.judging.judgement import Judgement, judgement
+from engine.judging.judgement import LearnerJudgement, judgement
 from engine.spec import documents
 from hadamard_tui.charts.plots.series_builder import RESPECT_STYLES
 from hadamard_tui.headless import console
 from hadamard_tui.headless.compute import compute
-from hadamard_tui.headless.rule_pages import Page
+from hadamard_tui.headless.rule_pages import JudgementPage
 
 if TYPE_CHECKING:
     from engine.results.trace import Trace
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 
-def page(document: Raw, errors: Console) -> Page:
-    """Run the first experiment of a preset document, and return a page with the judgement of each learner."""
+def page(document: Raw, errors: Console) -> JudgementPage:
+    """Run a preset document at its first sweep point, and return a page with the verdict on each learner."""
     experiment = documents.first(document)
     judged = judgements(experiment, compute(experiment, errors), errors)
-    return Page(
+    return JudgementPage(
         lambda _: shown(judged),
         as_json(judged),
         as_markdown(judged),
@@ -35,8 +35,11 @@ def page(document: Raw, errors: Console) -> Page:
     )
 
 
-def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Judgement]:
-    """Return the judgement of each learner of a finished run. Progress is shown on `errors`."""
+def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[LearnerJudgement]:
+    """Return the verdict on each learner of a finished run: whether it is rotation invariant.
+
+    It rests on the learner's structure, on measurements and on bounds. Progress is shown on `errors`.
+    """
     judged = []
     with console.progress(errors) as show:
         for number, learner in enumerate(experiment.learners):
@@ -49,8 +52,8 @@ def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Ju
     return judged
 
 
-def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
-    """Return the judgements, formatted for the terminal."""
+def shown(all_judged: Sequence[LearnerJudgement]) -> ConsoleRenderable:
+    """Return the verdicts on learners, formatted for the terminal."""
     parts: list[ConsoleRenderable] = []
     for judged in all_judged:
         grid = Table.grid(padding=(0, 2, 0, 2))
@@ -72,8 +75,8 @@ def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
     return Group(*parts)
 
 
-def as_json(all_judged: Sequence[Judgement]) -> dict[str, Any]:
-    """Return the judgements as `judge --json` prints them."""
+def as_json(all_judged: Sequence[LearnerJudgement]) -> dict[str, Any]:
+    """Return the verdicts on learners as `judge --json` prints them."""
     learners = [
         {
             "learner": judged.learner,
@@ -97,8 +100,8 @@ def as_json(all_judged: Sequence[Judgement]) -> dict[str, Any]:
     return {"schema": 1, "learners": learners}
 
 
-def as_markdown(all_judged: Sequence[Judgement]) -> str:
-    """Return the judgements as Markdown, for the appendix of a paper."""
+def as_markdown(all_judged: Sequence[LearnerJudgement]) -> str:
+    """Return the verdicts on learners as Markdown, for the appendix of a paper."""
     lines = ["| learner | rotation invariant | by structure | measured | bounds |", "|---|---|---|---|---|"]
     for judged in all_judged:
         bounds = "; ".join(f"{respect.called}: {respect.word}" for respect in judged.bounds) or "none"

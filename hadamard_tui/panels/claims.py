@@ -23,7 +23,8 @@ STYLES = {True: "bold green", False: "bold red", None: "dim"}
 def show(context: PanelContext) -> Text:
     """Return a text with the claims about a run.
 
-    Claims that were left out because they do not fit the run come last, with the reasons.
+    Claims that were left out because they are not valid for the experiment come last, with the reasons. An
+    example is a claim about a missing learner.
     """
     predictions = context.predictions
     return Text("\n").join(
@@ -41,7 +42,10 @@ def tally(context: PanelContext) -> str:
 
 
 def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:
-    """Return one line of text per claim, with the outcome of the claim if `outcomes` are known."""
+    """Return one line of text per claim of an experiment.
+
+    If `outcomes` are known, the line says whether the claim holds.
+    """
     if outcomes is None:
         return [Text.assemble(("· not measured yet  ", "dim"), claim.text) for claim in experiment.claims]
     lines = []
@@ -52,7 +56,7 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
 
 
 def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
-    """Return one line of text for each claim that does not fit the set-up, with the reason."""
+    """Return one line of text for each claim that is not valid for the experiment, with the reason."""
     return [
         Text(f"– left out: {omission.claim.get('text')}  ({omission.why.fault})", style="dim")
         for omission in omissions

@@ -60,9 +60,9 @@ def show(context: PanelContext) -> HeatMap | Text:
 
 
 def _weights_at(curve: Curve, place: float, features: slice) -> np.ndarray:
-    """Return the weights at the last record whose x is at most `place`.
+    """Return the weights of a learner at the last evaluation point whose x is at most `place`.
 
-    If there is no such record, or if the curve has no weights, the weights are NaN.
+    If there is no such point, or if the curve has no weights, the weights are NaN.
     """
     record = int(np.searchsorted(curve.weights_x, place, side="right")) - 1
     if curve.weights is None or record < 0:

@@ -1,4 +1,8 @@
-"""Panel: loss of each learner minus the bound with which it is compared."""
+"""Panel: loss of each learner minus the strongest lower bound.
+
+The bound is the strongest one that applies to the learner. If none applies, the learner is compared with the
+strongest lower bound in the chart, and may fall below it.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,10 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the chart of the loss minus the strongest bound for all learners, or a text if it is empty."""
+    """Return the chart of each learner's loss minus the strongest lower bound, or a text if it is empty.
+
+    If no bound applies to a learner, the strongest bound in the chart is subtracted.
+    """
     trace, look = context.trace, context.loss
     view = look.view
     series = [

@@ -37,7 +37,7 @@ class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
             about the run.
         outcomes: the outcomes of the claims; None until the run is shown to its end.
         results: the results at all sweep points; None if there is no sweep.
-        left_out: claims of the set-up that are omitted because they do not fit it.
+        left_out: claims that are omitted because they are not valid for the experiment.
         guesses: the user's guess of the x from which the loss of a learner stays below 0.1, by learner name;
             None means never.
     """
@@ -75,9 +75,9 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     onward: Sequence[str] = ()
 
     def look(self, measure: str, title: str = "") -> Look:
-        """Return the data and options for a chart of a measure, up to the last visible x.
+        """Return the curves of a measure up to the last visible x, and the user's chart options.
 
-        The chart shows all learners that have the measure.
+        They are the data for a chart with all learners that have the measure.
         """
         from engine.results.results import of_one
         from engine.spec.experiment import of_run
@@ -88,34 +88,21 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def loss(self) -> Look:
-        """Data and options for the chart of all learners' losses."""
+        """Curves of all learners' losses, and the user's chart options."""
         return self.look("loss")
-
-    def headline(self, look: Look) -> str:
-        """Return the headline of a chart.
-
-        Once the run is shown to its end, the headline states the finding. Until then, it is the title of the
-        experiment.
-        """
-        predictions = self.predictions
-        if predictions.outcomes is None:
-            return self.experiment.title
-        experiment = predictions.experiment or self.experiment
-        words = headline_of_look(look, experiment, predictions.outcomes, predictions.results)
-        return f"{scored(predictions.guesses, self.loss.view)} {words}" if predictions.guesses else words
 
     @property
     def playhead(self) -> float | None:
-        """Position of the vertical line at the playhead; None if this is the end of the visible part."""
+        """The x at which a vertical line marks the playhead; None at the end of the visible part."""
         return self.place if self.place < self.shown else None
 
     def marked(self, x: np.ndarray) -> int | None:
-        """Return the index of the last record at or before the playhead.
+        """Return the index of the last evaluation point at or before the playhead.
 
-        If no playhead is drawn, or if it is before the first record, return None.
+        If no playhead is drawn, or if it is before the first evaluation point, return None.
 
         Args:
-            x: the x of all records, in increasing order, [S].
+            x: the x of all evaluation points, in increasing order, [S].
         """
         if self.playhead is None:
             return None
@@ -145,14 +132,17 @@ class Lack(NamedTuple):
 
 
 def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
-    """Return a remedy that adds `measures` to the measures that a run records."""
+    """Return the remedy for a panel that needs measures: add them to the measures that the run records.
+
+    `words` says what a run does after this change.
+    """
     recorded = experiment.run.measures
     missing = [measure for measure in measures if measure not in recorded]
     return Remedy("run.measures", msgspec.to_builtins([*recorded, *missing]), words)
 
 
 def lacks_nothing(experiment: Experiment) -> Lack | None:
-    """Return None: nothing prevents the panel from having content."""
+    """Return None, for panels that have content for every experiment."""
     return None
 
 
@@ -200,7 +190,7 @@ def plot(
     highest: float = np.inf,
     smoothed: str = "",
 ) -> Plot:
-    """Return a chart of series against the clock of the run.
+    """Return the chart of a panel, with series against the clock of the run, such as the number of examples.
 
     Args:
         floor: a value that the y-axis must contain, in addition to the visible values.
@@ -219,6 +209,20 @@ def plot(
     return Plot(series, axes, refused, context.playhead, smoothed)
 
 
+def headline(context: PanelContext, look: Look) -> str:
+    """Return the headline of a chart.
+
+    Once the run is shown to its end, the headline states the finding. Until then, it is the title of the
+    experiment.
+    """
+    predictions = context.predictions
+    if predictions.outcomes is None:
+        return context.experiment.title
+    experiment = predictions.experiment or context.experiment
+    words = headline_of_look(look, experiment, predictions.outcomes, predictions.results)
+    return f"{scored(predictions.guesses, context.loss.view)} {words}" if predictions.guesses else words
+
+
 def measured(context: PanelContext, measure: str) -> list[Series]:
     """Return the curves of a measure as series, for all learners that have it, up to the last visible x."""
     look = context.look(measure)
@@ -226,5 +230,5 @@ def measured(context: PanelContext, measure: str) -> list[Series]:
 
 
 def nothing(text: str) -> Text:
-    """Return a text in italics, for a panel that has no other content."""
+    """Return a text in italics, which a panel shows if it has no other content."""
     return Text(text, style="italic")

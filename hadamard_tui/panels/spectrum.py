@@ -42,7 +42,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
     if experiment.m < 2:
         return Lack(
             "There is one target, so the weights are one vector and not a matrix. "
-            "With the target all or doubled, there is a spectrum."
+            "With the target `all` or `doubled`, there is a spectrum."
         )
     if is_recorded(measure, experiment):
         return None
@@ -51,7 +51,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
 
 
 def no_spectrum(curve: Curve) -> str:
-    """Return the reason why a learner has no spectrum, even if other learners have one."""
+    """Return the reason why a learner has no spectrum of singular values, even if other learners have one."""
     if curve.length:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
     return f"The singular values of {curve.name} are computed at its first evaluation point."
@@ -82,11 +82,11 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
-    """Return whether all positive singular values look equal at every record.
+    """Return whether all positive singular values look equal at every evaluation point of the run.
 
     Args:
-        values: singular values at each record, in decreasing order, [S, r].
-        rank: number of positive values at each record, [S].
+        values: singular values at each evaluation point, in decreasing order, [S, r].
+        rank: number of positive values at each evaluation point, [S].
     """
     is_positive = rank > 0
     least = values[is_positive, rank[is_positive] - 1]

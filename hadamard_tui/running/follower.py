@@ -51,7 +51,7 @@ class Follower:
         self._said_missing: set[str] = set()
 
     def start(self, paused: bool = False) -> None:
-        """Start to read the file; `paused` has no effect."""
+        """Start to read the file of the run; `paused` has no effect."""
         self._thread.start()
 
     def pause(self) -> None:
@@ -68,7 +68,7 @@ class Follower:
         self._stopped.set()
 
     def join(self, seconds: float) -> bool:
-        """Wait at most `seconds` for the thread, and return whether it has ended."""
+        """Wait at most `seconds` for the end of the reading thread, and return whether it has ended."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
         return not self._thread.is_alive()

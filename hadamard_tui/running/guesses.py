@@ -30,8 +30,8 @@ class Guesses:
     """Guesses in progress: the user makes one guess per learner, one learner after the other.
 
     Args:
-        places: the value of x at each record (evaluation point) of the coming run. A guess after the last
-            record means "never".
+        places: the value of x at each evaluation point of the coming run. A guess after the last evaluation
+            point means "never".
         learners: names of the learners, in the order of the guesses.
         guessed: number of confirmed guesses.
     """
@@ -47,7 +47,10 @@ class Guesses:
         return self.learners[self.guessed] if self.guessed < len(self.learners) else None
 
     def move(self, records: int) -> None:
-        """Move the current guess by a number of records, at most to one position after the last record."""
+        """Move the current guess by a number of evaluation points.
+
+        It moves at most to one position after the last evaluation point, which means "never".
+        """
         if (learner_name := self.learner) is not None:
             self._records[learner_name] = min(max(self._record(learner_name) + records, 0), len(self.places))
 
@@ -80,9 +83,10 @@ def outcome(curve: CurveView) -> float | None:
 
 
 def score(guess: float | None, came_out: float | None) -> int:
-    """Return the score of a guess: BEST times the ratio of the smaller x to the larger x.
+    """Return the score of a guess, which compares the guessed x with the measured x.
 
-    If only one of guess and outcome is None ("never"), the score is 0.
+    It is BEST times the ratio of the smaller x to the larger x. If only one of guess and outcome is None
+    ("never"), the score is 0.
     """
     if guess is None or came_out is None:
         return BEST if guess == came_out else 0
@@ -93,7 +97,7 @@ def score(guess: float | None, came_out: float | None) -> int:
 
 
 def scores(guesses: Mapping[str, float | None], view: View) -> list[int]:
-    """Return the score of each guess."""
+    """Return the score of each guess of a user on when a learner's loss falls below 0.1."""
     return [
         score(guesses[curve.learner], outcome(curve))
         for curve in view.curves

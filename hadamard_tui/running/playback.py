@@ -1,4 +1,7 @@
-"""Playback of a run: it determines the last record on the screen, and the record at the playhead."""
+"""Playback of a run: it determines how much of the run the screen shows, and where the playhead is.
+
+Both are numbers of evaluation points, which are the points of the run at which measures are computed.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ WHOLE_RUN_SECONDS = 6.0
 """Duration of the playback of a run at the default pace, in seconds."""
 
 SLOWEST, FASTEST = 1.0, 1e6
-"""Minimum and maximum playback rate in records per second."""
+"""Minimum and maximum playback rate in evaluation points per second."""
 
 SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
 """Minimum and maximum of `Pace.factor`. Each press of a key halves or doubles the factor."""
@@ -23,36 +26,40 @@ class Pace:
 
     Args:
         factor: the playback rate divided by the default rate.
-        unlimited: whether records are shown as soon as they are computed.
+        unlimited: whether evaluation points are shown as soon as they are computed.
     """
 
     factor: float = 1.0
     unlimited: bool = False
 
     def change(self, by: float) -> None:
-        """Multiply the factor by `by`, within its limits, and end an unlimited pace."""
+        """Multiply the playback speed by `by`, within its limits, and end an unlimited speed."""
         self.unlimited = False
         self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
     def describe(self) -> str:
-        """Return the pace as text, without a rate in records per second, because that depends on the run."""
+        """Return the pace as text.
+
+        It contains no rate in evaluation points per second, because that depends on the run.
+        """
         return "as fast as possible" if self.unlimited else f"at {self.factor:g} × the usual rate"
 
 
 class Playback:
-    """Position in a run that advances by `rate` records per second, up to the last computed record.
+    """Position in a run, which advances by `rate` evaluation points per second, up to the last computed one.
 
-    The playback never slows the engine. If the user looks back, the playhead is at an earlier record than the
-    position, and the position still advances. Then, `replay` moves the playhead towards the position.
+    The playback never slows the engine. If the user looks back, the playhead is at an earlier evaluation
+    point than the position, and the position still advances. Then, `replay` moves the playhead towards the
+    position.
     """
 
     def __init__(self, last: int, pace: Pace, at_once: bool = False) -> None:
-        """Start at record 0.
+        """Start at evaluation point 0.
 
         Args:
-            last: number of the last record of the run.
+            last: number of the last evaluation point of the run.
             pace: speed of the playback.
-            at_once: whether to ignore the pace and show all computed records.
+            at_once: whether to ignore the pace and show all computed evaluation points.
         """
         self.last = last
         self.pace, self.at_once = pace, at_once
@@ -65,39 +72,42 @@ class Playback:
 
     @property
     def rate(self) -> float:
-        """Playback rate in records per second."""
+        """Playback rate in evaluation points per second."""
         usual = max(SLOWEST, self.last / WHOLE_RUN_SECONDS)
         return min(FASTEST, max(SLOWEST, usual * self.pace.factor))
 
     @property
     def shown(self) -> int:
-        """Number of the last record that the screen shows."""
+        """Number of the last evaluation point that the screen shows."""
         return math.floor(self.position + 1e-9)
 
     @property
     def place(self) -> int:
-        """Number of the playhead's record; if the user does not look back, this is the last shown record."""
+        """Number of the evaluation point at the playhead.
+
+        If the user does not look back, this is the last one that the screen shows.
+        """
         return self.shown if self._head is None else math.floor(self._head + 1e-9)
 
     @property
     def looking_back(self) -> bool:
-        """Whether the playhead is before the last record that the screen shows."""
+        """Whether the playhead is before the last evaluation point that the screen shows."""
         return self._head is not None
 
     def seek(self, record: int) -> None:
-        """Move the playhead to a record.
+        """Move the playhead to an evaluation point, given by its number.
 
-        If that is the last shown record, the playhead follows the run from then on.
+        If that is the last one that the screen shows, the playhead follows the run from then on.
         """
         self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None
 
     def move(self, records: int) -> None:
-        """Move the playhead by a number of records; a negative number moves it back."""
+        """Move the playhead by a number of evaluation points; a negative number moves it back."""
         self.seek(min(max(self.place + records, 0), self.last))
 
     def replay(self) -> None:
-        """Start a replay from the playhead, or from record 0 if the user does not look back.
+        """Start a replay from the playhead, or from evaluation point 0 if the user does not look back.
 
         If a replay is already running, stop it.
         """
@@ -106,11 +116,17 @@ class Playback:
         self.replaying = not self.replaying
 
     def is_moving(self, frontier: int) -> bool:
-        """Return whether the position or the playhead advances without a key press."""
+        """Return whether the position or the playhead advances without a key press.
+
+        `frontier` is the number of the last evaluation point that all curves have reached.
+        """
         return self.replaying or (self.playing and self.position < frontier)
 
     def tick(self, seconds: float, frontier: int) -> None:
-        """Advance the playback by `seconds`, at most to record `frontier`, which all curves have reached."""
+        """Advance the playback by `seconds`, but not beyond evaluation point `frontier`.
+
+        This is the last evaluation point that all curves have reached.
+        """
         if self.playing:
             ahead = frontier if self.at_once or self.pace.unlimited else self.position + self.rate * seconds
             self.position = max(self.position, min(ahead, frontier))
@@ -120,12 +136,12 @@ class Playback:
                 self.seek(self.shown)
 
     def step(self, frontier: int) -> bool:
-        """Show the next record and return True, or return False if this record is not computed yet."""
+        """Show the next evaluation point and return True, or return False if it is not computed yet."""
         if self.shown + 1 > frontier:
             return False
         self.position = self.shown + 1
         return True
 
     def describe(self) -> str:
-        """Return the playback rate as text."""
+        """Return the playback rate of this run as text."""
         return self.pace.describe() if self.pace.unlimited else f"{self.rate:.3g} records/s"

@@ -36,7 +36,10 @@ class Remaining:
         self._remaining = math.inf
 
     def see(self, seconds: float, done: float, remaining: float) -> None:
-        """Record the amounts of finished and remaining work; `seconds` is the time since the last call."""
+        """Record how much work of the engine is finished and how much remains, as amounts in the same unit.
+
+        `seconds` is the time since the last call.
+        """
         worked, self._remaining = self._seen[-1][0] + seconds, remaining
         self._seen.append((worked, done))
         while len(self._seen) > 2 and self._seen[1][0] <= worked - SPAN:
@@ -72,30 +75,36 @@ class EngineTime:
         self._since: float | None = None
 
     def begin(self) -> None:
-        """Start to count from 0 for a new run."""
+        """Start the stopwatch at 0 for a new run."""
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
-        """Add the time since the last call. Time after this call counts only if the engine `is_running`."""
+        """Add the time since the last call, if the engine was running.
+
+        The time after this call counts only if the engine `is_running`.
+        """
         self._worked, now = self.seconds, time.perf_counter()
         self._since = now if is_running else None
 
     @property
     def is_counting(self) -> bool:
-        """Whether the engine is working on the run."""
+        """Whether the stopwatch runs, because the engine is working on the run."""
         return self._since is not None
 
     @property
     def seconds(self) -> float:
-        """Seconds of work on the run."""
+        """Seconds for which the engine has worked on the run."""
         return self._worked + (0.0 if self._since is None else time.perf_counter() - self._since)
 
     def speed(self, x: float) -> float:
-        """Return the distance on the x-axis per second of work, for a run that has reached x."""
+        """Return the speed of a run that has reached x on its x-axis: x divided by the seconds of work."""
         return x / max(self.seconds, 1e-9)
 
     def observe(self, seconds: float, results: Results) -> None:
-        """Record the progress of a sweep; `seconds` is the work time since the last call."""
+        """Record the progress of a sweep, to estimate the remaining time.
+
+        `seconds` is the time for which the engine has worked since the last call.
+        """
         if self._axes and self.is_counting:
             self._remaining.see(seconds, *results.points_done)
 

@@ -9,8 +9,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
+from engine.spec.differences import SetupDifference, differences
 from hadamard_tui.charts.plots.look import Pinned
-from hadamard_tui.editing.differences import SetupDifference, differences
 from hadamard_tui.editing.history import title_of_place
 from hadamard_tui.running.viewed import Viewed
 
@@ -58,22 +58,22 @@ class Kept:
 
     @property
     def document(self) -> Raw:
-        """Set-up of the run as a preset document."""
+        """Experiment of the run as a preset document."""
         return self.session.document
 
     @property
     def preset(self) -> str | None:
-        """Preset that the set-up was made from; None if there was none."""
+        """Preset that the experiment of the run was made from; None if there was none."""
         return self.session.preset
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the last sweep point."""
+        """Experiment of the run at the last sweep point."""
         return self.session.experiment
 
     @property
     def bytes(self) -> int:
-        """Memory that the curves need, in bytes."""
+        """Memory that the curves of the run need, in bytes."""
         curves = (curve for trace in self.results.traces.values() for curve in trace.curves)
         return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
 
@@ -96,8 +96,8 @@ class Kept:
         Args:
             all_points: whether the view shows all sweep points, or only the last one.
         """
+        from engine.results.picture_steps import ReplicasMissing
         from engine.results.results import of_one
-        from engine.results.steps import ReplicasMissing
 
         try:
             return self.views.view(
@@ -124,19 +124,22 @@ class ListedRun:
 
     @property
     def key(self) -> object:
-        """Object that identifies the run in the list: `kept`, or else the run's id in the store."""
+        """Object that identifies the run in the list.
+
+        It is the run with its curves (`kept`) or, if they are not in memory, the run's id in the store.
+        """
         return self.kept or (self.stored.id if self.stored is not None else None)
 
     @property
     def name(self) -> str:
-        """Name of the run in this session, or else in the store."""
+        """Name of the run in this session or, if it has none, in the store."""
         if self.kept is not None:
             return self.kept.name
         return "" if self.stored is None else self.stored.name or self.stored.id
 
     @property
     def is_pinned(self) -> bool:
-        """Whether the run is drawn together with the run on the screen."""
+        """Whether the user has pinned the run, so that its curves are drawn beside the run on the screen."""
         return self.kept is not None and self.kept.pinned
 
     @property
@@ -199,7 +202,7 @@ class Runs:
 
     @property
     def pinned(self) -> list[Kept]:
-        """Runs that are drawn together with the run on the screen."""
+        """Runs that the user has pinned, so that their curves are drawn beside the run on the screen."""
         return [run for run in self.finished if run.pinned]
 
     def keep(self, session: Session) -> Kept:
@@ -253,11 +256,11 @@ class Runs:
         return dropped
 
     def of(self, trace: Trace | None) -> Kept | None:
-        """Return the run with this trace, or None if no such run is in memory."""
+        """Return the run with this trace (its results), or None if no such run is in memory."""
         return next((run for run in self.finished if run.trace is trace), None)
 
     def holds(self, trace: Trace) -> bool:
-        """Return whether the run with this trace is in memory."""
+        """Return whether the run with this trace (its results) is in memory."""
         return self.of(trace) is not None
 
     def remove(self, run: ListedRun) -> None:
@@ -278,11 +281,11 @@ class Runs:
             self.stored = {**self.stored, run.stored.id: run.stored}
 
     def others(self, trace: Trace | None) -> list[Kept]:
-        """Return the pinned runs except the one on the screen."""
+        """Return the pinned runs, whose curves stay on the screen, except the run of `trace`."""
         return [run for run in self.pinned if run.trace is not trace]
 
     def last_but(self, trace: Trace | None) -> Kept | None:
-        """Return the newest run in memory except the run with this trace, or None if there is none."""
+        """Return the newest run in memory, or None. The run with the results `trace` is not considered."""
         return next((run for run in reversed(self.finished) if run.trace is not trace), None)
 
     def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:
@@ -310,7 +313,7 @@ class Runs:
 
 
 def changes(before: Raw, after: Raw) -> str:
-    """Return the differences between two set-ups as one line of text."""
+    """Return the differences between two experiments, given as preset documents, as one line of text."""
     return ", ".join(map(str, differences(before, after))) or "the same set-up"
 
 

@@ -58,19 +58,19 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at this point, without skipped learners."""
+        """Experiment at this sweep point, without the learners that the sweep skips here."""
         if self.results is None:
             return self.sweep.points[self.number].experiment
         return self.results.experiment(self.number)
 
     @property
     def records(self) -> int:
-        """Number of records of the run at this point."""
+        """Number of evaluation points of the run at this sweep point."""
         return self._extent.records
 
     @property
     def last(self) -> float:
-        """Value of x at which the run at this point ends."""
+        """Value of x at which the run at this sweep point ends."""
         return float(self._extent.last)
 
     @property
@@ -80,35 +80,35 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def label(self) -> str:
-        """Values of the sweep axes at this point as text; empty without axes."""
+        """Values of the sweep axes at this sweep point as text; empty if the experiment has no sweep axes."""
         return values_written(self.sweep.points[self.number].label, self.sweep.symbols)
 
     @property
     def count(self) -> str:
-        """Position among all sweep points as text, such as 2/5; empty without axes."""
+        """Position of this sweep point among all as text, such as 2/5; empty without sweep axes."""
         return f"{self.number + 1}/{len(self.sweep.points)}" if self.sweep.axes else ""
 
     @property
     def skipped(self) -> str:
-        """Phrase about the runs that the sweep skips; empty if it skips none."""
+        """Phrase about the runs that the sweep skips because their outcome is known; may be empty."""
         return "" if self.results is None else skipped(self.results)
 
     def picture(self, number: int) -> Picture:
-        """Return picture `number`, counted from 1. Number 0 is the picture of the losses at this point."""
+        """Return picture `number`, counted from 1. Number 0 is the chart of the losses at this point."""
         if number:
             return drawn(self.sweep.experiment)[number - 1]
         picture = of_run(self.experiment)
         return msgspec.structs.replace(picture, title=", ".join(filter(None, (picture.title, self.label))))
 
     def x_at(self, record: int) -> float:
-        """Return the x of a record, or 0 if the run has not begun."""
+        """Return the x of an evaluation point, given by its number, or 0 if the run has not begun."""
         return 0.0 if self.trace is None else float(self.trace.x[min(record, len(self.trace.x) - 1)])
 
     def record_at(self, x: float, log: bool = False) -> int:
-        """Return the number of the record whose x is nearest to `x`, or 0 if the run has not begun.
+        """Return the number of the evaluation point whose x is nearest to `x`, or 0 if the run has not begun.
 
         Args:
-            log: whether the x-axis is logarithmic, so that ratios determine the nearest record.
+            log: whether the x-axis is logarithmic, so that ratios determine the nearest evaluation point.
         """
         if self.trace is None:
             return 0
@@ -138,13 +138,13 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
 
 class Session:
-    """A run: the engine's results, and their playback on the screen.
+    """Run on the screen: the results that the engine computes, and their playback.
 
     Args:
-        document: the set-up as a preset document.
-        preset: the preset that the set-up was made from; None if there was none.
+        document: the experiment as a preset document.
+        preset: the preset that the experiment was made from; None if there was none.
         turn: lock that the session's engine holds while it works, so that only one engine works at a time.
-        left_out: claims that do not fit the set-up.
+        left_out: claims that are not valid for this experiment, with the reasons.
         at_once: whether to show results as soon as they are computed, whatever the pace.
         writer: writer that stores the run; None if the run is not stored.
         follow: reader of a run that another process computes or has computed; None to compute the run here.
@@ -205,12 +205,12 @@ class Session:
         return Playback(self.point.records - 1, self._pace, self.at_once)
 
     def start(self, paused: bool = False) -> None:
-        """Start the engine; if `paused`, it stops at the first record and waits for steps."""
+        """Start the engine; if `paused`, it stops at the first evaluation point and waits for steps."""
         self.playback.playing = not paused
         self._worker.start(paused)
 
     def receive(self, event: engine.Event | Silent) -> None:
-        """Handle an event of the engine."""
+        """Update the session after an event of the engine, such as the start or the end of a run."""
         match event:
             case Begun(results, run):
                 self.point, self.stored_as = replace(self.point, results=results), run
@@ -230,12 +230,12 @@ class Session:
                 self.engine_time.count(state == "running" and self.trace is not None)
 
     def _load(self, trace: Trace) -> None:
-        """Show the run that is starting."""
+        """Show the run that is starting, which may be the run of the next sweep point."""
         former, results = self.trace, self.point.results
         assert results is not None, "a sweep begins before its runs"
         number = next(number for number, candidate in results.traces.items() if candidate is trace)
         self.point = replace(self.point, number=number, trace=trace)
-        if former is not None:  # playback of the next point starts at record 0
+        if former is not None:  # playback of the next point starts at its start
             self.playback = self._new_playback()
         self.engine_time.begin()
 
@@ -244,12 +244,12 @@ class Session:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the point on the screen, without skipped learners."""
+        """Experiment at the sweep point on the screen, without the learners that the sweep skips there."""
         return self.point.experiment
 
     @property
     def trace(self) -> Trace | None:
-        """Trace at the point on the screen; None until its run has begun."""
+        """Results of the run at the sweep point on the screen; None until this run has begun."""
         return self.point.trace
 
     def look(
@@ -368,7 +368,7 @@ class Session:
         """Pause or resume the run.
 
         If the user looks back, or if the run is over, start or stop a replay instead. A paused run resumes
-        when the replay reaches the last shown record.
+        when the replay reaches the last evaluation point that was shown.
         """
         if self.playback.looking_back or self.over:
             self.playback.replay()
@@ -385,7 +385,7 @@ class Session:
                 self._worker.step()  # a run that is paused before its first record has nothing to show yet
 
     def step(self) -> None:
-        """Pause, and show the next record; if necessary, the engine computes it first."""
+        """Pause, and show the next evaluation point; if necessary, the engine computes it first."""
         if self.playback.looking_back:
             self.playback.move(1)
             return

@@ -47,7 +47,7 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     formula: str = ""
 
     def drawn(self, faint: bool) -> Series:
-        """Return the series in the colours of the current theme."""
+        """Return the stored curve as a series in the colours of the current theme."""
         return Series(
             self.name,
             np.array(self.x, dtype=float),
@@ -61,18 +61,21 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Stored chart; for a sweep, it also has a headline."""
+    """Chart of a preset's earlier run, as stored in a file. For a sweep, it also has a headline."""
 
     axes: Axes
     series: tuple[StoredSeries, ...]
     headline: str = ""
 
     def plot(self, note: str, faint: bool) -> Plot:
-        """Return the chart, whose legend contains `note`."""
+        """Return the stored chart as it is drawn, with `note` in its legend."""
         return Plot([series.drawn(faint) for series in self.series], self.axes, f"{STORED} · {note}")
 
     def ghost(self) -> tuple[Series, ...]:
-        """Return one legend entry and the faint curves to draw behind a run; empty if there are no curves."""
+        """Return the stored curves as faint series to draw behind a run, with one legend entry for all.
+
+        If no curves are stored, the result is empty.
+        """
         nothing = np.empty(0)
         curves = [
             Series("", curve.x, curve.y, curve.colour, "sparse", faint=True)
@@ -81,8 +84,8 @@ class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
         return (Series(STORED, nothing, nothing, others(), "sparse"), *curves) if curves else ()
 
 
-class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Stored pictures of a preset.
+class StoredPictures(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Charts from an earlier run of a preset, which the app shows until a new run ends.
 
     Args:
         digest: the digest of the preset's content when it was run.
@@ -101,17 +104,17 @@ def file_of(name: str) -> Path:
 
 
 @lru_cache(maxsize=8)
-def read(name: str) -> Stored | None:
+def read(name: str) -> StoredPictures | None:
     """Return the stored pictures of a built-in preset, or None if there are none.
 
     Raises: OSError, msgspec.ValidationError.
     """
     file = file_of(name)
-    return msgspec.json.decode(file.read_bytes(), type=Stored) if file.exists() else None
+    return msgspec.json.decode(file.read_bytes(), type=StoredPictures) if file.exists() else None
 
 
-def write(name: str, stored: Stored) -> None:
-    """Write the stored pictures of a built-in preset. Raises: BadInput."""
+def write(name: str, stored: StoredPictures) -> None:
+    """Write the stored pictures of a built-in preset to their file. Raises: BadInput."""
     file_of(name).parent.mkdir(exist_ok=True)
     content = msgspec.json.encode(stored, enc_hook=np.generic.item)  # axes may hold numpy numbers
     files.write(file_of(name), content + b"\n", f"stored pictures of {name}")
@@ -129,8 +132,8 @@ def digest(document: Raw) -> str:
     return preset_index.digest(without_defaults(Experiment, content))
 
 
-def stored_of(editable: EditableExperiment) -> Stored | None:
-    """Return the stored pictures of a set-up, or None if it is not an unchanged built-in preset."""
+def stored_of(editable: EditableExperiment) -> StoredPictures | None:
+    """Return the pictures stored for an experiment, or None if it is not an unchanged built-in preset."""
     if editable.preset is None or editable.changed or presets.name_of(editable.preset) != editable.preset:
         return None
     stored = read(editable.preset)

@@ -52,7 +52,7 @@ class Viewed:
 
 
 def _extent(results: Results) -> object:
-    """Return a value that changes whenever the results grow."""
+    """Return a value that changes whenever results are added."""
     return len(results.skipped), [
         (
             number,
@@ -66,7 +66,7 @@ def _extent(results: Results) -> object:
 
 
 def with_letters(view: View, learners: Mapping[str, int]) -> View:
-    """Return a view in which the curves have the letters and colours of their learners.
+    """Return a view of a picture in which the curves have the letters and colours of their learners.
 
     If a learner has one curve per learning rate, the first curve gets the learner's number, and the other
     curves get unused numbers. If the curves are split by sweep axes, the view is returned unchanged, and the
@@ -147,16 +147,16 @@ class Retraining:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a worker is still computing."""
+        """Whether one of the workers that retrain learners is still computing."""
         return any(worker.is_at_work for worker in self._workers)
 
     def stop(self) -> None:
-        """Stop the workers; their results remain."""
+        """Stop the workers that retrain learners; their results so far remain."""
         for worker in self._workers:
             worker.stop()
 
     def join(self, seconds: float) -> bool:
-        """Wait at most `seconds` for each thread, and return whether all threads have ended."""
+        """Wait at most `seconds` for the thread of each worker, and return whether all have ended."""
         return all(worker.join(seconds) for worker in self._workers)
 
     @property

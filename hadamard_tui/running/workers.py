@@ -7,7 +7,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from engine.core.stopping import Stopped, stopped_by
-from engine.judging.judgement import Judgement, judgement
+from engine.judging.judgement import LearnerJudgement, judgement
 from engine.results.snapshots import Snapshots, take, why_not
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class CertificateWorker:
     """
 
     def __init__(self, experiment: Experiment, trace: Trace) -> None:
-        self.judged: dict[str, Judgement] = {}
+        self.judged: dict[str, LearnerJudgement] = {}
         self.failed: dict[str, str] = {}
         self.at: str | None = None
         """Name of the learner that is being measured."""
@@ -42,15 +42,15 @@ class CertificateWorker:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Value that changes whenever there is a new result or progress."""
+        """Value that changes whenever the worker has a new result or more progress."""
         return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
 
     def request(self, learner_name: str) -> None:
-        """Measure this learner next."""
+        """Test the invariances of this learner next."""
         self._first = learner_name
 
     def stop(self) -> None:
-        """Stop after the current record; finished measurements remain."""
+        """Stop after the current evaluation point; finished measurements remain."""
         self._stop.set()
 
     @property
@@ -104,11 +104,11 @@ class SnapshotWorker:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Value that changes with every new result."""
+        """Value that changes whenever the worker has stored another snapshot."""
         return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.by_learner.values()))
 
     def stop(self) -> None:
-        """Stop after the current record; finished snapshots remain."""
+        """Stop after the current evaluation point; finished snapshots remain."""
         self._stop.set()
 
     @property

@@ -17,7 +17,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from hadamard_tui.browsing import beginnings
-from hadamard_tui.browsing.preset_list import Group, best, groups, matching, shown_name
+from hadamard_tui.browsing.preset_list import PresetGroup, best, groups, matching, shown_name
 from hadamard_tui.browsing.preview import preview
 from hadamard_tui.keyboard import key, motions
 from hadamard_tui.screens.modal import Framed
@@ -66,7 +66,7 @@ class Browser(Framed[str | None]):
         """Highlight the preset `opened`, and search for the words `typed`."""
         super().__init__()
         self._opened, self._typed, self._ascii_only = opened, typed, ascii_only
-        self._groups: Sequence[Group] = ()
+        self._groups: Sequence[PresetGroup] = ()
         self._entries: dict[str, PresetEntry] = {}
 
     def compose(self) -> ComposeResult:
@@ -95,7 +95,7 @@ class Browser(Framed[str | None]):
         self.query_one(Vertical).border_subtitle = " · ".join(keys)
 
     def type(self, letters: str) -> None:
-        """Append letters to the filter, even before the page is mounted."""
+        """Append letters to the text in the filter, even before the page is mounted."""
         self._typed += letters
         for line in self.query(Line):
             line.insert_text_at_cursor(letters)
@@ -109,7 +109,7 @@ class Browser(Framed[str | None]):
             self._list()
 
     def _list(self) -> None:
-        """Show the presets that match the typed words."""
+        """Show the presets that match the words in the filter."""
         typed, options = self.query_one(Line).value, self.query_one(OptionList)
         matches = matching(self._groups, typed)
         titled = not PREVIEW_FROM <= self.size.width < TITLES_FROM
@@ -155,21 +155,24 @@ class Browser(Framed[str | None]):
         self.dismiss(event.option_id)
 
     def action_filter(self) -> None:
-        """Focus the input line."""
+        """Focus the input line that filters the presets."""
         self.query_one(Line).focus()
 
     def action_move(self, motion: str) -> None:
-        """Move the highlight in the list while the filter keeps the focus."""
+        """Move the highlight in the list of presets while the filter keeps the focus."""
         getattr(self.query_one(OptionList), f"action_{motion}")()
 
     def action_scroll_preview(self, pages: int) -> None:
-        """Scroll the preview."""
+        """Scroll the preview of the highlighted preset."""
         pane = self.query_one("#preview", VerticalScroll)
         pane.scroll_relative(y=pages * max(1, pane.size.height - 1), animate=False)
 
 
-def _lines(group: Group, titled: bool) -> Iterator[Option]:
-    """Yield the lines of a group: its heading, and its presets by name. If `titled`, add their titles."""
+def _lines(group: PresetGroup, titled: bool) -> Iterator[Option]:
+    """Yield the lines that list a group of presets: its heading, and the name of each preset.
+
+    If `titled`, the titles of the presets are added.
+    """
     heading, entries = group
     yield Option(heading, disabled=True)
     for entry in entries:

@@ -33,7 +33,7 @@ OF_THEORY = 0.1
 
 
 class Finder(Protocol):
-    """Methods of the app that open a preset, a part, or a section of the theory pages."""
+    """Methods that the command palette needs of the app: they open presets, parts and theory pages."""
 
     async def choose_preset(self, preset: str | None) -> None: ...
 
@@ -43,7 +43,7 @@ class Finder(Protocol):
 
 
 class ActionProvider(SystemCommandsProvider):
-    """Provider of actions, matched by letters of their names or words of their help texts."""
+    """Source of actions for the command palette, found by letters of names or words of help texts."""
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -53,7 +53,7 @@ class ActionProvider(SystemCommandsProvider):
 
 
 class PresetProvider(Provider):
-    """Provider of presets, matched by name, title, story, learners and papers."""
+    """Source of presets for the command palette, found by name, title, story, learners and papers."""
 
     _entries: tuple[PresetEntry, ...] = ()
 
@@ -69,7 +69,7 @@ class PresetProvider(Provider):
 
 
 class PartProvider(Provider):
-    """Provider of the parts of all families."""
+    """Source of parts, such as update rules, for the command palette. It offers the parts of all families."""
 
     async def search(self, query: str) -> Hits:
         for family in catalogue.FOLDERS:
@@ -84,7 +84,7 @@ class PartProvider(Provider):
 
 
 class TheoryProvider(Provider):
-    """Provider of the sections of the theory pages, matched by title, address and text."""
+    """Source of sections of the theory pages for the command palette, found by title, address and text."""
 
     async def search(self, query: str) -> Hits:
         for address, section in theory_pages.sections().items():
@@ -110,7 +110,7 @@ def _app(provider: Provider) -> Finder:
 
 
 class Query(CommandInput):
-    """Input line without control characters and with a steady cursor."""
+    """Input line of the command palette, which drops control characters and whose cursor does not blink."""
 
     cursor_blink = reactive(False, init=False)
 
@@ -122,11 +122,14 @@ class Query(CommandInput):
 
 
 class MatchingCommands(CommandList, Lines, can_focus=False):
-    """List of matching commands. A click on a command that a new search has just removed does nothing."""
+    """List of the commands that match the typed words.
+
+    A click on a command that a new search has just removed does nothing.
+    """
 
 
 class Searching(LoadingIndicator):
-    """Sign of a running search, without animation."""
+    """Sign in the command palette that a search is running. It is not animated."""
 
     def on_mount(self, event: events.Mount) -> None:
         event.prevent_default()  # Textual would animate it 16 times a second, even while it is hidden
@@ -145,7 +148,10 @@ class Commands(CommandPalette, Modal[None]):
             yield widget if stand_in is None else stand_in()
 
     def run_worker(self, work: Any, *arguments: Any, **options: Any) -> Worker[Any]:
-        """Start the search. Ignore that the list may be missing, because the page may be closed early."""
+        """Start the search for commands.
+
+        Ignore the error that the list of commands is missing, because the palette may be closed early.
+        """
 
         async def search() -> None:
             with suppress(NoMatches):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from engine.diagnosis.labelled_table import LabelledTable
     from engine.diagnosis.plan import Plan
     from engine.problems.data_files import TableSettings
-    from hadamard_tui.browsing.own_table import Kind
+    from hadamard_tui.browsing.table_experiment import Kind
 
 KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers": "numbers"}
 POLL_SECONDS = 0.25
@@ -39,9 +39,9 @@ BAR = 30
 
 
 class DiagnosisPage(Framed[None]):
-    """Page that shows the plan, the progress and the answer of a diagnosis of a table.
+    """Page that diagnoses a table: it measures whether the columns of the table carry meaning.
 
-    Closing the page stops the diagnosis.
+    It shows the plan, the progress and the answer. Closing the page stops the diagnosis.
     """
 
     AUTO_FOCUS = "#start"
@@ -122,7 +122,7 @@ class DiagnosisPage(Framed[None]):
         If the table cannot be read or a number is invalid, show the error and return None.
         """
         from engine.diagnosis.plan import plan_of
-        from engine.diagnosis.reading import read_table
+        from engine.diagnosis.table_reading import read_table
 
         self._say(f"reading {self._path.rpartition('/')[2]} …")
         try:
@@ -212,7 +212,7 @@ class DiagnosisPage(Framed[None]):
         """Show the answer in words, the losses, and a chart of every pair of learners."""
         from engine.diagnosis.answer import answers
         from hadamard_tui.charts.plots.diagnosis_plot import chart_of, pairs_of
-        from hadamard_tui.headless.diagnosis_page import losses
+        from hadamard_tui.headless.diagnosis_text import losses
 
         first, *sentences = answers(diagnosis)
         pairs = list(pairs_of(diagnosis))
@@ -232,7 +232,7 @@ class DiagnosisPage(Framed[None]):
             self.query_one("#answer").focus()
 
     async def _write(self, *parts: Widget) -> None:
-        """Replace the content below the settings."""
+        """Show new content on the page, below the settings of the diagnosis."""
         answer = self.query_one("#answer", Words)
         await answer.remove_children()
         await answer.mount(*parts)

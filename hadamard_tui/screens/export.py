@@ -134,7 +134,7 @@ class Export(Framed[None]):
         result.add_done_callback(partial(self.app.call_later, self._written, done))
 
     def _progressed(self, file_name: str, share: float) -> None:
-        """Show the finished share of a file. This is called from another thread."""
+        """Show the finished share of a file that is being written. This is called from another thread."""
         self.app.call_later(self._doing, file_name, f"{100 * share:.0f} %")
 
     def _doing(self, file_name: str, progress: str) -> None:

@@ -1,4 +1,7 @@
-"""Guide of a tour. It shows the text of each stop, and keeps the score of the guesses."""
+"""Guide of a tour (a talk or a guided path), which leads from stop to stop.
+
+It shows the text of each stop, and counts how many of the user's guesses were right.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ MINUTE = 60.0
 
 
 class Guide:
-    """Guide that shows the banner of a tour. In an automatic tour, it shows the next stop after each run."""
+    """Guide through a tour, whose banner is above the main screen.
+
+    In an automatic tour, it shows the next stop after each run.
+    """
 
     def __init__(self, tour: Tour, laboratory: Laboratory) -> None:
         self.tour, self._laboratory = tour, laboratory
@@ -41,7 +47,7 @@ class Guide:
         self._is_broken = False
 
     async def start(self) -> None:
-        """Show the banner and the first stop."""
+        """Show the banner of the tour and its first stop."""
         self._begun = time.monotonic()
         self._laboratory.add_class(TOUR)
         await self._laboratory.mount(self._banner, before=0)
@@ -49,7 +55,7 @@ class Guide:
         await self.present()
 
     async def leave(self) -> None:
-        """Remove the banner, and leave the rest of the screen unchanged."""
+        """End the tour: remove its banner, and leave the rest of the screen unchanged."""
         self._laboratory.watchers.remove(self._look)
         if self._next_look is not None:
             self._next_look.cancel()
@@ -57,7 +63,10 @@ class Guide:
         await self._banner.remove()
 
     async def move(self, by: int) -> bool:
-        """Move by `by` stops and return True. Beyond an end of the tour, notify the user and return False."""
+        """Go on by `by` stops of the tour and return True.
+
+        Beyond an end of the tour, notify the user and return False.
+        """
         if self.tour.move(by):
             await self.present()
             return True
@@ -72,20 +81,20 @@ class Guide:
 
     @property
     def changed(self) -> bool:
-        """Whether the set-up differs from the set-up of the stop."""
+        """Whether the user has changed the experiment of the stop."""
         return self._shown is not None and self._laboratory.editable.raw != self._shown
 
     async def present(self) -> None:
-        """Show the stop with its original set-up.
+        """Show the stop with its original experiment, without changes by the user.
 
-        The set-up runs at once unless the stop asks for a prediction.
+        The experiment runs at once unless the stop asks for a prediction.
         """
         self._is_broken = False
         waits = bool(self.tour.stop.predict) and not self.tour.alone
         await self._put_up(self.tour.editable, run=not waits)
 
     async def break_stop(self) -> None:
-        """Run the stop with the change that makes its theorem inapplicable."""
+        """Run the experiment of the stop with a change to which the theorem of the stop does not apply."""
         if (change := self.tour.stop.breaks) is None:
             self._laboratory.notify("No change that breaks the theorem of this stop is listed.")
             return
@@ -100,7 +109,11 @@ class Guide:
         await self._laboratory.present(editable, run)
 
     def _words(self, session: Session | None, experiment: Experiment) -> tuple[str, str]:
-        """Return the name and the text of the stop's current step. Without steps, the name is empty."""
+        """Return the name and the text of the current step of a stop, for the banner.
+
+        The steps are "predict" (a question before the run), "why" (the explanation), and "broken" (a change
+        to which the theorem does not apply). If the stop asks no question, the explanation has no name.
+        """
         stop, is_over = self.tour.stop, session is not None and session.over
         if self._is_broken and stop.breaks is not None:
             words = stop.breaks.text if is_over else f"The change: {', '.join(stop.breaks.set)}."
@@ -116,14 +129,18 @@ class Guide:
         return "why" if stop.predict else "", words
 
     def _keep_score(self, session: Session) -> None:
-        """If the set-up of the stop is unchanged, record which of the first guesses at it were right."""
+        """Once a run of the stop has ended, record which of the user's guesses were right.
+
+        Only the first guesses at a stop count, and only if the user has not changed the experiment of the
+        stop.
+        """
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):
             points = scores(session.guesses, look.view)
             self.tour.scores.setdefault(self.tour.place, [score >= RIGHT for score in points])
 
     def _look(self) -> None:
-        """Update the banner. This is called whenever the main screen or the displayed time changes."""
+        """Update the banner of the tour, after a change of the main screen or of the displayed time."""
         session, now = self._laboratory.session, time.monotonic()
         experiment = self._laboratory.editable.experiment if session is None else session.experiment
         look = None if session is None or session.trace is None else session.look()

@@ -22,7 +22,7 @@ from hadamard_tui.browsing.preset_list import NEW, NEW_TITLE, OWN_TABLE, OWN_TAB
 from hadamard_tui.charts.line_heads import head
 from hadamard_tui.keyboard import ACTIONS, GROUPS, MOTIONS, action_of, key, panel_key, shown_keys
 from hadamard_tui.screens.modal import Framed
-from hadamard_tui.screens.theory import cited_sections, page_of, section_option
+from hadamard_tui.screens.theory_page import cited_sections, page_of, section_option
 from hadamard_tui.tours import paths
 from hadamard_tui.widgets.controls import Lines, Words
 
@@ -197,18 +197,21 @@ def _in_a_sentence(title: str) -> str:
 
 
 def _paths() -> Iterator[Option]:
-    """Yield a list option for each guided path."""
+    """Yield an entry of the list on the welcome page for each guided path."""
     for path_name, path in paths().items():
         yield Option(f"  {path.title}", id=path_name)
 
 
 def preset_option(name: str, title: str) -> Option:
-    """Return a list option for a preset: its name above its title."""
+    """Return an entry of a list of presets: the preset's name above its title."""
     return Option(Text.assemble((name, "bold"), f"\n  {title}"), id=name)
 
 
 class PartPage(Framed[str | None]):
-    """Page that documents a part. It returns the preset chosen from its list, or None if it is closed."""
+    """Page that documents a part of experiments, such as an update rule.
+
+    It returns the preset chosen from its list, or None if it is closed.
+    """
 
     def __init__(self, family: str, kind: str) -> None:
         super().__init__()
@@ -251,7 +254,7 @@ class PartPage(Framed[str | None]):
 
 
 def about(family: str, kind: str) -> Text:
-    """Return the text that documents a part.
+    """Return the text that documents a part, such as an update rule.
 
     For a theory line, the text starts with its direction (such as lower bound), formula and source.
     """

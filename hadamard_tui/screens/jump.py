@@ -38,7 +38,7 @@ Place = Widget | int
 
 
 class Spot(NamedTuple):
-    """Target of a jump, and the screen cells that its label covers."""
+    """Target of a jump, such as a widget, and the screen cells that its label covers."""
 
     place: Place
     label: Region

@@ -209,7 +209,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.draw_at_once()
 
     def run_begun(self, at_once: bool) -> None:
-        """Hide the set-up if it covers the chart.
+        """As a run begins, hide the set-up pane if it covers the chart.
 
         If the run starts `at_once` because a key changed a number, delay the next frame by up to `PATIENCE`
         seconds, so that drawing does not slow down a short run.
@@ -223,14 +223,14 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.action_setup()
 
     async def add_item(self, part: str) -> None:
-        """Add an axis, a picture or a claim in the set-up, and show the set-up."""
+        """Add a sweep axis, a picture or a claim to the set-up, and open the set-up pane."""
         setup = self.query_one(SetupPane)
         if not setup.display:
             self.action_setup()
         await setup.add_item(part)
 
     def action_recipe(self) -> None:
-        """Focus the selection bar."""
+        """Focus the selection bar, which shows the main parts of the experiment."""
         self.query_one(SelectionBar).enter()
 
     def action_full(self) -> None:
@@ -256,7 +256,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.notify(f"These keys change a number in the set-up and run at once: {where}.")
 
     async def action_vary(self) -> None:
-        """Sweep the size of the matrix. For other numbers, the user starts a sweep in their fields."""
+        """Run a sweep over the size of the matrix.
+
+        For other numbers, the user starts a sweep in the field of the number.
+        """
         await self._vary("problem.matrix.d", True, "d")
 
     @on(RowVaried)
@@ -265,7 +268,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         await self._vary(event.row.place, event.row.is_whole, event.row.symbol)
 
     async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
-        """Sweep a number of the set-up and run the sweep. If this is impossible, show the reason."""
+        """Change the set-up so that it sweeps one of its numbers, and run it.
+
+        If this is impossible, show the reason.
+        """
         from hadamard_tui.editing.editable_experiment import swept
 
         try:
@@ -335,7 +341,11 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self.has_class("-narrow", "-setup-toggled")
 
     def view(self) -> KeptView:
-        """Return the current view, which is restored at the next start of the app."""
+        """Return the view, which the app restores at its next start.
+
+        It consists of the open panel, the selected learner, the playback pace, the chart options, and whether
+        the set-up pane is hidden.
+        """
         return KeptView(
             panel=None if (chosen := self.query_one(Stage).chosen) == TABLE else chosen,
             setup_hidden=self.has_class("-setup-hidden"),
@@ -346,7 +356,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         )
 
     def redraw(self) -> None:
-        """Draw everything again, as after a change of theme."""
+        """Draw the whole screen again, as after a change of theme."""
         self.wake()
         self.query_one(SetupPane).show_list()
         if self._trace is None:
@@ -367,7 +377,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._draw_in(1 / self._rate.now)
 
     def _end_rest(self) -> None:
-        """After a rest, restart the clocks of the frames, so that the rest does not count as elapsed time."""
+        """If no frames were drawn for a while, restart the clocks that measure the time between frames.
+
+        Otherwise, the pause would count as elapsed time.
+        """
         if self._is_at_rest:
             self._is_at_rest = False
             self._ticked, self._spent = time.monotonic(), time.thread_time()
@@ -457,7 +470,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.query_one(Story).show(context, session.experiment)
 
     def _opened(self, session: Session) -> str:
-        """Return a note if the set-up is of another preset than the run, otherwise an empty text."""
+        """Return a note that the chart still shows a run of another preset than the opened one.
+
+        If the run belongs to the opened preset, return an empty text.
+        """
         editable = self._editable
         if editable.preset is None or editable.preset == session.preset:
             return ""
@@ -495,7 +511,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         )
 
     def show_set_up(self) -> None:
-        """Preview the set-up while no run is on the screen."""
+        """Show a preview of the set-up. This is called while no run is on the screen."""
         from engine.spec.experiment import drawn
 
         experiment, error = self._editable.experiment, self._editable.error
@@ -511,7 +527,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self._editable.experiment.title or "Your own experiment"
 
     def _complete_set_up(self) -> None:
-        """Dim the tabs of panels that do not apply to the experiment. From now on, draw stored curves."""
+        """Do what the first frame could wait for: dim the tabs of panels that do not apply to the experiment.
+
+        From now on, stored curves of earlier runs are drawn, too.
+        """
         self._has_painted = True
         stage = self.query_one(Stage)
         stage.dim(self._editable.experiment)

@@ -108,7 +108,7 @@ class Failure(Modal[None]):
             yield text
 
     def action_copy(self) -> None:
-        """Copy the traceback through the terminal."""
+        """Copy the traceback of the failure to the clipboard of the terminal."""
         self.app.copy_to_clipboard(self._traceback)
         if self.app.is_web or clipboard.copies():
             self.notify("The traceback was copied.")

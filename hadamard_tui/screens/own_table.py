@@ -18,8 +18,8 @@ from textual.widget import Widget
 from textual.widgets import Button, Checkbox, DataTable, Input, OptionList, Static
 
 from engine.core.parts import BadInput
-from hadamard_tui.browsing import own_table
-from hadamard_tui.browsing.own_table import (
+from hadamard_tui.browsing import table_experiment
+from hadamard_tui.browsing.table_experiment import (
     Kind,
     TableChoices,
     completions,
@@ -75,7 +75,7 @@ class FirstRowsTable(DataTable[Text], inherit_bindings=False):
         super().__init__(id=id, cursor_type="column", zebra_stripes=True)
 
     def show(self, first: FirstRows, label: int | None) -> None:
-        """Show the rows, with the label column in bold."""
+        """Show the first rows of a file, with the label column in bold."""
         shown = range(min(len(first.names), MOST_SHOWN))
         with self.prevent(DataTable.ColumnHighlighted):
             self.clear(columns=True)
@@ -122,7 +122,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
     """
 
     def __init__(self, path: str = "") -> None:
-        """Show the file at `path`. If `path` is empty, list files to choose from."""
+        """Open the page with the file at `path`. If `path` is empty, list files to choose from."""
         super().__init__()
         self._path = path
         self._listed_path: str | None = None
@@ -187,7 +187,10 @@ class OwnTable(Framed[dict[str, Any] | None]):
                 self._open_highlighted()
 
     def _open_highlighted(self) -> None:
-        """Open the highlighted completion. If the typed path has no completion, open the typed path."""
+        """Open the highlighted file or folder among those that complete the typed path.
+
+        If no file completes it, open the typed path itself.
+        """
         listed = self.query_one("#files", Lines)
         if listed.highlighted is None:
             self._open(self._typed_path)
@@ -199,7 +202,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         return self.query_one("#path", Entry).value
 
     def action_move(self, motion: str) -> None:
-        """Move the highlight in the list of completions while the path field keeps the focus."""
+        """Move the highlight in the list of files while the path field keeps the focus."""
         if not self.has_class("-read"):
             getattr(self.query_one("#files", Lines), f"action_{motion}")()
 
@@ -212,7 +215,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         event.stop()
         if self.has_class("-read"):
             self.query_one("#run").focus()
-        elif own_table.is_file(event.value):
+        elif table_experiment.is_file(event.value):
             self._open(event.value)
         elif self._listed_path == event.value:
             self._open_highlighted()
@@ -288,7 +291,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         return int(column) if column else None
 
     def _choices(self) -> TableChoices:
-        """Return the choices made on the page.
+        """Return what the user has chosen on the page: how to read the table, and how to learn from it.
 
         Raises: BadInput for an invalid test share or an unknown column.
         """
@@ -439,7 +442,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
 
 def _choice_controls() -> Iterator[Widget]:
-    """Yield the controls below the first rows of a file."""
+    """Yield the controls that are below the first rows of the file."""
     kind = Choice([(words, words) for words in KINDS], value="detect", id="kind")
     yield Horizontal(Static("label"), Choice((), value="", id="label"), Static("labels are"), kind)
     omitted = compact(Entry("", id="omitted", placeholder="columns, separated by commas"))

@@ -32,7 +32,7 @@ class Predicting(ViewControl):
         """Finished run that was on the screen before the guessing. If the user cancels, it is shown again."""
 
     def action_predict(self) -> None:
-        """Start guessing, or cancel it."""
+        """Start to ask for guesses of the coming run, or cancel this."""
         if self.guesses is not None:
             self._stop_guessing()
             return
@@ -56,7 +56,7 @@ class Predicting(ViewControl):
         self._show_guess()
 
     def _stop_guessing(self) -> None:
-        """Cancel guessing, and restore the previous run."""
+        """Stop asking for guesses, and show the previous run again."""
         self.guesses = None
         self.session, self._set_aside = self._set_aside, None
         self.redraw()
@@ -69,7 +69,7 @@ class Predicting(ViewControl):
         super()._forget()
 
     def _show_guess(self) -> None:
-        """Draw the confirmed marks, and the playhead at the current guess."""
+        """Draw marks at the confirmed guesses on the empty chart, and the playhead at the current guess."""
         from engine.protocols import CLOCKS
 
         guesses = self.guesses

@@ -101,7 +101,7 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def received_beside(self, session: Session, event: engine.Event | Silent) -> None:
-        """Pin a stored run as soon as its curves are read."""
+        """Handle an event of a stored run that is being read: pin the run as soon as its curves are read."""
         from hadamard_tui.running.session import refusal
 
         if session not in self._being_pinned:
@@ -139,7 +139,8 @@ class RunComparison(RunControl):
                 return
             before.pinned = True
             self.notify(
-                f"{before.name} is now pinned, and its curves are subtracted; {key('runs')} lists the runs."
+                f"{before.name} is now pinned. The chart shows the differences from its curves. "
+                f"{key('runs')} lists the runs."
             )
             self._list_runs()
         self.chart_options = replace(self.chart_options, difference=not self.chart_options.difference)
@@ -211,7 +212,10 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def _in_store(self, run: ListedRun) -> tuple[Store | None, StoredRun | None]:
-        """Return the store, and the run's entry in the store. Both are None if the run was never stored."""
+        """Return the store of runs, and the entry of a run in the store.
+
+        Both are None if the run was never stored.
+        """
         from hadamard_tui.state import run_store
 
         name = run.stored.id if run.stored is not None else run.kept and run.kept.session.stored_as
@@ -223,7 +227,7 @@ class RunComparison(RunControl):
         self._update_stored(run)
 
     def _update_stored(self, name: str) -> None:
-        """Read the entry of a stored run again, if the list shows stored runs."""
+        """Read the entry of a stored run from the store again, if the list shows stored runs."""
         from hadamard_tui.state import run_store
 
         if self.runs.stored and (store := run_store.store()) is not None and (run := store.run(name)):
@@ -248,7 +252,7 @@ class RunComparison(RunControl):
             self._list_runs()
 
     def _bring_back(self) -> None:
-        """Bring back the run that was deleted last."""
+        """Undo the last deletion of a run."""
         from hadamard_tui.state import run_store
 
         run = self.runs.deleted[-1]

@@ -99,11 +99,11 @@ class RunControl(Screen[None]):
         self.query_one(SetupPane).pick(number)
 
     def show_set_up(self) -> None:
-        """Preview the set-up while no run is on the screen."""
+        """Show a preview of the set-up. This is called while no run is on the screen."""
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Draw the run on the screen again, or the set-up if no run exists."""
+        """Draw the run on the screen again or, if there is none, the preview of the set-up."""
         raise NotImplementedError
 
     def run_changed(self, session: Session) -> None:
@@ -224,7 +224,7 @@ class RunControl(Screen[None]):
         self.run_begun(at_once)
 
     def refused(self) -> bool:
-        """Return whether the set-up cannot run. If so, notify the user of the reason."""
+        """Return whether the set-up is invalid and cannot run. If so, notify the user of the reason."""
         if (error := self._editable.error) is not None:
             self.notify(str(error), title="This set-up cannot run", severity="error")
         return error is not None
@@ -235,7 +235,10 @@ class RunControl(Screen[None]):
             self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
 
     def _receive(self, session: Session, event: engine.Event | Silent) -> None:
-        """Post an event to the screen. The engine's thread calls this, and may outlive a crashed app."""
+        """Post an event of a run to the screen.
+
+        The engine's thread calls this, and may outlive a crashed app.
+        """
         with suppress(NoActiveAppError):
             self.post_message(EngineSpoke(session, event))
 
@@ -273,7 +276,7 @@ class RunControl(Screen[None]):
         self.run_changed(message.session)
 
     def _conclude(self, session: Session, run: str) -> None:
-        """Store the finding, small chart and claims of a finished run, which the list of runs shows."""
+        """Store what the list of runs shows of a finished run: its finding, a small chart and its claims."""
         from engine.runtime.conclusion import conclude
         from hadamard_tui.state import run_store
 
@@ -331,7 +334,7 @@ class RunControl(Screen[None]):
                 detaching.detach([run.path], run.id)
 
     def _forget(self) -> None:
-        """End the run on the screen, and show the set-up without a run."""
+        """Stop the run on the screen, and show a preview of the set-up in its place."""
         if self.session is not None:
             self.session.end()
         self.session = self.ghost = None
@@ -342,7 +345,7 @@ class RunControl(Screen[None]):
         return self.session is None or self.session.end(seconds)
 
     async def present(self, editable: EditableExperiment, run: bool = True) -> None:
-        """Show another set-up, and run it if `run`."""
+        """Show another experiment in place of the current set-up. If `run`, also run it."""
         await self._take(editable)
         if run:
             self._begin()
@@ -350,7 +353,7 @@ class RunControl(Screen[None]):
             self._forget()
 
     async def _take(self, editable: EditableExperiment) -> None:
-        """Show another set-up in the panels.
+        """Make another experiment the set-up that the panels show and the user edits.
 
         The selected learner keeps its position in the list. In a shorter list, the last learner is selected.
         """

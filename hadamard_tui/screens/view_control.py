@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.runs import Kept
     from hadamard_tui.running.session import Session
-    from hadamard_tui.running.stored import Stored
+    from hadamard_tui.running.stored import StoredPictures
 
 
 RUN_BEFORE = "the previous run"
@@ -52,7 +52,7 @@ class ViewControl(RunControl):
         self._height: float | None = None
         self._incomplete: list[Kept] = []
         """Pinned runs that are not drawn in some picture, and about which the user was notified."""
-        self._stored: Stored | None = None
+        self._stored: StoredPictures | None = None
         """Stored pictures that the last look-up found."""
         self._curves_of_stored: Sequence[Series] = ()
         self._looked_up: tuple[Raw | None, Palette | None] = None, None
@@ -91,7 +91,7 @@ class ViewControl(RunControl):
                 self.notify(f"{run.name} is pinned, but not drawn: {run.missing}", severity="warning")
 
     def _run_before(self, session: Session, number: int) -> Pinned | None:
-        """Return picture `number` of the previous run.
+        """Return picture `number` of the previous run, which is drawn faint behind the run of `session`.
 
         Return None if there is no previous run, if it is pinned, or if it lacks this picture.
         """
@@ -104,10 +104,11 @@ class ViewControl(RunControl):
         except (BadInput, IndexError):
             return None
 
-    def stored_beside(self, session: Session | None) -> Stored | None:
-        """Return the stored pictures of the set-up, or None if none are stored.
+    def stored_beside(self, session: Session | None) -> StoredPictures | None:
+        """Return the charts that are stored from an earlier run of the preset on the screen, or None.
 
-        Also return None if the set-up is invalid, or if it differs from the set-up of `session`.
+        It is None if none are stored, or if the user has changed the preset. It is also None if the
+        experiment in the set-up pane is invalid, or differs from the experiment of `session`.
         """
         document = self._editable.document
         if self._editable.error is not None or (session is not None and session.document != document):
@@ -122,7 +123,11 @@ class ViewControl(RunControl):
         return self._stored
 
     def _stored_curves(self, session: Session) -> Sequence[Series]:
-        """While the run goes on, return the stored curves of the picture on the screen; afterwards, none."""
+        """Return the curves from an earlier run of the preset, to draw behind the curves of the run.
+
+        Return no curves once the run has ended, during a replay, and if each curve has a separate chart. Only
+        the first picture has stored curves.
+        """
         is_live = not (session.over or session.playback.replaying or self.chart_options.multiples)
         if not (is_live and self.query_one(Stage).has_first_chosen):
             return ()
@@ -193,7 +198,7 @@ class ViewControl(RunControl):
 
     def _leap(self, times: int) -> None:
         if (look := self.look) is not None:
-            count = len(look.view.places if along_records(look.view) else look.view.known_places)
+            count = len(look.view.places if along_records(look.view) else look.known_places)
             self._move(times * max(1, count // LEAPS))
 
     def _move(self, places: int) -> None:
@@ -206,9 +211,9 @@ class ViewControl(RunControl):
         elif along_records(look.view):
             session.playback.move(places)
         elif look.x is not None:
-            position = int(np.searchsorted(look.view.known_places, look.x))
+            position = int(np.searchsorted(look.known_places, look.x))
             self._cursor = float(
-                look.view.known_places[min(max(position + places, 0), len(look.view.known_places) - 1)]
+                look.known_places[min(max(position + places, 0), len(look.known_places) - 1)]
             )
         self._follow()
 
@@ -219,8 +224,8 @@ class ViewControl(RunControl):
             return
         if along_records(look.view):
             session.playback.seek(session.playback.last if to_the_end else 0)
-        elif len(look.view.known_places):
-            self._cursor = float(look.view.known_places[-1 if to_the_end else 0])
+        elif len(look.known_places):
+            self._cursor = float(look.known_places[-1 if to_the_end else 0])
         self._follow()
 
     def _follow(self) -> None:
@@ -242,7 +247,7 @@ class ViewControl(RunControl):
         ):
             session.playback.seek(session.point.record_at(event.x, log))
         elif not along_records(look.view):
-            self._cursor = look.nearest(event.x) if len(look.view.known_places) else None
+            self._cursor = look.nearest(event.x) if len(look.known_places) else None
         elif (clock := look.clock_at(event.x)) is not None:
             session.playback.seek(session.point.record_at(clock))
         self._follow()
@@ -328,13 +333,19 @@ class ViewControl(RunControl):
             session.retraining.measure_certificates(self._curve(session.trace).learner, again=True)
 
     def action_remedy(self) -> None:
-        """Make the change of the set-up that the visible panel proposes, and run the set-up again."""
+        """Make the change that the visible panel proposes, and run the set-up again.
+
+        With this change of the set-up, the panel has something to show.
+        """
         if (remedy := self._remedy()) is not None:
             self.query_one(SetupPane).change(remedy.place, remedy.value)
             self.action_run()
 
     def _remedy(self) -> Remedy | None:
-        """Return the change of the set-up that the visible panel proposes, or None."""
+        """Return the change of the set-up that the visible panel proposes, or None.
+
+        With this change, the panel would have something to show.
+        """
         panel = self.query_one(Stage).panel
         experiment = self._editable.experiment if self.session is None else self.session.experiment
         lack = None if panel is None else panel.lacks(experiment)

@@ -20,6 +20,8 @@ from hadamard_tui.sharing.svg import chart
 from hadamard_tui.sharing.svg_page import GROUND, INK, Tiles
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
+
     from hadamard_tui.charts.series import Axes, Series
     from hadamard_tui.sharing.svg import Chart
 
@@ -31,6 +33,12 @@ HELD = 3.0
 
 GIF_PIXELS = 1.0
 """Number of pixels of the GIF per pixel of the SVG page from which the GIF is made."""
+
+GIF_COLOURS, EXACT_COLOURS = 255, 64
+"""Number of colours of a GIF, and number of those that are exact: of the ground, of regions and of lines."""
+
+MAXIMUM_COVERAGE = 1
+"""Pillow's number of the method of quantization, `Image.Quantize.MAXCOVERAGE`."""
 
 ROUNDING = 1e-12
 
@@ -62,14 +70,39 @@ def gif(
         with Image.open(io.BytesIO(png(sheet, GIF_PIXELS))) as picture:
             pictures.append(picture.convert("RGB"))
         progress((number + 1) / FRAMES)
-    colours = pictures[-1].quantize(255, Image.Quantize.MAXCOVERAGE)
-    first, *later_pictures = (
-        picture.quantize(palette=colours, dither=Image.Dither.NONE) for picture in pictures
-    )
+    colours = _colours(pictures[-1])
+    first, *later_pictures = (_reduced(picture, colours) for picture in pictures)
     durations = [1000 // PER_SECOND] * len(later_pictures) + [round(1000 * HELD)]
     file = io.BytesIO()
     first.save(file, "GIF", save_all=True, append_images=later_pictures, duration=durations, loop=0)
     return file.getvalue()
+
+
+def _colours(picture: Image) -> np.ndarray:
+    """Return the RGB colours [N, 3] of an animation: the most frequent ones, and approximations of the rest.
+
+    Quantization alone would average the white ground with the colours of edges.
+    """
+    colours, counts = np.unique(np.asarray(picture).reshape(-1, 3), axis=0, return_counts=True)
+    exact = colours[np.argsort(-counts, kind="stable")[:EXACT_COLOURS]]
+    approximations = picture.quantize(GIF_COLOURS - EXACT_COLOURS, MAXIMUM_COVERAGE).getpalette() or []
+    return np.concatenate([exact, np.array(approximations, dtype=np.int64).reshape(-1, 3)])
+
+
+def _reduced(picture: Image, colours: np.ndarray) -> Image:
+    """Return the picture with the nearest of these colours [N, 3] in place of every colour.
+
+    Pillow's own search does not tell apart colours that differ by less than four levels, such as whites.
+    """
+    from PIL import Image
+
+    pixels = np.asarray(picture, dtype=np.int64) @ (1 << 16, 1 << 8, 1)
+    codes, places = np.unique(pixels, return_inverse=True)
+    red_green_blue = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1)
+    nearest = ((red_green_blue[:, None] - colours) ** 2).sum(axis=2).argmin(axis=1)
+    reduced = Image.fromarray(nearest[places].reshape(pixels.shape).astype(np.uint8), "P")
+    reduced.putpalette(colours.ravel().tolist())
+    return reduced
 
 
 def growing(series: Sequence[Series], axes: Axes, count: int) -> Iterator[list[Series]]:

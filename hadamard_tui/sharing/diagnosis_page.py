@@ -1,4 +1,7 @@
-"""HTML page with the results of a diagnosis. It needs no other files."""
+"""HTML page with the results of a diagnosis, which measures whether the columns of a table carry meaning.
+
+The page needs no other files.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ EMPTY: tuple[Any, ...] = (None, "", {})
 
 @dataclass(frozen=True)
 class Pictures:
-    """Results that the pictures of an experiment show.
+    """Results of all sweep points, from which the pictures of an experiment are drawn.
 
     Args:
         heat: the heat map on the screen; None if the screen shows no heat map.
@@ -116,7 +116,7 @@ class Shown:
 def finished(
     experiment: Experiment, trace: Trace, document: Raw | None = None, outcomes: Sequence[Outcome] = ()
 ) -> Shown:
-    """Return what an export of a finished run contains, with the chart that the app would show.
+    """Return everything that an export of a finished run may contain, with the chart that the app would show.
 
     Args:
         document: the experiment as a preset document, in which expressions such as 1/d are kept.
@@ -135,7 +135,7 @@ def finished(
 
 
 def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] = ()) -> Shown:
-    """Return what an export of a finished sweep contains, with its first picture as the chart."""
+    """Return everything that an export of a finished sweep may contain; its chart is the first picture."""
     experiment, trace = results.sweep.experiment, next(iter(results.traces.values()))
     shown = Shown(
         document, experiment, trace, document=document, pictures=Pictures(results), outcomes=outcomes
@@ -144,7 +144,7 @@ def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] =
 
 
 def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> Shown:
-    """Return `shown` with picture number `number` as the chart.
+    """Return the content of an export with another chart: picture number `number` of the experiment.
 
     If there is no such picture, there is no chart.
     """
@@ -157,7 +157,7 @@ def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> 
 
 
 def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Shown:
-    """Return `shown` with the picture in `look` as the chart.
+    """Return the content of an export with another chart: the picture that `look` describes.
 
     If the picture has a heat map for each learner, the chart is the heat map of `learner_name`. If this
     learner has none, the chart is the first heat map.
@@ -197,13 +197,16 @@ class FileKind(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """Command that installs the library; empty if the library is available, or if none is needed."""
+        """Command that installs the library which this kind of file needs.
+
+        It is empty if the library is available, or if none is needed.
+        """
         is_available = self.library is None or find_spec(self.library) is not None
         return "" if is_available else self.installation
 
     @property
     def installation(self) -> str:
-        """Command that installs the library for the running Python interpreter."""
+        """Command that installs the library of this kind of file for the running Python interpreter."""
         return f"{shlex.quote(sys.executable)} -m pip install {self.library}"
 
 
@@ -253,12 +256,15 @@ def check(path: Path, option: str) -> None:
 
 
 def export(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> None:
-    """Write `shown` to a file in the format of the file's suffix. Raises: BadInput."""
+    """Write the set-up, the results or the chart to a file, in the format of its suffix. Raises: BadInput."""
     files.write(path, content(path, shown, option, progress), option)
 
 
 def content(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> bytes:
-    """Return the content of a file in the format of its suffix. Raises: BadInput."""
+    """Return the bytes of a file with the set-up, the results or the chart, in the format of its suffix.
+
+    Raises: BadInput.
+    """
     check(path, option)
     return _file_content(path, shown, f"{option} {path}".strip(), progress)
 
@@ -275,7 +281,7 @@ def missing_letters(path: Path, shown: Shown) -> str:
 
 
 def check_download(name: str) -> None:
-    """Check that `name` is a valid name for a download. Raises: BadInput."""
+    """Check that `name` is a valid name for a file that a browser downloads. Raises: BadInput."""
     if (
         not name.isprintable()
         or any(mark in name for mark in '/\\:*?"<>|')
@@ -286,13 +292,16 @@ def check_download(name: str) -> None:
 
 
 def download(name: str, shown: Shown, progress: Progress = lambda share: None) -> BytesIO:
-    """Return the content of a file that a browser downloads under `name`. Raises: BadInput."""
+    """Return the bytes of an exported file that a browser downloads under `name`. Raises: BadInput."""
     check_download(name)
     return BytesIO(_file_content(Path(name), shown, name, progress))
 
 
 def check_kind(path: Path, option: str) -> None:
-    """Check that the suffix of a path is known, and that its library is installed. Raises: BadInput."""
+    """Check that a file of this name can be written: its suffix is known, and its library is installed.
+
+    Raises: BadInput.
+    """
     where, kind = f"{option} {path}".strip(), KINDS.get(path.suffix.lower())
     if kind is None:
         raise BadInput(where, f"the suffix of the file name selects the format; use {', '.join(KINDS)}")
@@ -301,7 +310,7 @@ def check_kind(path: Path, option: str) -> None:
 
 
 def _file_content(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
-    """Return the content of a file. Raises: BadInput. It is also raised if a library cannot be loaded."""
+    """Return the bytes of an exported file. Raises: BadInput, also if a library cannot be loaded."""
     kind = KINDS[path.suffix.lower()]
     try:
         return kind.make(shown, progress)
@@ -368,7 +377,7 @@ def _growing(shown: Shown) -> tuple[Sequence[Chart], str]:
 
 
 def charts_of(shown: Shown) -> list[Chart]:
-    """Return the chart and, if the picture has one, the chart below it."""
+    """Return the chart to export and, if the picture has a second chart beneath it, this chart."""
     lower = [] if shown.beneath is None else [(shown.beneath.series, shown.beneath.axes)]
     return [(shown.series, _axes(shown)), *lower]
 

@@ -32,8 +32,8 @@ from hadamard_tui.sharing.svg_page import (
     SAMPLE,
     SMALL,
     WORDS,
-    Page,
     SvgEntry,
+    SvgPage,
     SvgSheet,
     Tiles,
     dashes,
@@ -82,8 +82,8 @@ class Turn(NamedTuple):
 
 def chart(
     series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0, growing: bool = False
-) -> Page:
-    """Return a page with a chart, a legend and a caption.
+) -> SvgPage:
+    """Return an SVG page with a chart, a legend and a caption.
 
     The other arguments are those of `draw`.
     """
@@ -98,7 +98,7 @@ Chart = tuple[Sequence["Series"], Axes]
 
 
 def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:
-    """Return a page with charts one above the other, usually with a single chart.
+    """Return an SVG page with charts one above the other, usually with a single chart.
 
     The other arguments are those of `chart`.
     """
@@ -110,9 +110,9 @@ def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) ->
 
 
 class Drawing(NamedTuple):
-    """Page of a chart without legend and caption, and the same chart painted in the cells of a screen."""
+    """SVG page of a chart without legend and caption, and the same chart painted in the cells of a screen."""
 
-    page: Page
+    page: SvgPage
     picture: Raster
 
 
@@ -124,7 +124,7 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
         growing: whether the chart is for an animation in which the curves grow, while theory lines are
             complete from the start.
     """
-    page = Page(axes)
+    page = SvgPage(axes)
     picture = paint_series(series, axes, page.columns, page.rows)
     lines, _, _ = lay(series, axes, page.columns * DOTS_ACROSS, page.rows * DOTS_DOWN)
     turns = {
@@ -154,7 +154,7 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
     return Drawing(page, picture)
 
 
-def _pixels(page: Page, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
+def _pixels(page: SvgPage, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
     """Return the x and y of a curve's points in pixels.
 
     They are NaN for points that cannot be drawn, such as 0 on a log axis.
@@ -162,14 +162,14 @@ def _pixels(page: Page, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarr
     return _across(page, axes, curve), page.down(axes, drawable(curve.y, axes))
 
 
-def _across(page: Page, axes: Axes, curve: Series) -> np.ndarray:
+def _across(page: SvgPage, axes: Axes, curve: Series) -> np.ndarray:
     is_drawn = np.isfinite(curve.x) & (curve.x > 0) if axes.x_log else np.isfinite(curve.x)
     return page.across(axes, np.where(is_drawn, curve.x, np.nan))
 
 
 def _band(
     into: Element,
-    page: Page,
+    page: SvgPage,
     axes: Axes,
     curve: Series,
     band: tuple[np.ndarray, np.ndarray],
@@ -237,19 +237,19 @@ def _line_by_turns(
 
 
 def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return whether each value is between the minimum and the maximum of `limits`, up to one pixel."""
+    """Return whether each position is between the minimum and the maximum of `limits`, up to one pixel."""
     inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 
 
-def _zeros(into: Element, page: Page, axes: Axes, curve: Series) -> None:
+def _zeros(into: Element, page: SvgPage, axes: Axes, curve: Series) -> None:
     """On a log axis, draw arrows down to the x-axis where a curve of separate points is 0 up to rounding."""
     for x in page.across(axes, zeros_of(curve, axes, page.columns)).tolist():
         how = {"stroke": curve.colour, "stroke_width": 1.5, "fill": "none"}
         put(into, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
 
 
-def _letters(page: Page, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
+def _letters(page: SvgPage, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
     """Draw the letters of curves at the same positions as on a screen.
 
     Draw arrows where curves leave the chart.
@@ -280,7 +280,7 @@ def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[f
     return column, row
 
 
-def _names(page: Page, picture: Raster, series: Sequence[Series]) -> None:
+def _names(page: SvgPage, picture: Raster, series: Sequence[Series]) -> None:
     """Draw the names of theory lines beside them."""
     for at, row, column, line_name in picture.names:
         x, y = page.left + CELL_WIDTH * column, page.top + CELL_HEIGHT * (row + 0.75)
@@ -288,7 +288,7 @@ def _names(page: Page, picture: Raster, series: Sequence[Series]) -> None:
 
 
 def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[SvgEntry]:
-    """Yield the entries of the legend, with full names, followed by the chart's remark."""
+    """Yield the entries of the legend of a chart, with full names. The chart's remark comes last."""
     for entry in legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log):
         for number, part in enumerate(entry.parts):
             curve = series[part.at]
@@ -305,7 +305,7 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[S
 
 
 def _sample(curve: Series, into: Element, x: float, y: float) -> None:
-    """Draw a short sample of a curve for the legend."""
+    """Draw a short sample of a curve's line for the legend."""
     _line(into, curve, np.array([x, x + SAMPLE]), np.array([y, y]))
 
 
@@ -357,16 +357,16 @@ def heat_map_svg(heat: HeatMap) -> bytes:
     return heat_map_page(heat).written()
 
 
-def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
+def heat_map_page(heat: HeatMap, caption: str = "", has_legend: bool = True) -> SvgPage:
     """Return a page with the heat map in the colours of the light theme, where dark means large.
 
     Cells without a value are dotted. If there are more cells than pixels, each pixel shows the cell at its
-    centre.
+    centre. A page without a legend is for documents that list the `heat_map_entries` beside it.
     """
     scale = value_scale(heat.z, heat.z_log)
     marked = bar_ticks(scale, int(AREA_HEIGHT / CELL_HEIGHT))
     widest = max((length(label, SMALL) for _, label in marked), default=0.0)
-    page = Page(heat.axes, FROM_AREA + BAR + 8 + widest + 2 * WORDS)
+    page = SvgPage(heat.axes, FROM_AREA + BAR + 8 + widest + 2 * WORDS)
     _cells(page, heat, scale)
     for contour in heat.contours:
         across, down = page.across(heat.axes, contour.path[:, 0]), page.down(heat.axes, contour.path[:, 1])
@@ -375,13 +375,13 @@ def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
         x, y = page.across(heat.axes, np.array([point.x])), page.down(heat.axes, np.array([point.y]))
         _point(point.mark, page.over, float(x[0]), float(y[0]))
     _bar(page.over, page, scale, heat.z_label, marked, widest)
-    page.legend(_entries(heat))
+    page.legend(heat_map_entries(heat) if has_legend else ())
     page.caption(caption)
     return page
 
 
-def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
-    """Draw the cells.
+def _cells(page: SvgPage, heat: HeatMap, scale: ValueScale) -> None:
+    """Draw the cells of a heat map.
 
     Each colour has one path, which has one box for each sequence of cells of this colour in a row.
     """
@@ -407,7 +407,11 @@ def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
 def _along(
     values: np.ndarray, limits: Limits, log: bool, size: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the indices of the cells drawn along an axis, and their lower and upper borders in pixels."""
+    """Return the indices of the cells of a heat map along an axis, and their borders in pixels.
+
+    The lower borders come first, then the upper borders. If there are more cells than pixels, some are
+    omitted.
+    """
     if len(values) <= size:
         edges = Scale(limits, log, 2).place(cell_borders(values, log)) * size
         return np.arange(len(values)), edges[:-1], edges[1:]
@@ -417,19 +421,19 @@ def _along(
 
 
 def _stretches(steps: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Yield the first index, the last index and the value of each sequence of equal numbers in `steps`."""
+    """Yield each sequence of equal numbers in an array: its first index, its last index and the number."""
     starts = np.concatenate([[0], np.flatnonzero(np.diff(steps)) + 1])
     ends = np.concatenate([starts[1:], [len(steps)]]) - 1
     yield from zip(starts.tolist(), ends.tolist(), steps[starts].tolist(), strict=True)
 
 
-def _pattern(page: Page) -> None:
+def _pattern(page: SvgPage) -> None:
     size = {"width": 6, "height": 6, "patternUnits": "userSpaceOnUse"}
     put(page.define("pattern", id=MISSING, **size), "circle", cx=3, cy=3, r=1, fill="#8a929a")
 
 
 def _contour(into: Element, contour: ContourLine, across: np.ndarray, down: np.ndarray) -> None:
-    """Draw a contour as a black line with white edges, which is visible on every colour."""
+    """Draw a contour of a heat map as a black line with white edges, which is visible on every colour."""
     path = path_of(across, down)
     put(into, "path", d=path, fill="none", stroke=GROUND, stroke_width=4)
     put(into, "path", d=path, fill="none", stroke=INK, stroke_width=1.8, **dashes(contour.style))
@@ -440,9 +444,9 @@ def _point(mark: str, into: Element, x: float, y: float) -> None:
 
 
 def _bar(
-    into: Element, page: Page, scale: ValueScale, label: str, marked: Sequence[Tick], widest: float
+    into: Element, page: SvgPage, scale: ValueScale, label: str, marked: Sequence[Tick], widest: float
 ) -> None:
-    """Draw the colour bar with its numbers and label."""
+    """Draw the colour bar of a heat map with its numbers and label."""
     bar_x, height = page.right + FROM_AREA, AREA_HEIGHT / STEPS
     bar = put(into, "g", shape_rendering="crispEdges")
     for step, colour in enumerate(colour_map(dark_is_more=True).colours.tolist()):
@@ -459,7 +463,7 @@ def _bar(
     write_upwards(into, bar_x + BAR + 8 + widest + 1.2 * WORDS, middle, words.strip())
 
 
-def _entries(heat: HeatMap) -> list[SvgEntry]:
+def heat_map_entries(heat: HeatMap) -> list[SvgEntry]:
     """Return the legend entries of a heat map: for dotted cells, named contours and named points."""
     missing = [SvgEntry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
     lines = [

@@ -30,8 +30,8 @@ from hadamard_tui.charts.scales import Scale
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.palette import DARK, LIGHT, colour_map, hex_colour
 from hadamard_tui.sharing.command_line import command_line
-from hadamard_tui.sharing.svg import draw, entries, heat_map_page
-from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, Page, name_apart, put
+from hadamard_tui.sharing.svg import draw, entries, heat_map_entries, heat_map_page
+from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, SvgPage, name_apart, put
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.sharing.svg_page import SvgEntry
 
 WEB = Path(__file__).parent / "web"
 
@@ -141,7 +142,10 @@ def _title(experiment: Experiment) -> str:
 
 
 def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterator[str]:
-    """Yield the headline of a run, followed by its figures. The ids in the figures start with `prefix`."""
+    """Yield the HTML of a run: its headline, followed by its figures.
+
+    The ids in the figures start with `prefix`.
+    """
     experiment = results.sweep.experiment
     views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
     yield f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>'
@@ -158,7 +162,7 @@ def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterat
 
 
 def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
-    """Return a page, with its script. Raises: BadInput if the page would have more than LARGEST bytes."""
+    """Return a complete page with its script. Raises: BadInput if it would have more than LARGEST bytes."""
     script = f"<script>{(WEB / 'page.js').read_text()}</script>"
     content = html_document(title, dark_rules("".join(body)), [*body, script])
     if len(content) > LARGEST:
@@ -184,7 +188,7 @@ class IndexEntry(NamedTuple):
 
     @classmethod
     def of(cls, results: Results, outcomes: Sequence[Outcome], file: str) -> IndexEntry:
-        """Return the entry for the page of a finished run."""
+        """Return the entry in the index for the page of a finished run."""
         experiment = results.sweep.experiment
         first = view((drawn(experiment) or [of_run(experiment)])[0], results)
         holding = sum(outcome.holds is True for outcome in outcomes)
@@ -193,7 +197,7 @@ class IndexEntry(NamedTuple):
 
 
 def index_page(entries: Sequence[IndexEntry]) -> bytes:
-    """Return an HTML page that lists pages by subject."""
+    """Return an HTML page that lists other pages by the subjects of their presets."""
     body = ["<h1>Experiments</h1>"]
     for subject in SUBJECTS:
         items = [
@@ -251,12 +255,7 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
         if entry.at is None:
             rows.append(f'<tr><td colspan="4" class="muted">{escape(entry.text)}</td></tr>')
             continue
-        sign = f'<td class="sign" data-colour="{entry.colour}">{escape(entry.before)}</td>'
-        sample = Element("svg", {"viewBox": f"0 0 {SAMPLE:g} 12"})
-        assert entry.sample is not None, "a series has a sample"
-        entry.sample(sample, 0, 6)
-        picked = f"<td>{tostring(sample, encoding='unicode')}</td><td>{escape(entry.text)}</td>"
-        rows.append(f'<tr>{sign}{picked}<td class="value"></td></tr>')
+        rows.append(_row(entry, figure_name, '<td class="value"></td>'))
         curves.append(_values(series[entry.at], axes, page))
     names = dict(axes.x_names)
     low, high = axes.x_limits
@@ -272,10 +271,25 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
         f'<input type="range" min="0" max="{STEPS}" value="{STEPS}" aria-label="{escape(x_name(view))}">'
         "<output></output></div>"
     )
-    return _figure(page, axes, figure_name, caption, f"{slider}<table>{''.join(rows)}</table>", data)
+    figcaption = _figcaption(axes, caption, axes.y_label, axes.x_label)
+    return _figure(page, figcaption, figure_name, f"{slider}<table>{''.join(rows)}</table>", data)
 
 
-def _values(curve: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
+def _row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
+    """Return a row of the HTML table that is the legend of a figure.
+
+    The row has the letter of a legend entry, a sample of its line, its name and `value_cell`.
+    """
+    sample = Element("svg", {"viewBox": f"0 0 {SAMPLE:g} 12"})
+    if legend_entry.sample is not None:
+        legend_entry.sample(sample, 0, 6)
+    name_apart(sample, figure_name)
+    sign = f'<td class="sign" data-colour="{legend_entry.colour}">{escape(legend_entry.before)}</td>'
+    named = f"<td>{tostring(sample, encoding='unicode')}</td><td>{escape(legend_entry.text)}</td>"
+    return f"<tr>{sign}{named}{value_cell}</tr>"
+
+
+def _values(curve: Series, axes: Axes, page: SvgPage) -> dict[str, Any] | None:
     """Return the values of a curve for the script of the page, or None if there are none.
 
     There is at most one value per pixel. The key `own` says whether the curve belongs to a learner. The page
@@ -302,7 +316,7 @@ def _rounded(values: np.ndarray) -> list[float | None]:
 
 
 def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
-    page, axes = heat_map_page(heat), heat.axes
+    page, axes = heat_map_page(heat, has_legend=False), heat.axes
     low, high = axes.x_limits
     cells = {
         "x": _rounded(heat.x),
@@ -320,18 +334,24 @@ def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
         "yName": heat.y_label,
         "cells": cells,
     }
-    return _figure(page, axes, figure_name, caption, "<output></output>", data)
+    figcaption = _figcaption(axes, caption, f"colour: {heat.z_label}", axes.y_label, axes.x_label)
+    rows = "".join(_row(legend_entry, figure_name) for legend_entry in heat_map_entries(heat))
+    return _figure(page, figcaption, figure_name, f"<table>{rows}</table><output></output>", data)
 
 
-def _figure(page: Page, axes: Axes, figure_name: str, caption: str, below: str, data: dict[str, Any]) -> str:
+def _figcaption(axes: Axes, caption: str, *quantities: str) -> str:
+    """Return the HTML above a figure: its title, its headline, and the names of its quantities."""
+    words = [f"<b>{escape(axes.title)}</b>" if axes.title else "", escape(caption)]
+    words.append(f'<span class="muted">{escape(" · ".join(quantities))}</span>')
+    return "<br>".join(filter(None, words))
+
+
+def _figure(page: SvgPage, figcaption: str, figure_name: str, below: str, data: dict[str, Any]) -> str:
     """Return the HTML of a figure: caption, SVG page, HTML `below` the SVG page, and data for the script."""
     page.written()  # sets the size of the page
     page.root.set("class", "chart")
     name_apart(page.root, figure_name)
     svg = tostring(page.root, encoding="unicode")
-    words = [f"<b>{escape(axes.title)}</b>" if axes.title else "", escape(caption)]
-    words.append(f'<span class="muted">{escape(axes.y_label)} · {escape(axes.x_label)}</span>')
-    figcaption = "<br>".join(filter(None, words))
     script = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
     return (
         f"<figure><figcaption>{figcaption}</figcaption>{svg}{below}"

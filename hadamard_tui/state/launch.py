@@ -32,7 +32,8 @@ class Launch:
         autorun: whether to start the run at once.
         notes: messages to show at the start, for example that a broken file was set aside.
         off: switched-off learners of the set-up, by their position among all learners.
-        left_out: claims that do not fit the set-up, by their position among all claims.
+        left_out: claims that are not valid for the set-up, such as claims about a missing learner, by their
+            position among all claims.
         tour: the guided tour to show; None if there is none.
         watched: file of the stored run to show; None if there is none.
         first: whether to show the welcome page. This is so if the app has no saved set-up and is given none.

@@ -14,8 +14,6 @@ from hadamard_tui.state import run_store
 if TYPE_CHECKING:
     from engine.runtime.stored_run import StoredRun
 
-LAST = "@last"
-
 HOW = (
     "@last, @last-1, the beginning of an id such as 3f2a, a name, a preset, a date such as 2026-11-28, "
     "or a tag"

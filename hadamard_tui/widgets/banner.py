@@ -27,7 +27,7 @@ LINES = 5
 
 
 class Number(Vertical):
-    """Large number above its label."""
+    """Widget that shows a number in large digits above its label."""
 
     DEFAULT_CSS = """
     Number { width: auto; min-width: 13; height: auto; margin: 0 0 0 2; }
@@ -44,7 +44,10 @@ class Number(Vertical):
         yield Label("")
 
     def show(self, number: str, label: str, brief: str = "") -> None:
-        """Show a number above its label. On a narrow screen, `brief` replaces the label, unless empty."""
+        """Show a number above its label.
+
+        On a narrow screen, `brief` replaces the label, unless `brief` is empty.
+        """
         if brief and self.screen.has_class("-narrow"):
             label = brief
         if (number, label) != self._number_and_label:

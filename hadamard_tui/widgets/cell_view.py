@@ -68,7 +68,7 @@ class CellView(Widget):
         raise NotImplementedError
 
     def _changed(self) -> None:
-        """Draw the cells that differ from the cells on the screen."""
+        """Compose the widget's cells anew, and draw those that differ from the cells on the screen."""
         if self._stale or not self._in_sight():
             self._forget()
         elif changed := self._redraw():
@@ -92,7 +92,7 @@ class CellView(Widget):
         return bool(self.size) and self.is_on_screen and self.screen.is_current
 
     def _forget(self) -> None:
-        """Discard the cells. They are composed again when the visible widget is drawn next."""
+        """Discard all cells of the widget. They are composed again when it is next drawn and visible."""
         self._stale = True
         self.refresh()
 
@@ -119,12 +119,12 @@ class CellView(Widget):
         return _regions(different, rows)
 
     def _empty(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return blank cells."""
+        """Return blank cells for the whole widget."""
         shape = self.size.height, self.size.width
         return np.full(shape, _BLANK, dtype=np.uint32), np.full(shape, self._ink("frame"), dtype=np.int16)
 
     def _hinted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return blank cells with the hint in the centre."""
+        """Return blank cells for the whole widget, with its hint in the centre."""
         (width, height), (glyphs, inks) = self.size, self._empty()
         hint = [cut for line in self.hint.split("\n") for cut in wrap(line, max(width - 2, 1)) or [""]]
         for row, line in enumerate(hint, start=(height - len(hint) + 1) // 2):
@@ -139,7 +139,7 @@ class CellView(Widget):
             inks[row, span] = ink
 
     def _ink(self, part: str) -> int:
-        """Return the position in `_styles` of the style of a chart part, such as "frame" or "title"."""
+        """Return the position in the list `_styles` of the style for a part of a chart, such as "frame"."""
         if part not in self._ink_of:
             style = self.get_component_rich_style(f"cell-view--{part}")
             # Use the widget's background. If only that changes, the component's background remains outdated.

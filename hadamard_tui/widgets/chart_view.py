@@ -61,7 +61,7 @@ class ChartView(CellView):
     def show(
         self, series: Sequence[Series], axes: Axes, note: str = "", playhead: float | None = None
     ) -> None:
-        """Show these series.
+        """Show these series as curves of the chart.
 
         Args:
             note: a short remark at the end of the legend.
@@ -76,7 +76,7 @@ class ChartView(CellView):
         return self._series, self._axes
 
     def clear(self) -> None:
-        """Remove the series, and show only the hint."""
+        """Remove all curves from the chart, and show only the hint for an empty chart."""
         self._series, self._axes, self._note, self._playhead = (), None, "", None
         self._area = range(0)
         self._forget()
@@ -135,7 +135,7 @@ class ChartView(CellView):
         return glyphs, inks
 
     def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Raster) -> None:
-        """Write the frame, and the picture inside the frame."""
+        """Write the frame of the chart into the cells, and the picture of the curves inside the frame."""
         for row, line in enumerate(surround.lines):
             self._write(glyphs, inks, row, 0, line, self._ink("frame"))
         inks[0, surround.title.start : surround.title.stop] = self._ink("title")

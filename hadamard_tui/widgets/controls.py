@@ -39,7 +39,7 @@ class Lines(Pages):
     _written: Sequence[Text] = ()
 
     def write(self, lines: Sequence[Text]) -> None:
-        """Set the lines, unless they are unchanged. Setting them would lay out the screen again."""
+        """Set the lines of the list, unless they are unchanged, because this lays out the screen again."""
         if lines != self._written:
             self._written = lines
             self.set_options(lines)
@@ -130,14 +130,14 @@ class NumberEntry(Entry):
     UNTOUCHED: ClassVar[dict[str, bool]] = {"faster": True, "slower": False}
 
     class Stepped(Message):
-        """Message: the user requests the next larger or smaller number."""
+        """Message: the user wants to replace the number in the field by the next larger or smaller one."""
 
         def __init__(self, up: bool) -> None:
             super().__init__()
             self.up = up
 
     class Varied(Message):
-        """Message: the user requests a sweep over the number."""
+        """Message: the user wants to run a sweep, which tries several values of the number in the field."""
 
     def __init__(self, value: str, **options: Any) -> None:
         super().__init__(value, **options)
@@ -164,7 +164,10 @@ class NumberEntry(Entry):
             self._touched = True
 
     def step(self, up: bool) -> None:
-        """Request the next larger number if `up`, otherwise the next smaller one."""
+        """Request that the next larger number replaces the number in the field.
+
+        If `up` is False, request the next smaller number.
+        """
         self.post_message(self.Stepped(up))
 
 
@@ -197,7 +200,10 @@ class Offered(Pages):
     """
 
     class Left(Message):
-        """Message: close the list, because escape was pressed or because the list `lost_focus`."""
+        """Message: the list of a `Choice` should close.
+
+        The reason is that escape was pressed, or that the list `lost_focus`.
+        """
 
         def __init__(self, lost_focus: bool) -> None:
             super().__init__()
@@ -223,7 +229,7 @@ class Offered(Pages):
             self.go_to(min(matches)[1])
 
     def go_to(self, number: int) -> None:
-        """Highlight a line and scroll it into view."""
+        """Highlight a line of the list and scroll it into view."""
         self.highlighted = number
         self.scroll_to_highlight()
 
@@ -274,7 +280,7 @@ class Choice(Vertical, can_focus=True):
     """Chosen value."""
 
     class Changed(Message):
-        """Message: the user chose another value."""
+        """Message: the user chose another value in a `Choice`."""
 
         def __init__(self, choice: Choice, value: str) -> None:
             super().__init__()
@@ -282,7 +288,7 @@ class Choice(Vertical, can_focus=True):
 
         @property
         def control(self) -> Choice:
-            """The choice that sent the message. Selectors of message handlers use this property."""
+            """The `Choice` that sent the message. Selectors of message handlers use this property."""
             return self.choice
 
     def __init__(
@@ -310,7 +316,7 @@ class Choice(Vertical, can_focus=True):
         return [Content(words) for words, _ in self.choices]
 
     def offer(self, choices: Iterable[tuple[str, str]], value: str) -> None:
-        """Offer other values, with `value` chosen."""
+        """Replace the values that the user can choose, with `value` chosen at first."""
         self.choices = tuple(choices)
         if (offered := self._list) is not None:
             offered.set_options(self._words)
@@ -318,7 +324,7 @@ class Choice(Vertical, can_focus=True):
         self.refresh()
 
     def offers(self, value: str) -> bool:
-        """Return whether the choice offers a value."""
+        """Return whether a value is among the values that the user can choose."""
         return any(value == offered for _, offered in self.choices)
 
     def compose(self) -> ComposeResult:
@@ -385,7 +391,7 @@ class Choice(Vertical, can_focus=True):
             await self.type(letter)
 
     async def type(self, letter: str) -> None:
-        """Open the list and search it for a letter."""
+        """Open the list of values, and highlight the value in which a typed letter occurs earliest."""
         await self.action_show_list()
         if (offered := self._list) is not None:
             offered.search(letter)

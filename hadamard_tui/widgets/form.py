@@ -41,7 +41,7 @@ class Stepped(Message):
 
 
 class Varied(Message):
-    """Message: the user requests a sweep over the number in a row."""
+    """Message: the user wants to run a sweep, which tries several values of the number in a form row."""
 
     def __init__(self, row: FieldRow) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class Row(Vertical):
     """
 
     def __init__(self, place: str, title: str, help: str, control: Widget, value: Any) -> None:
-        """Show `value` in the control. This is not reported as a change."""
+        """Show `value` in the control of the row. This is not reported as a change by the user."""
         super().__init__()
         self.place, self._value = place, value
         self._title, self._control = title, control
@@ -94,12 +94,18 @@ class Row(Vertical):
         yield self._control
 
     def render(self) -> Content:
-        """Return the line with the title left of the control, and the value of the expression right of it."""
+        """Return the line of a form row: its title at the left, and the value of an expression at the right.
+
+        The widget of the control covers the space between them.
+        """
         title = Content(self._title).truncate(TITLE, ellipsis=True, pad=True)
         return title.pad_right(max(0, self.size.width - TITLE - cell_len(self.value_text))) + self.value_text
 
     def explain(self, help: str) -> None:
-        """Set the help text. It appears as a tooltip, and below the control while that has the focus."""
+        """Set the help text of the row.
+
+        It appears as a tooltip, and below the control while the control has the focus.
+        """
         self._help = help
         self.tooltip = Content(help) if help else None
         if self.has_class("-edited"):
@@ -122,25 +128,28 @@ class Row(Vertical):
 
     @property
     def _ready(self) -> bool:
-        """Whether widgets can be mounted below the control.
+        """Whether widgets can be mounted below the control of the form row.
 
         This is impossible before the row is composed, and while it is being removed.
         """
         return self.is_attached and self._control.is_attached
 
     def is_about(self, where: str) -> bool:
-        """Return whether `where` is this row's place in the set-up, or lies inside the row's value."""
+        """Return whether an error at the place `where` of the set-up belongs to this row.
+
+        It does if `where` is the row's place, or lies inside the row's value.
+        """
         where = where.partition(" where ")[0]  # without the sweep point
         return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
     def complain(self, problem: str) -> None:
-        """Show an error below the control; an empty text hides it."""
+        """Show an error below the control of the row; an empty text hides it."""
         self.set_class(bool(problem), "-wrong")
         if problem:
             self._write("problem", f"▲ {problem}")
 
     def _write(self, kind: str, text: str) -> None:
-        """Show text below the control; `kind` is "problem" or "help"."""
+        """Show an error or a help text below the control of the row; `kind` is "problem" or "help"."""
         if lines := self.query(f".{kind}"):
             lines.only_one(Static).update(text)
         elif text and self._ready:
@@ -149,7 +158,7 @@ class Row(Vertical):
 
     @property
     def typed(self) -> bool:
-        """Whether the user types the value letter by letter."""
+        """Whether the user types the row's value letter by letter, instead of choosing it."""
         return isinstance(self._control, Entry)
 
     @on(Input.Changed)
@@ -183,7 +192,7 @@ class Flag(Checkbox):
 
 
 class FieldRow(Row):
-    """Row of one hyperparameter."""
+    """Form row in which the user edits one hyperparameter."""
 
     def __init__(self, place: str, field: Field, value: Any) -> None:
         self._field = field
@@ -207,7 +216,7 @@ class FieldRow(Row):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the field holds a whole number."""
+        """Whether the field in the row holds a whole number."""
         return self._field.kind == "whole"
 
     @on(NumberEntry.Stepped)
@@ -222,7 +231,7 @@ class FieldRow(Row):
 
     @property
     def symbol(self) -> str:
-        """Symbol of the number in formulas: the last word of its title, such as η in "rate η"."""
+        """Symbol of the hyperparameter in formulas: the last word of its title, such as η in "rate η"."""
         return self._title.split()[-1]
 
     def follow(self, value: Any, typed: bool = True) -> None:
@@ -249,7 +258,7 @@ class FieldRow(Row):
                 control.value = bool(value)
 
     def _read(self, value: Any) -> Any:
-        """Convert the value of the control to the value that a TOML file would have."""
+        """Return the value that the user entered in the row, in the type that it has in a preset file."""
         if self._field.kind == "flag" and isinstance(value, str):
             return {word: flag for flag, word in FLAGS.items()}[value]
         if self._field.kind == "choice":
@@ -262,22 +271,23 @@ class FieldRow(Row):
 
 
 def _word(value: Any) -> str:
-    """Return the word that represents a value of the set-up in a choice."""
+    """Return the word that stands for a value of the set-up in a list of choices."""
     return FLAGS[value] if value in (None, True, False) else str(value)
 
 
 class KindRow(Row):
-    """Form row in which the user chooses the kind of a part, or no part."""
+    """Form row in which the user chooses the kind of a part, such as the kind of update rule, or no part."""
 
     def __init__(self, part: str, title: str, help: str, control: Widget, value: Any) -> None:
-        """Show the kind of the part at the place `part`."""
+        """Show the kind of the part at the place `part` of the preset document."""
         super().__init__(f"{part}.kind", title, help, control, value)
         self.part = part
 
     def is_about(self, where: str) -> bool:
-        """Return whether `where` is the place of the part or of its kind.
+        """Return whether an error at the place `where` of the set-up belongs to this row.
 
-        Errors about fields of the part belong to the rows of these fields.
+        It does if `where` is the place of the part, or of its kind. Errors about fields of the part belong to
+        the rows of these fields.
         """
         return where.partition(" where ")[0] in (self.part, self.place)
 
@@ -290,14 +300,14 @@ class KindRow(Row):
                 control.value = kind or NONE
 
     def _read(self, value: Any) -> str | None:
-        """Return the chosen kind, or None if no part is chosen."""
+        """Return the kind that the user chose for the part, or None if no part is chosen."""
         if isinstance(value, bool):
             return UNTAGGED if value else None
         return value or None
 
 
 class More(Static, can_focus=True):
-    """Line that opens and closes the rows of fields that few experiments set."""
+    """Line in a form that opens and closes the rows of fields that few experiments set."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -310,7 +320,7 @@ class More(Static, can_focus=True):
     ]
 
     class Turned(Message):
-        """Message: the user opens or closes the line."""
+        """Message: the user opens or closes the rows of rarely used fields."""
 
         def __init__(self, fields: Fields) -> None:
             super().__init__()
@@ -345,13 +355,16 @@ class Fields(Vertical):
     DEFAULT_CSS = "Fields { height: auto; }"
 
     def __init__(self, place: str, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """Show `fields` of the part at `place`, with `values` by field name."""
+        """Show form rows for `fields` of the part at `place`, with `values` by field name."""
         super().__init__()
         self.place = place
         self._put(fields, values)
 
     def _put(self, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """Decide which fields get rows at the next composition, and which fields are hidden behind a line."""
+        """Decide which fields of a part get rows in the form, and which are hidden behind a line.
+
+        The decision takes effect when the form is composed next.
+        """
         self._values = values
         self._hidden = [field for field in fields if field.seldom and field.is_default(_at(values, field))]
         self._fields = [field for field in fields if field not in self._hidden]
@@ -386,10 +399,16 @@ class Fields(Vertical):
 
 
 class PartForm(Fields):
-    """Form of a part: a choice of its kind, and the fields of the chosen kind."""
+    """Form of a part of the set-up, such as a learner's update rule.
+
+    It has a choice of the part's kind, and the fields of the chosen kind.
+    """
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
-        """Show the part at `place`. Its `values` are its fields by name, or only the name of its kind."""
+        """Show a form for the part at `place` of the preset document.
+
+        `values` are the fields of the part by name, or only the name of its kind.
+        """
         self._start(place, title, members(family), values)
 
     def _start(self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any) -> None:
@@ -398,7 +417,10 @@ class PartForm(Fields):
         super().__init__(place, self._fields_of_kind(), fields)
 
     def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
-        """Return the kind of a part, and the values of its fields. The kind is None if there is no part."""
+        """Return the kind of the part in a preset document, and the values of its fields.
+
+        The kind is None if there is no part.
+        """
         fields: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
         return str(fields["kind"]), fields
 
@@ -417,7 +439,7 @@ class PartForm(Fields):
         return Choice([(kind, kind) for kind in self._members], value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
-        """Show the kind that `values` name, and replace the rows of fields by those of this kind."""
+        """Show another part: the kind in `values`, and new rows with the fields of this kind."""
         choice, *field_rows = self.children
         self._kind, fields = self._read(values)
         choice.show_kind(self._kind)  # type: ignore[attr-defined]

@@ -46,7 +46,7 @@ class HeatMapView(CellView, can_focus=True):
     ]
 
     class Pointed(Message):
-        """Message: the cursor moved to another cell, or the value of its cell changed."""
+        """Message: the cursor of a heat map moved to another cell, or the value of its cell changed."""
 
         def __init__(self, view: HeatMapView, reading: Reading) -> None:
             super().__init__()
@@ -60,7 +60,10 @@ class HeatMapView(CellView, can_focus=True):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """Draw digits if `ascii_only`, or if the terminal has too few colours."""
+        """Start without a heat map.
+
+        Digits in place of colours show the values if `ascii_only`, or if the terminal has too few colours.
+        """
         super().__init__(name=name, id=id, classes=classes)
         self._ascii_only = ascii_only
         self._heat: HeatMap | None = None
@@ -81,12 +84,12 @@ class HeatMapView(CellView, can_focus=True):
         self._changed()
 
     def clear(self) -> None:
-        """Remove the heat map, and show only the hint."""
+        """Remove the heat map, and show only the hint for an empty view."""
         self._heat, self._cursor, self._place, self._sheet = None, None, None, None
         self._forget()
 
     def take_cursor_away(self) -> None:
-        """Hide the cursor until the user moves it."""
+        """Hide the cursor of the heat map until the user moves it."""
         self._cursor = self._place = None
 
     @property
@@ -97,7 +100,7 @@ class HeatMapView(CellView, can_focus=True):
         return read_cell(self._heat, *self._cursor)
 
     def action_move(self, right: int, up: int) -> None:
-        """Move the cursor, or show it if it is hidden.
+        """Move the cursor of the heat map, or show it if it is hidden.
 
         A hidden cursor appears at the focus of the map, or in the centre if the map has no focus.
         """
@@ -158,7 +161,10 @@ class HeatMapView(CellView, can_focus=True):
         return cells.glyphs, self._styled(cells.fore.astype(np.int32) * INKS + cells.back)
 
     def _styled(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the position in `_styles` of each pair of inks. Missing styles are appended to `_styles`."""
+        """Return the position in the list `_styles` of the style for each pair of inks.
+
+        A pair is a foreground and a background colour. Missing styles are appended to the list.
+        """
         self._ink("frame")  # style 0 is for blanks
         if "heat" not in self._ink_of:
             self._ink_of["heat"] = 0

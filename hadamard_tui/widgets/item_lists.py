@@ -133,7 +133,10 @@ def claim_line(values: dict[str, Any]) -> str:
 
 
 class ItemKind(msgspec.Struct, frozen=True):
-    """Kind of items in a list: its name and purpose, and functions that return an item's line and form."""
+    """Kind of the items in a list, such as sweep axes: its name, its purpose, and how an item is shown.
+
+    `line` and `form` are functions that return the line of text and the form of an item.
+    """
 
     singular: str
     about: str
@@ -142,7 +145,7 @@ class ItemKind(msgspec.Struct, frozen=True):
 
     @property
     def with_article(self) -> str:
-        """Name of the kind with the indefinite article."""
+        """Name of this kind of items with the indefinite article, such as "a claim"."""
         return f"{'an' if self.singular[0] in 'aeiou' else 'a'} {self.singular}"
 
 
@@ -172,7 +175,10 @@ class ItemForm(Vertical):
 
 
 class ItemList(Vertical):
-    """List with one line per item. Enter opens or closes the form of an item."""
+    """List of the sweep axes, pictures or claims of a set-up, with one line per item.
+
+    Enter opens or closes the form of an item.
+    """
 
     DEFAULT_CSS = """
     ItemList { height: auto; }
@@ -184,7 +190,10 @@ class ItemList(Vertical):
     """
 
     class Requested(Message):
-        """Message: the user adds, removes, opens or closes an item, or changes the way to give an axis."""
+        """Message: the user wants to add or remove an item of the list, or to open or close its form.
+
+        For a sweep axis, the request may also be to give its values as a list or as a range.
+        """
 
         def __init__(self, items: ItemList, action: str, number: int = 0) -> None:
             super().__init__()
@@ -235,7 +244,8 @@ class ItemList(Vertical):
     def _line(self, editable: EditableExperiment, number: int) -> Text:
         """Return the line that lists an item.
 
-        A sign marks an item with an error. A claim that does not fit the set-up is followed by the reason.
+        A sign marks an item with an error. A claim that is not valid for the set-up is followed by the
+        reason.
         """
         sign = "▾ " if number == self.open else "▸ "
         line = KINDS[self.part].line(editable.raw[self.part][number])
@@ -255,7 +265,7 @@ class ItemList(Vertical):
         self.show(editable)
 
     def enter(self) -> None:
-        """Focus the first field of the open form."""
+        """Focus the first field of the item's form that is open."""
         if fields := self.query("ItemForm Input, ItemForm Choice"):
             self.screen.set_focus(fields.first())
 
@@ -280,7 +290,10 @@ class ItemList(Vertical):
         self.request("add" if event.button.has_class("add") else "remove")
 
     def request(self, action: str) -> None:
-        """Request an action, such as adding or removing an item."""
+        """Send a message that asks for an action on the highlighted item, such as removing it.
+
+        The action may also be to add an item. If no item is highlighted, notify the user.
+        """
         number = self.selected
         if action == "add" or number is not None:
             self.post_message(self.Requested(self, action, number or 0))

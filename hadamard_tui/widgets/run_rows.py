@@ -41,14 +41,14 @@ class RunRows(ScrollView, can_focus=True):
     """
 
     class Selected(Message):
-        """Message: the user asks to show a run."""
+        """Message: the user wants to see the run of a row on the screen."""
 
         def __init__(self, run: ListedRun) -> None:
             super().__init__()
             self.run = run
 
     class Highlighted(Message):
-        """Message: another run is highlighted."""
+        """Message: the user moved the highlight of the list to another run."""
 
     def __init__(self, runs: Runs, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -64,7 +64,7 @@ class RunRows(ScrollView, can_focus=True):
 
     @property
     def count(self) -> int:
-        """Number of rows."""
+        """Number of rows in the list of runs."""
         return len(self._rows)
 
     def show(self, rows: Sequence[ListedRun], trace: Trace | None) -> None:
@@ -84,7 +84,7 @@ class RunRows(ScrollView, can_focus=True):
         self._follow()
 
     def move(self, place: int) -> None:
-        """Highlight the row at `place`, or the nearest row if `place` is outside the list."""
+        """Highlight the row at `place` in the list of runs, or the nearest row if there is none."""
         if self._rows:
             self._place = max(0, min(place, len(self._rows) - 1))
             self._follow()

@@ -116,7 +116,7 @@ CUTS = {"state": " at ", "rate": ":"}
 
 
 class Heads(NamedTuple):
-    """Headings of the columns."""
+    """Headings of the columns in the table of learners."""
 
     value: str = "loss"
     line: str = "bound"
@@ -132,13 +132,13 @@ class Heads(NamedTuple):
     """
 
     def of(self, column: str) -> str:
-        """Return the heading of a column."""
+        """Return the heading of the column with a given name in code, such as "line"."""
         named = {"value": self.value, "line": self.line, "learner": self.place or "learner"}
         return named.get(column, column)
 
 
 def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, str]]) -> Heads:
-    """Return the headings of the columns, for these rows with the cell texts `texts`."""
+    """Return the headings of the table of learners for the values `rows` and the texts of their cells."""
     valued = [value for value in rows if value.value is not None]
     compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
     directions = {line.direction for line in compared}
@@ -166,7 +166,7 @@ def measured(view: View) -> str:
 
 
 def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
-    """Return the widths of those columns that fit into the table.
+    """Return the columns of the table of learners that fit into it, with their widths.
 
     Args:
         width: width of the table in cells.
@@ -200,7 +200,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
 
 
 def distinguishing_width(names: Sequence[str]) -> int:
-    """Return the smallest width to which the names can be cut so that different names still differ."""
+    """Return the smallest width in cells to which learners' names can be cut and still differ."""
     longest = max(map(cell_len, names), default=0)
     for width in range(1, longest):
         if len({elided(learner_name, width) for learner_name in names}) == len({*names}):
@@ -232,13 +232,13 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         """Widths of the visible columns."""
 
     def fit(self, width: int) -> None:
-        """Lay out the columns for a table of this width, which includes the scrollbar."""
+        """Lay out the columns of the table for a width in cells, which includes the scrollbar."""
         if width != self._width:
             self._width, self.shape = width, {}
             self._lay_out()
 
     def name_learners(self, numbers: Mapping[str, int], kind_places: Mapping[str, KindPlace]) -> None:
-        """Replace all rows by one empty row per learner."""
+        """Show one row per learner with its name only, in place of all earlier rows."""
         self._texts.clear()
         self.shape, self.learners = {}, list(numbers)
         tints = {learner_name: legible(colour(kind_places.get(learner_name))) for learner_name in numbers}
@@ -248,7 +248,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         )
 
     def show(self, look: Look) -> None:
-        """Show the numbers at the playhead, with one row for each curve of each learner."""
+        """Show the learners' numbers at the playhead, with one row for each curve of each learner."""
         rows = values(look)
         notation = column_notation(rows, bool(look.resolved.y_log))
         texts = [row(value, notation) for value in rows]
@@ -271,7 +271,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Rebuild columns and rows for the current width, and write the numbers again."""
+        """Rebuild the columns and rows of the table for its current width, and write the numbers again."""
         if self.shape or not self._width:
             return
         self.shape = columns(self._width - 1, [row_name for _, row_name, _ in self._names], self.about)
@@ -291,7 +291,10 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self.move_cursor(row=cursor)
 
     def select(self, row: int) -> None:
-        """Highlight a row without sending a message, because only a move by the user selects a learner."""
+        """Highlight a row of the table without sending a message.
+
+        A message would select the learner, but only a move by the user selects a learner.
+        """
         with self.prevent(DataTable.RowHighlighted):
             self.move_cursor(row=row)
 
@@ -307,7 +310,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 
 
 def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
-    """Return the number of decimals for values and theory lines, or None for powers of ten.
+    """Return the number of decimals for the learners' values and the theory lines, or None for powers of ten.
 
     If the y-axis is logarithmic (`by_factors`), every number must show two significant digits.
     """
@@ -317,7 +320,7 @@ def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
 
 
 def row(value: ShownValue, places: int | None) -> dict[str, str]:
-    """Return the texts of a row, by column.
+    """Return the texts of a row in the table of learners, by column.
 
     Numbers have `places` decimals, or are powers of ten if `places` is None.
     """
@@ -336,7 +339,7 @@ def row(value: ShownValue, places: int | None) -> dict[str, str]:
 
 
 def _number(number: float, value: ShownValue, places: int | None) -> str:
-    """Return `number` as text: the value of a row, or the height of its theory line."""
+    """Return a number in a row of the table as text: a learner's value, or the height of a theory line."""
     if value.is_count and math.isfinite(number):
         return count_text(number)
     return number_text(number, places, value.rounding)
@@ -375,7 +378,7 @@ class TableNote(Static):
         self._fits, self._compares, self._width = False, True, 0
 
     def fit(self, width: int, height: int) -> None:
-        """Show the note if the stage has enough rows for it."""
+        """Show the note below the table if the screen has enough rows for it."""
         self._fits, self._width = height >= LEAST, max(width - 2, 1)
         self._stand()
 
@@ -391,7 +394,7 @@ class TableNote(Static):
         self.say(fitting(look, value, line, self._width))
 
     def say(self, words: str) -> None:
-        """Show these words."""
+        """Show a text in the line below the table."""
         if words != self._words:
             self._words = words
             self.update(words, layout=False)
@@ -401,7 +404,10 @@ class TableNote(Static):
 
 
 def fitting(look: Look, value: str, line: str, width: int) -> str:
-    """Return explanations of the table's signs: all in long form, or as many in short form as fit."""
+    """Return explanations of the signs in the table of learners that fit into `width` cells.
+
+    They are all explanations in long form, or as many in short form as fit.
+    """
     long_text = BETWEEN.join(signs(look, value, line, brief=False))
     if cell_len(long_text) <= width:
         return long_text
@@ -412,7 +418,7 @@ def fitting(look: Look, value: str, line: str, width: int) -> str:
 
 
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
-    """Yield explanations of the table's signs.
+    """Yield explanations of the signs in the table of learners, such as values in parentheses.
 
     If the numbers are not from the end of the run, also yield the reason.
     """

@@ -37,7 +37,7 @@ class Caption(Static):
         self._words = ""
 
     def say(self, words: str) -> None:
-        """Show these words."""
+        """Show a text in the lines below the chart."""
         if words != self._words:
             self._words = words
             self._fit()
@@ -46,7 +46,7 @@ class Caption(Static):
         self._fit()
 
     def _fit(self) -> None:
-        """Use a second line if needed, and cut the rest."""
+        """Show the text on one line, or on two lines if necessary. Cut what does not fit on two lines."""
         width = self.content_size.width
         lines = 2 if 0 < width < cell_len(self._words) else 1
         first_line, *more_lines = wrap(self._words, width) if lines == 2 else [self._words]
@@ -69,7 +69,10 @@ class DataLine(Static):
         self._sentence = ""
 
     def show(self, problem: Problem) -> None:
-        """Show how the data of a problem were read. Do nothing if the problem has not changed."""
+        """Show how the instances and labels of a problem were read from files.
+
+        Do nothing if the problem has not changed.
+        """
         if problem is self._problem:
             return
         self._problem = problem
@@ -98,7 +101,10 @@ class MachineLine(Static):
         self._sample: MachineSample | None = None
 
     def show(self, sample: MachineSample | None) -> None:
-        """Show a sample of load and memory, unless the line already shows it. None hides the line."""
+        """Show a measurement of the machine's load and memory, unless it is shown already.
+
+        None hides the line.
+        """
         if sample is self._sample:
             return
         self._sample = sample
@@ -110,7 +116,10 @@ class MachineLine(Static):
 
 
 class Status(Static):
-    """Line with the error of the set-up. It names the wrong value, because its field may be out of sight."""
+    """Line with the error of an invalid set-up.
+
+    It names the wrong value, because the field of the value may be out of sight.
+    """
 
     DEFAULT_CSS = """
     Status {
@@ -124,7 +133,7 @@ class Status(Static):
         self._message = ""
 
     def show(self, editable: EditableExperiment) -> None:
-        """Show the error of a set-up, if it has changed."""
+        """Show the error of an invalid set-up, if the error has changed."""
         error = editable.error
         message = "" if error is None else f"▲ fix {place_in_words(editable, error.where)}: {error.fault}"
         if message != self._message:

@@ -98,7 +98,7 @@ class Progress(Static):
 
 
 def progress_text(situation: Situation, width: int) -> Text:
-    """Return the longest form of the progress text that fits into `width` cells."""
+    """Return the text on the progress of a run, in the longest form that fits into `width` cells."""
     if situation.session is None and situation.runs_at_start:
         sign, style = LOADING
         return Text(f"{sign} loading engine", style)
@@ -107,7 +107,10 @@ def progress_text(situation: Situation, width: int) -> Text:
 
 
 def _forms(situation: Situation) -> list[list[Piece]]:
-    """Return the forms of the progress text as lists of pieces, from the longest form to the shortest."""
+    """Return the text on the progress of a run in several forms, from the longest to the shortest.
+
+    Each form is a list of pieces.
+    """
     session, editable, pace = situation.session, situation.editable, situation.pace
     state = "ready" if session is None else session.state
     sign, style = STATES.get(state, LOADING)
@@ -156,7 +159,7 @@ def keys_to_run(in_field: bool) -> str:
 
 
 def _points(session: Session) -> tuple[str, str, str]:
-    """Return the current sweep point in three forms: long text, short text, and a count such as " 2/5"."""
+    """Return the current sweep point as a long text, as a short text, and as a count such as " 2/5"."""
     if not session.point.count:
         return "", "", ""
     where, remaining = session.point.label, session.engine_time.remaining
@@ -183,7 +186,7 @@ def _pending(session: Session | None, editable: EditableExperiment, run: str) ->
 
 
 def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
-    """Return the x value of the playhead as a long and a short text, and a text on how much is shown.
+    """Return the x of the playhead as a long and a short text, and a text on how much of the run is shown.
 
     The texts are empty if the length of the run is unknown. They are also empty if the run is over and its
     picture has a sweep axis as x-axis.
@@ -240,7 +243,10 @@ ARROW, GAP = " ▾", 1
 
 
 class PartWord(Choice):
-    """Choice in the bar, drawn as a label, a value and an arrow. It sets the part at `place`."""
+    """Choice of a part of the experiment in the bar, drawn as a label, a value and an arrow.
+
+    The user's choice replaces the part at `place` of the preset document, such as `problem.matrix`.
+    """
 
     DEFAULT_CSS = """
     PartWord { width: auto; background: transparent; margin: 0 1 0 0; }
@@ -294,7 +300,7 @@ class PresetWord(PresetChoice):
 
 
 def _shown(choice: PartWord | PresetWord) -> Content:
-    """Return label, value and arrow, within the width of the choice."""
+    """Return the text of a choice in the bar: label, value and arrow, cut to the width of the choice."""
     room = choice.content_size.width - cell_len(ARROW)
     label = f"{choice.label} " if choice.label and room >= cell_len(_labelled(choice)) else ""
     words = Content(choice.words).truncate(max(room - cell_len(label), 0), ellipsis=True)
@@ -312,7 +318,7 @@ class SelectionBar(Horizontal):
     BINDINGS: ClassVar[list[BindingType]] = [*motions(move_left="next(-1)", move_right="next(1)")]
 
     class Chosen(Message):
-        """Message: the user chose another kind of part for a place of the set-up."""
+        """Message: the user chose another kind for a part of the set-up, such as the architecture."""
 
         def __init__(self, place: str, kind: str) -> None:
             super().__init__()
@@ -374,7 +380,7 @@ class SelectionBar(Horizontal):
         self._fit()
 
     def _fit(self) -> None:
-        """Distribute the width among the choices.
+        """Distribute the width of the bar among its choices.
 
         If the width is too small, labels are dropped, the longest label first. If this is not enough, values
         are cut.
@@ -399,7 +405,7 @@ class SelectionBar(Horizontal):
             choice.refresh()
 
     def enter(self) -> None:
-        """Focus the first choice."""
+        """Focus the first choice in the bar."""
         self._choices[0].focus()
 
     def action_next(self, places: int) -> None:
@@ -422,7 +428,7 @@ class SelectionBar(Horizontal):
 
 
 def _kind(part: Any) -> str:
-    """Return the kind of a part. The argument is the kind itself, or a dict of the part's fields."""
+    """Return the kind of a part. In a preset document, a part is its kind or a dict of its fields."""
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 

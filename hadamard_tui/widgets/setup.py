@@ -49,7 +49,7 @@ OWN = ""
 
 
 class LearnerForm(Vertical):
-    """Fields of one learner: name, method and parts."""
+    """Form with the fields of one learner: name, method and parts."""
 
     DEFAULT_CSS = "LearnerForm { height: auto; }"
 
@@ -83,7 +83,10 @@ class LearnerForm(Vertical):
 
 
 class SetupPane(VerticalScroll, can_focus=False):
-    """Editor of the experiment. It reports changes to the screen, and never starts a run itself."""
+    """Pane in which the user edits the experiment.
+
+    It reports changes to the screen, and never starts a run itself.
+    """
 
     DEFAULT_CSS = """
     SetupPane .section { margin: 1 0 0 0; text-style: bold; color: $primary; }
@@ -111,7 +114,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         """Request to show the changes of the set-up. Several quick changes cause one request."""
 
     class Replaced(Message):
-        """Request to replace the panels for another set-up. Several quick requests replace them once."""
+        """Request to rebuild the panels for another set-up. Several quick requests cause one rebuild."""
 
     def __init__(self, editable: EditableExperiment, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -140,7 +143,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.call_after_refresh(self.fill)
 
     async def fill(self) -> None:
-        """Mount the panels, unless they are mounted already or the pane is hidden."""
+        """Mount the panels of the pane, unless they are mounted already or the pane is hidden."""
         async with self._making:  # the pane may be shown twice before the panels are mounted
             if self.filled or not self.display:  # the pane may be hidden again by now
                 return
@@ -154,7 +157,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     def _panels(self) -> ComposeResult:
         from engine.problems.problem import Problem
-        from engine.spec.experiment import Run
+        from engine.spec.experiment import RunSettings
 
         raw = self.editable.raw
         yield Static("Preset", classes="section")
@@ -174,7 +177,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         yield Static("Protocol", classes="section")
         yield PartForm("protocol", "protocol", "protocols", raw["protocol"])
         yield Static("Run", classes="section")
-        yield Fields("run", fields_of(Run), raw["run"])
+        yield Fields("run", fields_of(RunSettings), raw["run"])
         for part in KINDS:
             yield Static(part.capitalize(), classes="section")
             yield ItemList(part)
@@ -214,7 +217,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def show(self, editable: EditableExperiment, learner_number: int = 0) -> None:
-        """Show another set-up, and select the learner with this number."""
+        """Show another experiment in the pane, and select the learner with this number."""
         self.editable, self._learner, self._stale = editable, learner_number, True
         await self._renew()
         self._changed()
@@ -228,7 +231,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.complain(self.editable.error)
 
     async def _renew(self) -> None:
-        """Replace the panels if they still show a previous set-up."""
+        """Replace the panels of the pane if they still show a previous experiment."""
         place = self.scroll_y
         async with self._making:
             if self._stale and self.filled:
@@ -239,7 +242,10 @@ class SetupPane(VerticalScroll, can_focus=False):
         self.scroll_to(y=place, animate=False)
 
     async def fields_mounted(self) -> None:
-        """Wait until no fields are being mounted. If the app ended earlier, it would raise errors."""
+        """Wait until all fields of the pane are mounted.
+
+        If the app ended while fields are being mounted, it would raise errors.
+        """
         async with self._making:
             pass
 
@@ -276,7 +282,7 @@ class SetupPane(VerticalScroll, can_focus=False):
                 await old.remove()
 
     def complain(self, error: BadInput | None) -> None:
-        """Show an error beside its field, and clear the other fields."""
+        """Show an error of the set-up beside the field that it is about, and clear all other errors."""
         self._complaint = error
         self._show_complaint()
 
@@ -296,7 +302,10 @@ class SetupPane(VerticalScroll, can_focus=False):
                 elsewhere.update(complaint)
 
     def _named_complaint(self, error: BadInput) -> str:
-        """Return the text of an error that no visible field shows, after the name of its learner if any."""
+        """Return the text of an error that is about no visible field.
+
+        If the error is about a learner, the learner's name comes first.
+        """
         refused = [number for number in range(len(self.editable.learners)) if self.editable.refused(number)]
         named = f"{self.editable.learners[refused[0]]['name']}: " if refused else ""
         return f"{named}{error}"
@@ -307,7 +316,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         return self._stale or self not in around or not self._leaving.isdisjoint(around)
 
     def _rows(self, kind: type[AnyRow]) -> Iterator[AnyRow]:
-        """Yield the rows of class `kind` that are not about to be replaced."""
+        """Yield the form rows of class `kind`, except rows that are about to be replaced."""
         if not self._stale:
             for panel in self.children:
                 if panel not in self._leaving:
@@ -372,7 +381,10 @@ class SetupPane(VerticalScroll, can_focus=False):
             self._step(event.row, event.up)
 
     def _step(self, row: FieldRow, up: bool) -> None:
-        """Set the value of a row to the next valid number. If none is valid, show the reason."""
+        """Replace the number in a form row by the next larger or smaller valid number.
+
+        If none is valid, show the reason.
+        """
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
         for value in steps_of_number(before, row.is_whole, up):
@@ -390,16 +402,19 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(RowVaried)
     def _varied(self, event: RowVaried) -> None:
-        """Let the screen handle the request for a sweep, unless the row belongs to a previous set-up."""
+        """Let the screen handle a request to sweep over the number in a row.
+
+        Ignore the request if the row belongs to a previous experiment.
+        """
         if self._gone(event.row):
             event.stop()
 
     def on_descendant_blur(self) -> None:
-        """Start a new undo step, because the user leaves the field."""
+        """Start a new undo step, because the user leaves a field of the pane."""
         self._history.pause()
 
     def change(self, place: str, value: Any) -> None:
-        """Set the value at a place as if the user had chosen it in its field."""
+        """Set the value at a place of the set-up as if the user had entered it in its field."""
         self.editable.put(place, value)
         self._follow(typed=False)
         self._changed()
@@ -429,12 +444,16 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def choose_kind(self, place: str, kind: str) -> None:
-        """Replace the part at `place` by one of `kind`, as if the user had chosen it in its form."""
+        """Replace a part of the set-up, such as a learner's update rule, by a part of another kind.
+
+        This has the same effect as a choice by the user in the form of the part. `place` is the part's place
+        in the preset document.
+        """
         await self._choose(place, kind)
         self._changed()
 
     async def _choose(self, place: str, kind: str | None) -> None:
-        """Replace the part at `place` by one of `kind`, and show its fields below the choice."""
+        """Replace the part at `place` of the preset document by one of another kind, and show its fields."""
         self.editable.put_kind(place, kind)
         async with self._making:
             for form in self.query(PartForm):
@@ -452,13 +471,19 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._show_complaint()
 
     def _follow(self, typed: bool = True) -> None:
-        """Show the current values in all fields. If `typed`, the focused field keeps its text."""
+        """Show the current values of the set-up in all fields.
+
+        If `typed`, the field with the focus keeps its text, because the user is typing there.
+        """
         for row in self._rows(FieldRow):
             row.follow(self.editable.value(row.place), typed)
 
     @on(ItemList.Requested)
     async def _requested(self, event: ItemList.Requested) -> None:
-        """Add or remove an item, open or close its form, or change how a sweep axis is given."""
+        """Carry out a request from a list: add or remove an item, or open or close its form.
+
+        The request may also be to give the values of a sweep axis as a list or as a range.
+        """
         event.stop()
         editable, part, number = self.editable, event.part, event.number
         if self._gone(event.items) or (event.action != "add" and number >= len(editable.raw[part])):
@@ -494,7 +519,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             await self.choose(str(event.value))
 
     async def choose(self, preset: str) -> None:
-        """Show a preset, given by name or path."""
+        """Show a preset, given by its name or by the path of its file."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         try:
@@ -574,7 +599,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.notify("An experiment needs at least one learner.", severity="warning")
 
     def _go_to(self, learner_number: int) -> None:
-        """Select a learner that was added or replaced, and show its fields as `pick` does."""
+        """Select a learner that was added or replaced, and request that its fields are shown."""
         self._learner = learner_number
         self._leaving.update(self.query(LearnerForm))
         self._changed()
@@ -582,6 +607,9 @@ class SetupPane(VerticalScroll, can_focus=False):
 
 
 def _complaint_here(error: BadInput) -> str:
-    """Return the text of an error to show at its field. It names the affected sweep point if there is one."""
+    """Return the text of an error, to show at the field that it is about.
+
+    If the error occurs only at one sweep point, the text names the point.
+    """
     _, where, point = error.where.partition(" where ")
     return f"{error.fault} (where {point})" if where else error.fault

@@ -53,7 +53,7 @@ class Story(Words):
     ) -> None:
         """Show the story of a run, or of the set-up if there is no run (`context` is None).
 
-        `left_out` are the claims that do not fit the set-up.
+        `left_out` are claims that are not valid for the set-up, such as claims about a missing learner.
         """
         before = *story.expensive(experiment), *claims.left_out(left_out)
         words = Text("\n").join([story_text(experiment), *before])
@@ -76,7 +76,7 @@ class RunList(Vertical):
     ]
 
     class Chosen(Message):
-        """Message: the user asks to show a run."""
+        """Message: the user wants to see a run of the list on the screen."""
 
         def __init__(self, run: ListedRun) -> None:
             super().__init__()
@@ -112,7 +112,7 @@ class RunList(Vertical):
         Args:
             now: the document of the run on the screen; None if this run is already in the list.
             shown: the trace of the run on the screen.
-            running: the name of the run on the screen in the store, if it is still running.
+            running: the name under which the run on the screen is stored while it runs; None if it has ended.
         """
         self._now = now, shown, running
         if not all(widget.display for widget in self.ancestors_with_self):
@@ -147,20 +147,20 @@ class RunList(Vertical):
         self.query_one("#runs-now", Static).update(text)
 
     def enter(self) -> None:
-        """Focus the list."""
+        """Focus the list of runs."""
         self.query_one(RunRows).focus()
 
     def filter(self) -> None:
-        """Open the filter and focus it."""
+        """Open the input line that filters the runs, and focus it."""
         self.query_one(Entry).display = True
         self.query_one(Entry).focus()
 
     def action_move(self, motion: str) -> None:
-        """Move the highlight of the rows while the filter has the focus."""
+        """Move the highlight in the list of runs while the filter has the focus."""
         getattr(self.query_one(RunRows), f"action_{motion}")()
 
     def leave_filter(self) -> bool:
-        """Empty and close the filter, and return whether it was open."""
+        """Empty and close the input line that filters the runs, and return whether it was open."""
         filter_line = self.query_one(Entry)
         was_open, filter_line.display, filter_line.value = filter_line.display, False, ""
         return was_open

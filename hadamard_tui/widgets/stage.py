@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -27,12 +28,13 @@ from hadamard_tui.charts.plots.view_plot import heat_map, plot
 from hadamard_tui.colours import palette
 from hadamard_tui.keyboard import key, printed_key, shown_keys
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story
-from hadamard_tui.panels.panel import Lack, Panel, nothing
+from hadamard_tui.panels.panel import Lack, Panel, headline, nothing
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.cell_view import NetsView
 from hadamard_tui.widgets.chart_view import ChartView, MultiplesView
 from hadamard_tui.widgets.controls import Words
 from hadamard_tui.widgets.heat_map_view import HeatMapView
+from hadamard_tui.widgets.scoreboard import LEAST as LEAST_WITH_NOTE
 from hadamard_tui.widgets.scoreboard import Scoreboard, TableNote
 from hadamard_tui.widgets.screen_lines import Caption
 from hadamard_tui.widgets.tabs import PictureRow, Tabs, shortened
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.panels.panel import PanelContext
-    from hadamard_tui.running.stored import Stored, StoredPicture
+    from hadamard_tui.running.stored import StoredPicture, StoredPictures
 
 HEAT, MULTIPLES = "heat", "multiples"
 """Widget ids of the heat map, and of the grid with one chart per learner."""
@@ -51,8 +53,12 @@ HEAT, MULTIPLES = "heat", "multiples"
 LIVE, LAW = "the run", "law, stored"
 """Title of the picture of the run's losses, and short title of a sweep's stored picture, the law."""
 
-CHART_ROWS = 14
-"""Rows of a chart: nine inside the frame, two for the frame, one for tick labels and two for the legend."""
+BELOW_CHART = 0.3
+"""Largest share of the stage for everything but the chart while the table of learners is open.
+
+Frame, tick labels and legend take five rows of the chart. So 9, 20 or 34 rows remain inside the frame on
+screens of 24, 40 or 60 rows.
+"""
 
 LEAST_TABLE, MOST_TABLE = 3, 10
 """Minimum and maximum height of the table in rows: the heading, and two or nine learners."""
@@ -94,7 +100,7 @@ class PanelWords(Words):
 
 
 class PanelView(ContentSwitcher):
-    """Content of a panel: a chart, a heat map, nets or text."""
+    """Widget with the content of the open panel: a chart, a heat map, nets or text."""
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id, initial="panel-chart")
@@ -139,7 +145,7 @@ class PanelView(ContentSwitcher):
         self._panel, self._at = panel, (panel, context.curve.learner, context.experiment)
 
     def show_words(self, words: Text) -> None:
-        """Show a text that needs no run."""
+        """Show a text of the panel that does not depend on a run."""
         self.current = "panel-words"
         self._words = words
         self.query_one(Static).update(words)
@@ -155,13 +161,16 @@ class PanelView(ContentSwitcher):
         chart.clear()
 
     def scroll(self, pages: int) -> None:
-        """Scroll the text by a number of pages; a negative number scrolls up."""
+        """Scroll the text of the panel by a number of pages; a negative number scrolls up."""
         words = self.query_one(PanelWords)
         words.scroll_relative(y=pages * max(words.size.height - 1, 1), animate=False)
 
 
 class Stage(Vertical):
-    """The chosen picture, and below it the open tab. Only visible changes are drawn."""
+    """Part of the screen with the chosen picture, and the panel of the open tab below it.
+
+    Only visible changes are drawn.
+    """
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id)
@@ -198,17 +207,19 @@ class Stage(Vertical):
         self.redraw()
 
     def _fit_table(self) -> None:
-        """Limit the rows of the table, so that the chart keeps its minimum height."""
-        rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # one row for the tabs
+        """Limit the rows of the table of learners, so that the chart above it keeps its minimum height."""
+        has_note = self.size.height >= LEAST_WITH_NOTE
+        other_rows = 1 + self.query_one(PictureRow).display + has_note  # one row for the tabs
+        rows = math.ceil(BELOW_CHART * self.size.height) - other_rows
         self.query_one(Scoreboard).styles.max_height = max(LEAST_TABLE, min(MOST_TABLE, rows))
 
     @property
     def chosen(self) -> str:
-        """Name of the chosen panel."""
+        """Name of the panel whose tab is open."""
         return self.query_one(Tabs).chosen
 
     def choose(self, name: str) -> None:
-        """Open the tab with this name."""
+        """Open the tab of the panel with this name."""
         self.query_one(Tabs).chosen = name
         self.set_class(name == TABLE, "-table")
         self._drawn = None
@@ -220,20 +231,24 @@ class Stage(Vertical):
 
     @property
     def panel(self) -> Panel | None:
-        """Open panel; None if the table of learners is open."""
+        """Panel below the picture; None if the table of learners is open instead."""
         return next((panel for panel in PANELS if panel.name == self.chosen), None)
 
     @property
     def picture(self) -> int:
         """Number of the chosen picture: 0 for the run's losses, then 1, 2, … for the experiment's pictures.
 
-        While the stored law of a sweep is shown, this is the number of the experiment's first picture.
+        While the stage shows the stored chart of a sweep (see `offer_law`), this is the number of the
+        experiment's first picture.
         """
         return self._first if self.has_law_chosen else self.query_one(PictureRow).chosen
 
     @property
     def has_law_chosen(self) -> bool:
-        """Whether the stored law of a sweep is shown."""
+        """Whether the stage shows a chart that is stored from an earlier run of a sweep.
+
+        The chart shows the outcome of the sweep against the number that the sweep varies.
+        """
         return self._law is not None and self.query_one(PictureRow).chosen > len(self._pictures[0])
 
     @property
@@ -246,19 +261,19 @@ class Stage(Vertical):
         return min(1, len(self._pictures[0]))
 
     def choose_picture(self, number: int) -> None:
-        """Show the picture with this number."""
+        """Show the picture of the experiment with this number."""
         row = self.query_one(PictureRow)
         if number < len(row.names):
             row.chosen = number
             self._drawn = None
 
     def next_picture(self) -> None:
-        """Show the next picture."""
+        """Show the next picture of the experiment."""
         row = self.query_one(PictureRow)
         self.choose_picture((row.chosen + 1) % max(len(row.names), 1))
 
     def offer_pictures(self, pictures: Sequence[Picture]) -> None:
-        """Offer these pictures. The first of them is the experiment's main picture."""
+        """Set the pictures among which the user can choose. The first is the experiment's main picture."""
         names = [picture.title or picture.measure.label for picture in pictures]
         cut = shortened(names)
         short = [picture.name or picture_name for picture, picture_name in zip(pictures, cut, strict=True)]
@@ -267,7 +282,10 @@ class Stage(Vertical):
             self._name_pictures(self._first)
 
     def offer_law(self, law: StoredPicture | None) -> None:
-        """Offer the stored law of a sweep. None withdraws the offer."""
+        """Offer a chart of a sweep that is stored from an earlier run. None withdraws the offer.
+
+        The chart shows the outcome of the sweep against the number that the sweep varies.
+        """
         if law is not self._law:
             chosen = self.picture
             self._law = law
@@ -347,10 +365,11 @@ class Stage(Vertical):
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
 
-    def show_stored(self, stored: Stored | None, title: str) -> None:
-        """Before a set-up runs, draw its stored curves or its stored law.
+    def show_stored(self, stored: StoredPictures | None, title: str) -> None:
+        """Before an experiment runs, draw the charts that are stored from an earlier run of its preset.
 
-        `title` is the title of the set-up.
+        If the sweep's outcome is chosen (see `offer_law`), it is drawn. Otherwise, the stored curves are
+        drawn. `title` is the title of the experiment.
         """
         is_law = self.has_law_chosen
         picture = None if stored is None else stored.law if is_law else stored.first
@@ -368,11 +387,11 @@ class Stage(Vertical):
         A title that the screen already shows elsewhere is not repeated.
         """
         if not refused and context.predictions.outcomes is not None:
-            return context.headline(look)
-        return self._title(context.experiment.title if refused else context.headline(look))
+            return headline(context, look)
+        return self._title(context.experiment.title if refused else headline(context, look))
 
     def _title(self, title: str) -> str:
-        """Return a title, unless the screen already shows it."""
+        """Return a title, or an empty text if the screen already shows it."""
         stands = self.panel is story.PANEL or any(
             banner.has_title(title) for banner in self.screen.query(Banner)
         )
@@ -383,7 +402,7 @@ class Stage(Vertical):
         return self.query_one("#picture") in chart.ancestors
 
     def redraw(self) -> None:
-        """Draw everything again at the next frame."""
+        """Draw the picture, the table and the panel again at the next frame, even if unchanged."""
         self._drawn = None
 
     def clear(
@@ -441,12 +460,15 @@ def _word(panel_name: str, context: PanelContext) -> str:
 
 
 def _computes(action: str) -> str:
-    """Return a phrase with the key for `action`, which computes the picture that is only stored so far."""
+    """Return a phrase with the key for `action`, shown while a chart comes from an earlier run.
+
+    The action computes the chart anew.
+    """
     return f"{key(action)} computes it"
 
 
 def _titled(title: str, context: PanelContext) -> str:
-    """Return a title. In a sweep, the sweep point follows the title."""
+    """Return the title of a panel's chart. In a sweep, the sweep point follows the title."""
     return ", ".join(filter(None, (title, context.where)))
 
 

@@ -34,7 +34,7 @@ class PictureRow(Widget):
     chosen: reactive[int] = reactive(0)
 
     def watch_names(self) -> None:
-        """Show the row only if there are several pictures."""
+        """Show the row of picture titles only if there are several pictures."""
         self.display = len(self.names) > 1
 
     def render(self) -> Content:
@@ -45,7 +45,7 @@ class PictureRow(Widget):
 
 
 def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
-    """Return the names, shortened until they fit into `width` cells.
+    """Return the names of pictures in a row, shortened until they fit into `width` cells.
 
     First, short names replace all names except the chosen one. Then the short names are cut. If the cut names
     still do not fit, only the chosen picture and its neighbours keep names, and numbers replace all other
@@ -64,7 +64,10 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
 
 
 def _most(lengths: Sequence[int], room: int) -> int | None:
-    """Return the largest width at which names can be cut so that all fit, or None if it is below LEAST."""
+    """Return the largest number of cells to which names can be cut so that all fit into `room` cells.
+
+    If it is below LEAST, return None.
+    """
     for max_length in range(max([*lengths, LEAST]), LEAST - 1, -1):
         if sum(min(length, max_length) for length in lengths) <= room:
             return max_length
@@ -72,7 +75,10 @@ def _most(lengths: Sequence[int], room: int) -> int | None:
 
 
 def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
-    """Return the chosen name, the names of as many neighbours as fit, and numbers for all other pictures."""
+    """Return texts for a row of pictures: names of the chosen picture and its neighbours, numbers for others.
+
+    As many neighbours have names as fit.
+    """
     shown = [str(number) for number in range(1, len(names) + 1)]
     digits = [len(text) for text in shown]
     room = width - (len(names) - 1) - sum(digits) + digits[chosen]
@@ -91,7 +97,10 @@ def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: 
 
 
 def shortened(names: Sequence[str]) -> list[str]:
-    """Return the names. An ellipsis replaces the leading words that a name shares with another name."""
+    """Return the names of pictures without leading words that a name shares with another name.
+
+    An ellipsis replaces these words.
+    """
     split = [picture_name.split() for picture_name in names]
     shorter = []
     for at, words in enumerate(split):
@@ -101,7 +110,7 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
-    """Return the number of leading words that are equal in both lists."""
+    """Return the number of leading words that are equal in two lists of words."""
     pairs = zip(words, other_words, strict=False)
     return next(
         (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))
@@ -140,7 +149,7 @@ class Tabs(Widget):
 
     @property
     def in_sight(self) -> list[Tab]:
-        """Visible tabs, including the open one."""
+        """Tabs that fit into the line, including the open one."""
         words = [self.words.get(panel_name, panel_name) for panel_name in self.names]
         hidden = {number for number, panel_name in enumerate(self.names) if panel_name in self.dimmed}
         chosen = self.names.index(self.chosen) if self.chosen in self.names else 0

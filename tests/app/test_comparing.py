@@ -9,8 +9,8 @@ import pytest
 from textual.widgets import Input
 
 from engine.spec import presets
+from engine.spec.differences import differences
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running import runs as runs_module
 from hadamard_tui.running.runs import Kept, ListedRun

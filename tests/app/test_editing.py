@@ -17,10 +17,10 @@ from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, presets
 from engine.spec.axis import Axis
 from engine.spec.changes import SET_UP
+from engine.spec.differences import differences
 from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED, fields_of
 from engine.spec.reading import Raw, apply
-from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.document_edits import fitting_claims
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.history import place_in_words
@@ -349,7 +349,7 @@ def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_aga
     ("name", "kind", "at", "reason"),
     [
         ("schedule", "step", ".factor_per_stage", "missing"),
-        ("clip", UNTAGGED, ".norm", "clip needs exactly one of norm and value"),
+        ("clip", UNTAGGED, ".norm", "`clip` needs exactly one of `norm` and `value`"),
         ("noise", UNTAGGED, ".sigma", "missing"),
         ("decay", UNTAGGED, ".rate", "missing"),
     ],

@@ -37,7 +37,7 @@ from hadamard_tui.screens.jump import Jump
 from hadamard_tui.screens.modal import Blank, Failure, Framed, Modal
 from hadamard_tui.screens.own_table import OwnTable
 from hadamard_tui.screens.run_comparison import Renaming
-from hadamard_tui.screens.theory import page_of
+from hadamard_tui.screens.theory_page import page_of
 from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import SetupPane

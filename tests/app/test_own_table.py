@@ -16,9 +16,15 @@ from engine.problems.data_files import TableSettings
 from engine.problems.first_rows import first_rows
 from engine.spec import documents
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.browsing import own_table
-from hadamard_tui.browsing.own_table import TableChoices, completions, document, features_of, probable_label
+from hadamard_tui.browsing import table_experiment
 from hadamard_tui.browsing.preset_list import OWN_TABLE
+from hadamard_tui.browsing.table_experiment import (
+    TableChoices,
+    completions,
+    document,
+    features_of,
+    probable_label,
+)
 from hadamard_tui.screens.diagnosis import DiagnosisPage
 from hadamard_tui.screens.own_table import OwnTable
 from hadamard_tui.state.state_file import KeptView
@@ -99,12 +105,12 @@ def test_few_whole_numbers_are_classes_unless_they_are_called_numbers(folder: Pa
         "\n".join(["x,n", *(f"{number / 7:.3f},{number % 3}" for number in range(ROWS))])
     )
     rows = choices_of(f"{folder}/counts.csv").read()
-    assert own_table.kind_of(rows, None) == "classes"
-    assert own_table.kind_of(rows, "numbers") == "numbers"
+    assert table_experiment.kind_of(rows, None) == "classes"
+    assert table_experiment.kind_of(rows, "numbers") == "numbers"
     with pytest.raises(BadInput, match="words"):
-        own_table.kind_of(choices_of(f"{folder}/sold.csv").read(), "numbers")
+        table_experiment.kind_of(choices_of(f"{folder}/sold.csv").read(), "numbers")
     with pytest.raises(BadInput, match="not whole numbers"):
-        own_table.kind_of(choices_of(f"{folder}/houses.csv").read(), "classes")
+        table_experiment.kind_of(choices_of(f"{folder}/houses.csv").read(), "classes")
 
 
 def test_a_path_is_completed_by_tables_then_folders(folder: Path):

@@ -18,7 +18,7 @@ from engine.core.groups import ROTATIONS
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
 from engine.judging import judgement
-from engine.judging.judgement import Judgement
+from engine.judging.judgement import LearnerJudgement
 from engine.planning.run_plan import is_recorded
 from engine.problems.examples import examples
 from engine.results.outcomes import judge
@@ -63,7 +63,7 @@ from hadamard_tui.panels import (
 )
 from hadamard_tui.panels import weights as weights_panel
 from hadamard_tui.panels.new_row import new_row
-from hadamard_tui.panels.panel import Panel, PanelContext, PanelPredictions
+from hadamard_tui.panels.panel import Panel, PanelContext, PanelPredictions, headline
 from hadamard_tui.running import workers as measuring_module
 from hadamard_tui.running.viewed import Retraining
 from hadamard_tui.running.workers import CertificateWorker, SnapshotWorker
@@ -350,7 +350,7 @@ def test_a_learner_that_diverges_leaves_the_axes_to_the_others(panel):
 def test_without_a_bound_there_is_no_gap_and_the_reason_is_told():
     words_of_panel = reason(gap.PANEL, "problem.matrix.row_signs=false", "problem.matrix.permute=false")
     assert "no gap to show" in words_of_panel
-    assert "row_signs is off" in words_of_panel
+    assert "`row_signs` is off" in words_of_panel
     assert gap.lacks(presets.load("hadamard-128", SMALL)) is None
 
 
@@ -478,7 +478,7 @@ def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_
     assert text.count("(the set-up was changed)") == len(experiment.claims)
     assert "✗" not in text
     assert claims.tally(context) == ""
-    assert context.headline(context.loss).startswith("Not judged, because the set-up was changed: After 64")
+    assert headline(context, context.loss).startswith("Not judged, because the set-up was changed: After 64")
 
 
 def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
@@ -491,7 +491,7 @@ def test_the_story_of_other_pictures_than_of_the_loss_says_nothing_of_the_loss()
     context = context_of("hadamard-128", 'pictures=[{x="k", measure="norm"}]', "claims=[]")
     text = words(story.show(context))
     assert context.experiment.title in text
-    assert context.headline(context.loss) not in text
+    assert headline(context, context.loss) not in text
     assert "rotation-invariant bound" not in text
 
 
@@ -522,7 +522,7 @@ def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(on
 
 
 def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one_target: PanelContext):
-    odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [], by_rounding=0.25)
+    odd = LearnerJudgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [], by_rounding=0.25)
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = words(verdict.show(replace(one_target, retraining=Retraining(certificates=measuring))))  # type: ignore[arg-type]
     assert "predictions are unstable, and changed by rotations: max |Δŷ| / max |ŷ| = 0.5" in text
@@ -532,7 +532,7 @@ def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one_
 
 
 def test_structure_and_measurement_that_disagree_are_told_in_red(one_target: PanelContext):
-    odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [])
+    odd = LearnerJudgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [])
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = verdict.show(replace(one_target, retraining=Retraining(certificates=measuring)))  # type: ignore[arg-type]
     assert isinstance(text, Text)
@@ -617,7 +617,7 @@ async def test_a_verdict_that_was_stopped_is_measured_when_the_panel_is_chosen_a
     def slow(experiment, trace, learner, going):
         while not held.wait(0.01):
             going(0.99)
-        return Judgement(learner.name, Verdict(True, "it is said"), {ROTATIONS: 0.0}, [])
+        return LearnerJudgement(learner.name, Verdict(True, "it is said"), {ROTATIONS: 0.0}, [])
 
     monkeypatch.setattr(measuring_module, "judgement", slow)
     async with opened(app, WIDE) as pilot:

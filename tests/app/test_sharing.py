@@ -14,6 +14,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.plots.look import ChartOptions
 from hadamard_tui.charts.plots.series_builder import pinned_style
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.panels.panel import headline
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.sharing import exporting
@@ -184,7 +185,7 @@ async def test_a_chart_with_a_pinned_run_is_written_with_its_line_style_and_name
         context, look = app.laboratory.context, app.laboratory.look
         assert context is not None
         assert look is not None
-        assert app._shown().caption == context.headline(look) != context.experiment.title
+        assert app._shown().caption == headline(context, look) != context.experiment.title
         exporting.export(tmp_path / "chart.svg", app._shown(), "")
         text = (tmp_path / "chart.svg").read_text()
         assert ">seed = 0, small letters<" in text

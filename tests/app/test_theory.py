@@ -9,7 +9,7 @@ from engine.spec import presets, theory_pages
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.keyboard import key, panel_key
 from hadamard_tui.screens.help import PartPage
-from hadamard_tui.screens.theory import TheoryPage, cited_sections, page_of
+from hadamard_tui.screens.theory_page import TheoryPage, cited_sections, page_of
 
 from .conftest import WIDE, opened
 

@@ -8,7 +8,7 @@ from view_fields import curve_view, replace, view_of
 
 from engine.core import catalogue
 from engine.pictures.picture import Marked, Picture
-from engine.pictures.view import CurveView, HeatView, LineView, View
+from engine.pictures.view import CurveView, HeatView, LineView, View, known_places
 from hadamard_tui.charts.plots.look import ChartOptions, Look, Pinned
 from hadamard_tui.charts.plots.series_builder import mark
 from hadamard_tui.charts.plots.values import compares, equals, looked_at, values
@@ -617,7 +617,7 @@ def passing(name: str, x: np.ndarray, y: np.ndarray, **more: object) -> CurveVie
 
 
 def of_margin(*curves: CurveView) -> View:
-    return of_runs(*curves, places_of=lambda view: view.known_places, x_of=lambda point, clock: None)
+    return of_runs(*curves, places_of=known_places, x_of=lambda point, clock: None)
 
 
 def test_what_goes_back_on_a_measured_x_is_not_drawn():

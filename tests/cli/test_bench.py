@@ -13,7 +13,10 @@ from hadamard_tui.headless import bench
 def short(monkeypatch):
     """Two fast jobs, one of them with a reference."""
     small = bench.described(8, "all", {"kind": "one-pass"}, {"GD": bench.ALL_TARGETS["GD"]})
-    short_jobs = [bench.Job("J1", "a short one", small, 1e6), bench.Job("J9", "another", small)]
+    short_jobs = [
+        bench.BenchmarkJob("J1", "a short one", small, 1e6),
+        bench.BenchmarkJob("J9", "another", small),
+    ]
     monkeypatch.setattr(bench, "jobs", lambda: short_jobs)
 
 

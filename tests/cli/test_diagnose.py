@@ -9,7 +9,7 @@ import pytest
 
 from engine.core.parts import BadInput
 from engine.diagnosis.answer import examples_to_reach, span_bound
-from engine.diagnosis.reading import read_table
+from engine.diagnosis.table_reading import read_table
 from engine.problems.table import MixedTable, Request, read
 
 NAMES = "size", "age", "rooms", "price"

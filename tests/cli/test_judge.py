@@ -18,7 +18,7 @@ import hadamard_tui as ht
 from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS
 from engine.core.parts import Verdict
 from engine.judging import rule_judgement
-from engine.judging.judgement import Judgement
+from engine.judging.judgement import LearnerJudgement
 from engine.judging.rule_judgement import LossBesideBound, RuleJudgement
 from engine.symmetry.rules import Symmetry
 from hadamard_tui.charts.plots.judgement_plot import chart_of
@@ -71,7 +71,7 @@ def test_json_says_the_same(small: Path, call: Call) -> None:
 def test_the_answer_is_yes_no_or_undecided_in_words_and_as_json(
     structure: bool, change: float, by_rounding: float | None, answer: str, agree: bool | None
 ) -> None:
-    judged = Judgement(
+    judged = LearnerJudgement(
         "it", Verdict(structure, "it is said"), {ROTATIONS: change}, [], by_rounding=by_rounding
     )
     (document,) = as_json([judged])["learners"]

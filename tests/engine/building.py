@@ -26,6 +26,7 @@ from engine.spec import reading
 from engine.spec.experiment import Experiment
 from engine.symmetry.certificate import Comparison
 from engine.training.descent import TrainingInputs, begin
+from engine.updates import refused_loss
 
 Words = str | Mapping[str, Any]
 """A part: its kind alone, or its kind and fields as a preset says them."""
@@ -199,7 +200,7 @@ def _needed(learners: Mapping[str, Mapping[str, Words]]) -> str | None:
             takes = [
                 kind
                 for kind in ("square", *catalogue.members("losses"))
-                if rule.refuses_loss(catalogue.make("losses", kind)) is None
+                if refused_loss(rule, catalogue.make("losses", kind)) is None
             ]
             if takes[0] != "square":
                 return takes[0]

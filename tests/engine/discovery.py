@@ -17,6 +17,7 @@ from engine.core import catalogue
 from engine.core.parts import BadField, BadInput, Part
 from engine.spec.document_expressions import resolved
 from engine.spec.experiment import MOST_LEARNERS
+from engine.updates import refused_loss
 
 FAMILIES = tuple(catalogue.FOLDERS)
 D = 16
@@ -149,7 +150,7 @@ def loss_of(learner: dict[str, Any]) -> str:
         return "square"
     rule = catalogue.make("updates", **learner["update"])
     kinds = ("square", *catalogue.members("losses"))
-    return next(kind for kind in kinds if rule.refuses_loss(catalogue.make("losses", kind)) is None)
+    return next(kind for kind in kinds if refused_loss(rule, catalogue.make("losses", kind)) is None)
 
 
 EVERY = dict(_learners())

@@ -27,7 +27,7 @@ from engine.learners.learner import Learner
 from engine.measures import named
 from engine.problems.problem import Problem
 from engine.spec import reading
-from engine.spec.experiment import Experiment, Run
+from engine.spec.experiment import Experiment, RunSettings
 
 Raw = dict[str, Any]
 
@@ -115,7 +115,7 @@ class _Generator:
             "problem": self._fields(Problem),
             "protocol": self._of(_fields_of(Experiment)["protocol"].type),
             "learners": learners,
-            "run": self._fields(Run),
+            "run": self._fields(RunSettings),
         }
         for text in ("title", "story", "source"):
             if rng.random() < GIVEN:

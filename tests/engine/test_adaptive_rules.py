@@ -13,7 +13,7 @@ from engine.core.parts import BadInput
 from engine.runtime.run import run
 from engine.symmetry.certificate import certificate
 from engine.symmetry.verdict import verdict
-from engine.updates import Diagonal
+from engine.updates import Diagonal, refused_loss
 
 INVARIANT = 1e-6
 EXACT = 1e-12
@@ -270,7 +270,7 @@ MISTAKE_DRIVEN = ["perceptron", "winnow"]
 @pytest.mark.parametrize("kind", MISTAKE_DRIVEN)
 @pytest.mark.parametrize("loss", [loss for loss in catalogue.members("losses") if loss != "mistake"])
 def test_mistake_driven_rules_refuse_losses_that_do_not_show_mistakes(kind, loss):
-    reason = catalogue.make("updates", kind).refuses_loss(catalogue.make("losses", loss))
+    reason = refused_loss(catalogue.make("updates", kind), catalogue.make("losses", loss))
     assert kind in reason
     assert loss in reason
     assert "mistake loss" in reason

@@ -337,7 +337,7 @@ HOLDS = [
 ]
 
 HOLDS_NOT = [
-    ("collapsed-cross-entropy", CLASSES, "an instance for each coordinate"),
+    ("collapsed-cross-entropy", CLASSES, "a separate coordinate for each instance"),
     ("collapsed-cross-entropy", {**FEATURES, "loss": "square"}, "the loss is square"),
     ("collapsed-cross-entropy", {**FEATURES, "target": "coin", "loss": "square"}, "a one-hot target"),
     (
@@ -346,7 +346,7 @@ HOLDS_NOT = [
         "the gradient of all rows",
     ),
     ("missing-entry", {}, "the matrix is hadamard"),
-    ("missing-entry", {**THREE_OF_FOUR, "matrix": "entries"}, "row by row"),
+    ("missing-entry", {**THREE_OF_FOUR, "matrix": "entries"}, "2 × 2 matrix as instances"),
     ("missing-entry", {**THREE_OF_FOUR, "noise": 0.1}, "here labels are different"),
     (
         "missing-entry",
@@ -363,14 +363,18 @@ HOLDS_NOT = [
     ("gp-band", {"protocol": "at-init"}, "instances of one entry"),
     *((kind, {**NUMBERS, "loss": "logistic", "labels": "sign"}, "the loss is") for kind in OF_NUMBERS[2:]),
     ("parity-unknown", {"matrix": "rademacher"}, "not feature"),
-    ("parity-unknown", {**ANY_PARITY, "target": {"kind": "parity", "degree": 2}}, "sets of any size"),
+    (
+        "parity-unknown",
+        {**ANY_PARITY, "target": {"kind": "parity", "degree": 2}},
+        "parities of all sets of bits",
+    ),
     ("parity-unknown", {**ANY_PARITY, "noise": 0.1}, "noise is added"),
     ("parity-unknown", {**ANY_PARITY, "matrix": "xor"}, "the matrix is xor"),
     *((kind, {}, "these have 8") for kind in PIECES),
     ("zaslavsky", NUMBERS, "two entries or more"),
-    ("ri-signed", {"matrix": {"kind": "hadamard", "row_signs": False}}, "row_signs is off"),
+    ("ri-signed", {"matrix": {"kind": "hadamard", "row_signs": False}}, "`row_signs` is off"),
     ("ri-signed", {"matrix": "gaussian"}, "the matrix is gaussian"),
-    ("ri-permuted", {"matrix": {"kind": "hadamard", "permute": False}}, "permute is off"),
+    ("ri-permuted", {"matrix": {"kind": "hadamard", "permute": False}}, "`permute` is off"),
     ("ri-permuted", {"matrix": "rademacher"}, "the matrix is rademacher"),
     ("ri-permuted", {"target": {"kind": "feature", "index": 0}}, "not the constant one"),
     ("ri-permuted", {"target": "constant"}, "not the constant one"),
@@ -405,18 +409,18 @@ HOLDS_NOT = [
     ("ri-gaussian", {"matrix": {"kind": "sphere", "repeat": 1}}, "here they are repeated"),
     ("ri-gaussian", {"matrix": "sphere", "target": "constant"}, "here it is constant"),
     ("ri-01", {}, "the matrix is hadamard"),
-    ("ri-01", {"matrix": {"kind": "hadamard01", "row_signs": False}}, "row_signs is off"),
+    ("ri-01", {"matrix": {"kind": "hadamard01", "row_signs": False}}, "`row_signs` is off"),
     ("ri-01", {"matrix": {"kind": "hadamard01", "repeat": 1}}, "here they are repeated"),
     ("ri-01", {"matrix": "hadamard01", "target": "sparse"}, "the target is sparse"),
     ("ri-01", {"matrix": "hadamard01", "target": "doubled"}, "the target is doubled"),
     ("multiplicative", {"matrix": {"kind": "hadamard01", "repeat": 1}}, "other features"),
-    ("duplicates", {}, "set repeat, or replacement"),
+    ("duplicates", {}, "set `repeat` or `replacement`"),
     ("duplicates", {"matrix": {"kind": "gaussian", "repeat": 1}}, "the matrix is gaussian"),
     ("duplicates", {"matrix": {"kind": "xor", "repeat": 1}}, "the matrix is xor"),
     (
         "duplicates",
         {"matrix": {"kind": "hadamard", "row_signs": False}, "protocol": DRAWN},
-        "row_signs is off",
+        "`row_signs` is off",
     ),
     (
         "duplicates",
@@ -431,15 +435,15 @@ HOLDS_NOT = [
     (
         "svd",
         {"matrix": "hadamard01", "target": "all", "protocol": {"kind": "one-pass", "clip": 1.0}},
-        "clipped ones are not linear",
+        "clipped predictions are not linear",
     ),
     ("svd-doubled", {"target": "all"}, "not all"),
     ("svd-doubled", {"target": "doubled", "loss": "hinge"}, "the loss is hinge"),
     ("multiplicative", {}, "features 0 and 1"),
-    ("multiplicative", {"matrix": "hadamard01"}, "set replacement, average and clip"),
+    ("multiplicative", {"matrix": "hadamard01"}, "set `replacement`, `average` and clip"),
     ("svd-two-layer", {}, "there is one"),
     ("svd-two-layer", {"target": "all", "loss": "logistic"}, "the loss is logistic"),
-    *((kind, {**ONE_EXAMPLE, "matrix": "gaussian"}, "one example with one target") for kind in CATAPULT),
+    *((kind, {**ONE_EXAMPLE, "matrix": "gaussian"}, "one example and one target") for kind in CATAPULT),
     *((kind, {**ONE_EXAMPLE, "protocol": "one-pass"}, "along the whole gradient") for kind in CATAPULT),
     *(
         (kind, {**ONE_EXAMPLE, "protocol": {"kind": "steps", "steps": 3, "loss": "logistic"}}, "square loss")
@@ -520,7 +524,7 @@ HOLDS_NOT = [
     ("percolation", {}, "and the matrix is hadamard"),
     ("percolation", outer(4, 2, 2), "there are 3"),
     ("percolation", {"matrix": {"kind": "outer", "row_signs": False}, "d": None}, "outer with row_signs on"),
-    ("percolation-limit", {"matrix": {"kind": "outer", "permute": False}, "d": None}, "permute is off"),
+    ("percolation-limit", {"matrix": {"kind": "outer", "permute": False}, "d": None}, "`permute` is off"),
     ("ladder", outer(4, 4), "percolation is the same bound"),
     ("ladder", outer(4, protocol=DRAWN), "in the order of the data"),
     ("percolation", outer(4, 4, target="parity"), "change sign with their row"),
@@ -535,7 +539,7 @@ HOLDS_NOT = [
     (
         "fluctuation-dissipation",
         {**BATCHES, "protocol": {"kind": "steps", "batch": 2}},
-        "by steps with fresh or replacement",
+        "as in the protocol `steps` with `fresh` or `replacement`",
     ),
     *(
         (kind, words, reason)
@@ -543,8 +547,8 @@ HOLDS_NOT = [
         for words, reason in (
             ({}, "the matrix is hadamard"),
             ({**PRIVATE, "target": "feature"}, "here they are any"),
-            ({**PRIVATE, "protocol": "steps"}, "set train"),
-            ({**PRIVATE, "protocol": {"kind": "steps", "train": 6, "batch": 2}}, "set train"),
+            ({**PRIVATE, "protocol": "steps"}, "set `train`"),
+            ({**PRIVATE, "protocol": {"kind": "steps", "train": 6, "batch": 2}}, "set `train`"),
         )
     ),
     ("shortest-private", {**PRIVATE, "protocol": {"kind": "steps", "train": 6, "loss": "hinge"}}, "square"),
@@ -561,7 +565,11 @@ HOLDS_NOT = [
     ),
     ("ri-drawn", {}, "drawn with replacement"),
     ("ri-drawn", {"matrix": "gaussian", "protocol": DRAWN}, "the matrix is gaussian"),
-    ("ri-drawn", {"matrix": {"kind": "hadamard", "row_signs": False}, "protocol": DRAWN}, "row_signs is off"),
+    (
+        "ri-drawn",
+        {"matrix": {"kind": "hadamard", "row_signs": False}, "protocol": DRAWN},
+        "`row_signs` is off",
+    ),
     ("ri-drawn", {"matrix": {"kind": "hadamard", "repeat": 1}, "protocol": DRAWN}, "they are repeated"),
     ("junk-flow", {**PARITY, "matrix": "hadamard"}, "the matrix is hadamard"),
     *(
@@ -574,9 +582,13 @@ HOLDS_NOT = [
             ({"protocol": {"kind": "steps", "loss": "logistic"}}, "requires square loss"),
         )
     ),
-    ("information-bound", {**CLASSES, "protocol": "one-pass"}, "along the gradient over all rows"),
+    ("information-bound", {**CLASSES, "protocol": "one-pass"}, "along the gradient over all training rows"),
     ("information-bound", {**CLASSES, "protocol": {"kind": "epochs", "train": 9}}, "requires steps"),
-    ("information-bound", {**CLASSES, "protocol": {"kind": "steps", "steps": 5}}, "all rows are trained on"),
+    (
+        "information-bound",
+        {**CLASSES, "protocol": {"kind": "steps", "steps": 5}},
+        "all rows are training rows",
+    ),
     ("information-bound", {"protocol": {"kind": "steps", "train": 3}}, "the target is feature"),
     ("information-bound", {**CLASSES, "loss": "cross-entropy"}, "the loss is cross-entropy"),
     ("junk-flow", {**PARITY, "target": "feature"}, "not feature"),
@@ -623,7 +635,7 @@ BINDS_NOT = [
     ("ri-rademacher", {**gd(0.1), "decay": {"rate": 0.1, "p": "1"}}, "or its weights decay by signs"),
     ("ri-rademacher", {"solver": "tanh-lls"}, "not known to be linear"),
     ("ri-rademacher", {"solver": "basis-pursuit"}, "not known to be linear"),
-    ("tanh-lls-limit", LLS, "the loss of tanh-lls, not of it"),
+    ("tanh-lls-limit", LLS, "the loss of the solver `tanh-lls`, not of it"),
     ("svd", NET, "single linear neuron"),
     ("svd", {"update": "egu-pm"}, "leave the span"),
     ("svd", gd(0.1, kind="neuron", activation="tanh"), "transfer tanh"),
@@ -712,7 +724,7 @@ BINDS_NOT = [
     ("parity-gradient", {**BOUND["parity-gradient"]["net"], "start_seed": [0]}, "have the same start"),
     ("pieces-one-layer", {**BENT_NET, "start_seed": [0]}, "have the same start"),
     ("two-over-eta", EGU, "uses egu"),
-    ("two-layer-gap", NET, "the loss of two-layer-decoder, not of it"),
+    ("two-layer-gap", NET, "the loss of the architecture `two-layer-decoder`, not of it"),
     ("two-layer-gap", gd(0.1, kind="two-layer-decoder"), "gradient descent at rate ½"),
     (
         "two-layer-gap",
@@ -728,7 +740,7 @@ BINDS_NOT = [
     ("two-layer-gap", {**DECODER, "decay": {"rate": 0.1}}, "has a schedule, clipping, noise or decay"),
     ("two-layer-gap", {**DECODER, "rate_unit": "start-sharpness"}, "are multiples of a unit"),
     ("percolation", EGU, "may change what it learns"),
-    ("percolation-limit", LLS, "the loss of path-rule, not of it"),
+    ("percolation-limit", LLS, "the loss of the solver `path-rule`, not of it"),
     ("ladder", gd(0.1, kind="spindly"), "may change what it learns"),
     ("outer-linear", NET, "not a single linear neuron"),
     ("outer-rotations", EGU, "not rotation invariant"),

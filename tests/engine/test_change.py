@@ -17,7 +17,7 @@ from engine.core.groups import (
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
 from engine.judging import judgement as judgements
-from engine.judging.judgement import Judgement, certificates, judgement
+from engine.judging.judgement import LearnerJudgement, certificates, judgement
 from engine.problems.instances import element
 from engine.runtime.run import run
 from engine.symmetry.certificate import certificate
@@ -162,8 +162,8 @@ def test_progress_goes_from_0_to_1_over_all_certificates():
     assert 0.9 < shares[-1] <= 1
 
 
-def promised(group: Group, changes: dict[Group, float]) -> Judgement:
-    return Judgement("it", Verdict(False, "it is said", group), changes, [])
+def promised(group: Group, changes: dict[Group, float]) -> LearnerJudgement:
+    return LearnerJudgement("it", Verdict(False, "it is said", group), changes, [])
 
 
 def test_a_promise_about_a_smaller_group_that_is_broken_is_a_disagreement():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.core.parts import BadInput
-from engine.pictures.view import heat_of
+from engine.pictures.view import heat_of, line_of
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.views import view
@@ -94,7 +94,7 @@ def test_the_susceptibility_of_nets_is_that_of_the_line(results):
     seen = view(results.sweep.experiment.pictures[1], results)
     assert len(seen.curves) == 2 * len(CW)
     for curve in seen.curves:
-        line = seen.line("chi-perp", curve.name)
+        line = line_of(seen, "chi-perp", curve.name)
         finite = 0.05 if curve.learner == "tanh" else 0
         assert (abs(curve.y - line.y) < 4.5 * curve.stderr + finite * line.y).all(), curve.name
 

@@ -513,7 +513,7 @@ def test_what_parts_declare_of_methods_is_not_said_of_those_that_replace_them():
     assert (labelled.unit, labelled.fixed_feature, labelled.values) == (False, None, "any")
     signed = Signed().structure()
     assert (signed.along_gradients, signed.stable_up_to) == (False, None)
-    assert Doubling().exponentiated_rate(Linear()) is None
+    assert Doubling().structure().exponentiates is None
     assert (Axis().structure_at(D).linear_layers, Axis().structure().starts_at_zero) == (None, False)
     assert not Chosen().structure().linear_in_labels
     assert not Cubic().is_square

@@ -21,9 +21,9 @@ from engine.diagnosis.labelled_table import (
     held_out,
     standardised,
 )
+from engine.diagnosis.pair_verdict import PairLosses, corrected_interval, judge_pair
 from engine.diagnosis.pairs import FITTINGS
 from engine.diagnosis.plan import plan_of
-from engine.diagnosis.verdict import PairLosses, corrected_interval, judge_pair
 from engine.problems.instances import haar
 from tests.slow.commits import commit_number
 
@@ -377,7 +377,7 @@ def test_warnings_of_libraries_are_dropped_and_filters_stay(monkeypatch, recwarn
     def warn(*arguments):
         warnings.resetwarnings()
         warnings.warn_explicit("no convergence", UserWarning, "/lib/site-packages/sklearn/x.py", 3)
-        return library_learners.Fit(np.zeros(len(arguments[2])))
+        return library_learners.FittedLearner(np.zeros(len(arguments[2])))
 
     monkeypatch.setitem(FITTINGS, "l2", warn)
     filters = [*warnings.filters]

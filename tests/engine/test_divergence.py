@@ -10,6 +10,7 @@ from engine.core import catalogue
 from engine.core.cost import DIVERGED, divergence_limit
 from engine.core.parts import Finding, Verdict
 from engine.pictures.bounds import respect
+from engine.pictures.view import line_of
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.results import of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
@@ -200,7 +201,7 @@ def test_a_bound_is_judged_by_the_records_before_the_first_divergence(partly):
     finding = Finding(True, "made by hand")
     bound = TheoryLine(Statement("line", "lower", False, "", "", "loss"), finding, {"it": finding}, x, line)
     seen = view(of_run(described), of_one(described, Trace([curve], [bound], {"k": x}, "k", {}, "loss")))
-    respected = respect(seen.curve("it"), seen.line("line", "it"), seen.quantity.rounding)
+    respected = respect(seen.curve("it"), line_of(seen, "line", "it"), seen.quantity.rounding)
     assert respected.holds is True
     assert "before the curve diverged at" in respected.detail
 

@@ -21,6 +21,7 @@ from engine.losses.square import Square
 from engine.planning.run_plan import plan_run
 from engine.runtime.run import prepare, run
 from engine.training import evaluators
+from engine.updates import refused_loss
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +39,7 @@ def compiles(words):
         return False
     rule = catalogue.make("updates", **words["update"])
     architecture = catalogue.make("architectures", **words["architecture"])
-    return rule.multiplicative_step(architecture) is not None and rule.refuses_loss(Square()) is None
+    return rule.multiplicative_step(architecture) is not None and refused_loss(rule, Square()) is None
 
 
 COMPILES = {learner_name: words for learner_name, words in GENTLE.items() if compiles(words)}

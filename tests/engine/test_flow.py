@@ -24,7 +24,7 @@ from engine.symmetry.certificate import certificate
 from engine.training.descent import speeds_of
 from engine.training.recorder import Recorder
 from engine.training.trajectory import MATRICES, Accuracy, GradientField, Trajectory
-from engine.updates import EUCLIDEAN
+from engine.updates import EUCLIDEAN, refused_loss
 
 pytestmark = pytest.mark.slow
 
@@ -156,7 +156,7 @@ def mirrored():
     """Every rule that has a flow under square loss, and gradient descent on a net whose layers have rates."""
     for kind in catalogue.members("updates"):
         rule = catalogue.make("updates", kind)
-        if rule.mirror is not None and rule.refuses_loss(catalogue.make("losses", "square")) is None:
+        if rule.mirror is not None and refused_loss(rule, catalogue.make("losses", "square")) is None:
             yield kind, {"update": {"kind": kind}}
     yield "p = 2", {"update": {"kind": "p-norm", "p": 2}}
     mup = {"kind": "dense", "widths": [3], "activation": "tanh", "parametrisation": "mup", "cb": 0.3}

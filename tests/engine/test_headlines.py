@@ -14,7 +14,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
 from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
-from engine.pictures.wording import LONGEST, arrival
+from engine.pictures.wording import LONGEST, arrival, fits
 from engine.results.headlines import ending, headline
 from engine.results.outcomes import judge
 from engine.results.results import of_one
@@ -245,6 +245,22 @@ def test_a_curve_that_breaks_its_line_says_so():
     assert words == "EGU falls below 1 − k/d; after 24 examples EGU is at 0.0695, the line at 0.812"
 
 
+def test_a_finding_that_is_too_long_names_fewer_curves():
+    learners = [f"net of {width} hidden units at the rate {number}" for number, width in enumerate((2, 4, 8))]
+    line = LineView(
+        name="bound", kind="ri-signed", direction="lower", formula="1 − k/d", applies_to=learners, x=K, y=SLOW
+    )
+    curves = [curve(learner, SLOW + number / 8) for number, learner in enumerate(learners)]
+    words = finding(
+        "line", replace(losses(), curves=curves, lines=[line]), curve=learners[0], never_below="ri-signed"
+    )
+    assert words == (
+        "net of 2 hidden units at the rate 0 and 2 more never fall below 1 − k/d; "
+        "at the start net of 8 hidden units at the rate 2 is at 1.25, the line at 1"
+    )
+    assert fits(words)
+
+
 def test_curves_with_lines_of_their_own_name_what_these_lines_are():
     lines = [
         LineView(
@@ -293,4 +309,5 @@ def test_the_page_of_headlines_lists_every_preset():
     lines = page.read_text(encoding="utf-8").splitlines()
     rows = [line.removeprefix("| ").split(" | ") for line in lines if line.startswith("| ")][1:]
     assert [row[0] for row in rows] == presets.names()
-    assert all(0 < len(row[1]) <= LONGEST for row in rows)
+    assert all(row[1] for row in rows)
+    assert [row[0] for row in rows if not fits(row[1])] == [], "cut at 80 columns"

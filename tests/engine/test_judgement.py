@@ -7,8 +7,9 @@ from building import LLS, experiment, gd
 
 from engine.core.groups import ROTATIONS, TRIVIAL, UNCHANGED
 from engine.core.parts import BadInput, Finding, Verdict
-from engine.judging.judgement import Judgement, judgement
+from engine.judging.judgement import LearnerJudgement, judgement
 from engine.pictures.bounds import ENOUGH, respect
+from engine.pictures.view import line_of
 from engine.results.results import of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view
@@ -118,7 +119,7 @@ def judged(curve_to_judge, line, replicas=1):
     described = experiment(d=D, learners={"it": gd(0.1)}, replicas=replicas)
     trace = Trace([curve_to_judge], [line], {"k": line.x}, "k", {}, "loss")
     seen = view(of_run(described), of_one(described, trace))
-    return respect(seen.curve("it"), seen.line("line", "it"), seen.quantity.rounding)
+    return respect(seen.curve("it"), line_of(seen, "line", "it"), seen.quantity.rounding)
 
 
 def test_a_curve_that_nowhere_crosses_a_bound_respects_it():
@@ -173,7 +174,7 @@ def test_least_squares_on_few_gaussian_features_is_not_said_to_break_the_bound_t
     for seed in range(0, 18_000, 300):
         described = experiment("gaussian", {"kind": "feature", "index": 1}, seed=seed, **words)
         seen = view(of_run(described), of_one(described, run(described)))
-        line, curve = seen.line("ri-gaussian", "LLS"), seen.curve("LLS")
+        line, curve = line_of(seen, "ri-gaussian", "LLS"), seen.curve("LLS")
         gap = (curve.y - line.y)[1:8] / curve.stderr[1:8]
         low += bool((gap < -4.1).any())
         assert respect(curve, line, seen.quantity.rounding).holds is not False
@@ -270,7 +271,7 @@ UNKNOWN = Verdict(False, "nothing is said", undecided=True)
 def test_structure_and_measurement_together_say_yes_no_or_undecided(
     structure, change, by_rounding, answer, agrees
 ):
-    judged = Judgement("it", structure, {ROTATIONS: change}, [], by_rounding=by_rounding)
+    judged = LearnerJudgement("it", structure, {ROTATIONS: change}, [], by_rounding=by_rounding)
     assert (judged.answer, judged.agrees) == (answer, agrees)
     told = "perturbations as small as rounding change predictions by 0.02" in judged.measurement
     assert told == (judged.effect(ROTATIONS) == "unstable") == (by_rounding == 0.02)

@@ -10,6 +10,7 @@ from building import beginning, data_of, raw
 from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
+from engine.pictures.view import line_of
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
@@ -93,7 +94,7 @@ def test_the_band_binds_penalised_kernels_alone_and_is_drawn_as_two_lines():
     middle = (drawn.lines[0].y + drawn.lines[1].y) / 2
     np.testing.assert_allclose(middle, drawn.curve("K").y, atol=1e-10)
     assert (drawn.lines[0].y > drawn.lines[1].y).all()
-    assert drawn.line("gp-band", "K") is drawn.lines[0]
+    assert line_of(drawn, "gp-band", "K") is drawn.lines[0]
 
 
 def test_the_band_is_about_examples_that_are_all_there():

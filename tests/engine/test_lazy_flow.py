@@ -65,7 +65,7 @@ def test_diagonal_nets_come_to_follow_it_from_large_starts(depth):
 
 
 @pytest.mark.parametrize(("learner", "reason"), [
-    ({"update": "egu"}, "gradient flow, which"),
+    ({"update": "egu"}, "gradient flow, unlike"),
     ({"update": "gd", "architecture": "spindly"}, "a multiple of xᵀx̃"),
     ({"update": "gd", "architecture": {"kind": "dense", "widths": [4]}}, "a multiple of xᵀx̃"),
 ])  # fmt: skip

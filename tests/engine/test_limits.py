@@ -21,7 +21,7 @@ from engine.planning.run_plan import plan_run
 from engine.problems.problem import Problem
 from engine.protocols import nearest, places
 from engine.spec import reading
-from engine.spec.experiment import MOST_CLAIMS, MOST_LEARNERS, Experiment, Run
+from engine.spec.experiment import MOST_CLAIMS, MOST_LEARNERS, Experiment, RunSettings
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ TRIES = 3
 
 BYTES = 4 << 20
 
-STRUCTS = [*(member for *_, member in PARTS), Problem, Run, Learner, Experiment]
+STRUCTS = [*(member for *_, member in PARTS), Problem, RunSettings, Learner, Experiment]
 
 SIZED = inspect.StrType | inspect.VarTupleType | inspect.DictType
 
@@ -118,7 +118,7 @@ def extremes():
             ):
                 words = {**ready(family, kind, "absent.npy"), field.name: value}
                 yield f"{kind}.{field.name} {end}", described(family, words)
-    for struct, place in ((Problem, "problem"), (Run, "run")):
+    for struct, place in ((Problem, "problem"), (RunSettings, "run")):
         for field in fields(struct):
             for end, value in (
                 pair for member_type in bare(field.type) for pair in ends(member_type).items()

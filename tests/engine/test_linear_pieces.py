@@ -127,7 +127,7 @@ def test_the_measure_counts_those_of_the_net_at_its_start_and_the_lines_bind_it(
 @pytest.mark.parametrize(
     ("matrix", "words", "why"),
     [
-        (INTERVAL, {**NET, "activation": "tanh"}, "σ bends at 0 alone"),
+        (INTERVAL, {**NET, "activation": "tanh"}, "σ bends only at 0"),
         ({"kind": "gaussian", "n": 1, "d": 2}, NET, "two instances"),
         (INTERVAL, {"kind": "layer-by-layer", "cw": 2, "cb": 1}, "a dense net"),
     ],

@@ -12,6 +12,7 @@ from engine.core.cost import Logarithm
 from engine.core.parts import BadInput
 from engine.losses.exponential import Exponential
 from engine.losses.logistic import Logistic
+from engine.pictures.view import index_at
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
@@ -170,9 +171,9 @@ def test_a_curve_along_its_loss_is_at_the_first_record_that_has_passed_a_place()
     curve, run_of_it, _ = distances({**gd(0.05), "tends_to": "lls"})
     losses = run_of_it.mean("loss")
     np.testing.assert_array_equal(curve.x, losses)
-    assert curve.place(1e-3) == np.flatnonzero(losses <= 1e-3)[0]
-    assert curve.place(2 * losses[0]) is None
-    assert curve.place(losses[-1] / 2) is None
+    assert index_at(curve, 1e-3) == np.flatnonzero(losses <= 1e-3)[0]
+    assert index_at(curve, 2 * losses[0]) is None
+    assert index_at(curve, losses[-1] / 2) is None
 
 
 def test_along_a_loss_nothing_is_relative_to_another_learner():

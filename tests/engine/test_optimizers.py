@@ -16,6 +16,7 @@ from engine.problems.instances import element
 from engine.runtime.run import run
 from engine.symmetry.certificate import certificate, change_by_rounding
 from engine.symmetry.verdict import verdict
+from engine.updates import refused_loss
 
 pytestmark = pytest.mark.slow
 
@@ -313,7 +314,7 @@ def test_rules_that_see_layers_say_which_architectures_have_none(rule):
         assert update.refuses(catalogue.make("architectures", **words)) is None
     several = catalogue.make("architectures", "dense", outputs=2)
     assert (update.refuses(several) is None) == (rule == "kfac")
-    joint = update.refuses_loss(catalogue.make("losses", "cross-entropy"))
+    joint = refused_loss(update, catalogue.make("losses", "cross-entropy"))
     assert (joint is None) == (rule == "kfac")
 
 

@@ -10,6 +10,7 @@ from building import data_of, raw
 from engine.core.catalogue import members
 from engine.core.parts import BadInput
 from engine.pictures import reductions
+from engine.pictures.view import index_at
 from engine.results.results import of_one
 from engine.results.trace import Curve
 from engine.results.views import view
@@ -123,7 +124,7 @@ def test_a_picture_takes_every_replica_at_the_places_of_the_slowest():
     np.testing.assert_allclose(curve.y, np.mean(losses_of_replicas, 0), rtol=1e-12)
     np.testing.assert_allclose(curve.stderr, np.std(losses_of_replicas, 0, ddof=1) / math.sqrt(3), rtol=1e-9)
     assert not np.isnan(curve.y).any()
-    assert curve.place(2 * least[3] + 1e-6) == 4
+    assert index_at(curve, 2 * least[3] + 1e-6) == 4
 
 
 def test_a_replica_that_has_diverged_is_not_waited_for():
@@ -154,7 +155,7 @@ def test_clocks_of_replicas_are_kept_as_they_are():
 
 @pytest.mark.parametrize("kind", ["square", "hinge"])
 def test_losses_that_may_be_0_have_no_rates_over_them(kind):
-    with pytest.raises(BadInput, match="take exponential or logistic loss") as caught:
+    with pytest.raises(BadInput, match="take `exponential` or `logistic` loss") as caught:
         reading.parse(document(loss=kind))
     assert caught.value.where == "learners[0].schedule"
 

@@ -8,8 +8,7 @@ import torch
 from torch.optim import LBFGS, SGD, Adam, Optimizer
 
 import engine
-from engine.symmetry.optimizers import symmetry
-from engine.symmetry.rules import GROUPS, Symmetry
+from engine.symmetry.rules import GROUPS, Symmetry, symmetry
 
 
 class SignSteps(Optimizer):

@@ -12,6 +12,7 @@ from engine.core.parts import Finding
 from engine.measures.loss import AverageLoss
 from engine.measures.spectrum import SingularValues
 from engine.pictures.picture import Picture
+from engine.pictures.view import line_of
 from engine.planning.run_plan import plan_run
 from engine.problems import examples
 from engine.results.report import encode
@@ -186,10 +187,10 @@ def test_a_claim_is_about_the_line_of_its_own_curve(lines, monkeypatch):
     loss_view = view(Picture(measure=AverageLoss()), of_one(described, trace))
     for planned in plan_run(described).learners:
         for learner_name, rate in planned.rates_by_curve.items() if planned.learner.name != "EGU" else ():
-            assert loss_view.line("halves", learner_name).y[0] == (rate or 1.0) / 2
-            assert loss_view.line("halves", learner_name).curve == learner_name
+            assert line_of(loss_view, "halves", learner_name).y[0] == (rate or 1.0) / 2
+            assert line_of(loss_view, "halves", learner_name).curve == learner_name
     with pytest.raises(KeyError):
-        loss_view.line("halves", "EGU")
+        line_of(loss_view, "halves", "EGU")
 
 
 @pytest.mark.parametrize(("summary", "of_three"), [("mean", 3), ("median", 2), ("first", 1), ("max", 6)])

@@ -30,9 +30,9 @@ from engine.pictures.summaries import SPREADS
 from engine.pictures.view import ROUNDING
 from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
+from engine.results.picture_steps import Samples, of_curve, of_line
 from engine.results.report import encode
 from engine.results.results import of_one
-from engine.results.steps import Samples, of_curve, of_line
 from engine.results.trace import Curve, TheoryLine, Trace
 from engine.runtime.run import run
 from engine.spec import reading

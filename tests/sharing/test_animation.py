@@ -54,6 +54,8 @@ def test_a_gif_has_a_picture_for_each_step_and_holds_the_last() -> None:
         for number in range(moving.n_frames):
             moving.seek(number)
             pictures.append(np.asarray(moving.convert("L"), float))
+        ground, region = (moving.convert("RGB").getpixel(place) for place in ((2, 2), (300, 300)))
+    assert (ground, region) == ((255, 255, 255), (205, 226, 237)), "those of the SVG file"
     assert len(pictures) >= 3
     blue = [int((picture < 150).sum()) for picture in pictures]
     assert blue == sorted(blue)

@@ -24,7 +24,7 @@ from hadamard_tui.colours import palette
 from hadamard_tui.sharing import animation, rendering
 from hadamard_tui.sharing.rendering import pdf, png
 from hadamard_tui.sharing.svg import chart
-from hadamard_tui.sharing.svg_page import Page
+from hadamard_tui.sharing.svg_page import SvgPage
 
 X = np.array([0.0, 1.0])
 PRESET = """
@@ -80,7 +80,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     rendering._fonts_for.cache_clear()
 
 
-def page(name: str) -> Page:
+def page(name: str) -> SvgPage:
     axes = Axes("", "x", "y", (0.0, 1.0), (0.0, 1.0))
     return chart([Series(name, X, X, palette.LIGHT.theory, mark="A")], axes)
 

@@ -28,7 +28,7 @@ from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import triplet
 from hadamard_tui.sharing.rendering import pdf, png
 from hadamard_tui.sharing.svg import chart, heat_map_page
-from hadamard_tui.sharing.svg_page import MUTED, WORDS, Page
+from hadamard_tui.sharing.svg_page import MUTED, WORDS, SvgPage
 
 PRESETS = [
     "hadamard-128",
@@ -51,7 +51,7 @@ def chart_of(preset: str) -> tuple[list[Series], Axes]:
     return list(shown.series), shown.axes
 
 
-def screen_of(series: list[Series], axes: Axes, page: Page) -> tuple[FrameLayout, ChartSheet]:
+def screen_of(series: list[Series], axes: Axes, page: SvgPage) -> tuple[FrameLayout, ChartSheet]:
     """The chart of a screen with an area as large as that of the page."""
     width = page.columns + 100 - arrange(axes, 100, page.rows + 10, (DOTS_ACROSS, DOTS_DOWN)).columns
     for height in range(page.rows, page.rows + 20):
@@ -67,14 +67,14 @@ def texts(group: Element) -> list[Element]:
 
 
 @pytest.fixture(scope="module", params=PRESETS)
-def drawings(request: pytest.FixtureRequest) -> tuple[list[Series], Page, FrameLayout, ChartSheet]:
+def drawings(request: pytest.FixtureRequest) -> tuple[list[Series], SvgPage, FrameLayout, ChartSheet]:
     series, axes = chart_of(request.param)
     page = chart(series, axes)
     return series, page, *screen_of(series, axes, page)
 
 
 def test_ticks_are_those_of_the_screen_and_those_that_give_way_to_the_label_of_its_axis(
-    drawings: tuple[list[Series], Page, FrameLayout, ChartSheet],
+    drawings: tuple[list[Series], SvgPage, FrameLayout, ChartSheet],
 ) -> None:
     _, page, layout, _ = drawings
     rows, columns = (element for element in page.root if element.get("class") in ("up", "along"))
@@ -87,7 +87,7 @@ def test_ticks_are_those_of_the_screen_and_those_that_give_way_to_the_label_of_i
 
 
 def test_letters_are_those_of_the_screen_in_their_colours(
-    drawings: tuple[list[Series], Page, FrameLayout, ChartSheet],
+    drawings: tuple[list[Series], SvgPage, FrameLayout, ChartSheet],
 ) -> None:
     series, page, _, sheet = drawings
     marks = [(series[mark.at].mark, series[mark.at].colour) for mark in sheet.picture.marks]
@@ -99,7 +99,7 @@ def test_letters_are_those_of_the_screen_in_their_colours(
 
 
 def test_the_legend_has_the_order_of_the_screen(
-    drawings: tuple[list[Series], Page, FrameLayout, ChartSheet],
+    drawings: tuple[list[Series], SvgPage, FrameLayout, ChartSheet],
 ) -> None:
     series, page, _, sheet = drawings
     pieces = [piece for row in sheet.names for piece in row if piece.index >= 0]
@@ -179,12 +179,12 @@ def test_an_arrow_and_the_letter_stand_where_a_curve_leaves_the_chart() -> None:
 
 
 @pytest.fixture(scope="module")
-def page() -> Page:
+def page() -> SvgPage:
     curve = Series("GD", X, 1 - X, "#0000aa", mark="A")
     return chart([curve, Series("bound", X, X / 2, "#111111", "dashed")], AXES, "A headline.")
 
 
-def test_a_png_has_the_colours_of_the_curves_and_letters_on_white(page: Page) -> None:
+def test_a_png_has_the_colours_of_the_curves_and_letters_on_white(page: SvgPage) -> None:
     with Image.open(io.BytesIO(png(page, 2))) as picture:
         pixels = np.asarray(picture.convert("RGB"))
     assert pixels.shape[1] == 1440
@@ -195,18 +195,18 @@ def test_a_png_has_the_colours_of_the_curves_and_letters_on_white(page: Page) ->
     assert (below.mean(2) < 128).sum() > 50, "the headline is below"
 
 
-def test_a_png_is_the_same_each_time_whatever_fonts_are_installed(page: Page) -> None:
+def test_a_png_is_the_same_each_time_whatever_fonts_are_installed(page: SvgPage) -> None:
     assert png(page, 1) == png(page, 1)
 
 
-def test_a_pdf_has_the_text_of_the_page_as_text_and_is_the_same_each_time(page: Page) -> None:
+def test_a_pdf_has_the_text_of_the_page_as_text_and_is_the_same_each_time(page: SvgPage) -> None:
     content = pdf(page)
     assert content.startswith(b"%PDF")
     assert b"/Subtype /Type42" in content or b"/FontFile2" in content
     assert content == pdf(page)
 
 
-def test_what_grows_is_cut_at_its_place_and_the_headline_comes_at_the_end(page: Page) -> None:
+def test_what_grows_is_cut_at_its_place_and_the_headline_comes_at_the_end(page: SvgPage) -> None:
     def dark(share: float) -> tuple[int, int]:
         page.grow(share)
         with Image.open(io.BytesIO(png(page, 1))) as picture:

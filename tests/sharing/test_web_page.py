@@ -22,6 +22,8 @@ from hadamard_tui.headless import pages
 from hadamard_tui.sharing import web_page
 from hadamard_tui.sharing.web_page import IndexEntry, index_page
 
+from .test_heat_map_figure import heat
+
 DOCUMENT: Raw = {
     "title": "Eight <features>",
     "story": "Look at this.",
@@ -98,6 +100,15 @@ def test_a_page_says_what_the_run_has_shown(page: str) -> None:
     assert "holds:" in page
     assert "hadamard-tui --preset hadamard-128" in page
     assert page.count("<figure>") == 3, "a chart, and a map of each learner"
+
+
+def test_a_heat_map_has_its_legend_in_a_table_and_the_name_of_its_colours_above() -> None:
+    figure = web_page._heat_figure(heat(), "map", "")
+    svg, table = figure.split("<table>")
+    assert "colour: variance" in svg.split("<svg")[0]
+    for words in ("critical line", "chosen", "not computed yet"):
+        assert f"<td>{words}</td>" in table
+        assert words not in svg
 
 
 def test_a_page_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

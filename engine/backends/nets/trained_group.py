@@ -27,7 +27,10 @@ Array = Any
 
 
 class TrainedGroup(BatchedModels):
-    """Models for consecutive k, trained one after another, so that each stays in the processor's cache."""
+    """Group of models for consecutive numbers k of examples, trained one after another.
+
+    While a model is trained, it stays in the processor's cache.
+    """
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
         super().__init__(grid, inputs, start)
@@ -77,7 +80,10 @@ class TrainedGroup(BatchedModels):
 
 
 class NetBatch(NamedTuple):
-    """B nets Σ_i a_i σ(w_iᵀx) of h units, trained on the first k of the instances c·e_1, c·e_2 and so on."""
+    """B nets Σ_i a_i σ(w_iᵀx) of h units, each trained on k instances for its own k.
+
+    They are the first k of the instances c·e_1, c·e_2, …
+    """
 
     first: Array
     """[B, K, h], w_ij for every unit i and instance j, which is the pre-activation divided by c.

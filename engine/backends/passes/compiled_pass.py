@@ -38,12 +38,12 @@ COUNT = 8
 
 
 class Reached(NamedTuple):
-    """Losses, weights and counts after an example."""
+    """Losses, weights and numbers of right minus wrong predictions after an example is learned."""
 
     losses: torch.Tensor
     """Means of ‖w − w*‖² over targets, [R, V]."""
     first_weights: torch.Tensor | None = None
-    """Weights of the first replica and target [V, d], or None if they are not stored."""
+    """Weights [V, d] of the V variants, in the first replica and for the first target. None if not stored."""
     right: torch.Tensor | None = None
     """Number of right minus wrong predictions [B], or None if they are not counted."""
 
@@ -105,7 +105,7 @@ class CompiledPass:
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has reached the last of the examples learned ahead."""
+        """Whether `step` has reached the last of the examples that `learn_ahead` has learned."""
         return not self.to_come
 
     @property
@@ -159,9 +159,10 @@ class CompiledPass:
         return losses, weights, right.mul_(self._data.instances.n / d)
 
     def _in_shares(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
-        """Train all members on the examples, divided among threads.
+        """Train all weight vectors on the examples, and divide the vectors among threads.
 
-        The work takes about as long as `passes` examples.
+        `passes` is the amount of work: the number of examples whose training takes as long. A small amount of
+        work uses a single thread.
         """
         # A small amount of work ends before further threads would have started.
         worth = self._halves.numel() * passes >= WORTH_THREADS
@@ -180,32 +181,32 @@ class CompiledPass:
                 pass
 
     def step(self) -> None:
-        """Advance to the state after the next of the examples learned ahead."""
+        """Advance to the state after the next example, which `learn_ahead` has already learned."""
         self.reached = self.to_come.popleft()
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights of the first replica and target [V, d]."""
+        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
         assert self.reached.first_weights is not None, "it is declared before where these will be needed"
         return self.reached.first_weights
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d]."""
+        """Return the present weights w [B, d]."""
         assert self.exhausted, "examples are learnt ahead up to where these will be needed"
         return _difference(self._halves).scatter(1, self._places, _difference(self._apart))
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]."""
+        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self.weights())
 
     def right(self) -> torch.Tensor:
-        """Return the number of right minus the number of wrong predictions of all rows, [B]."""
+        """Return the number of rows that are predicted right, minus the number predicted wrong, [B]."""
         assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 
     def _turned_labels(self) -> NDArray[np.int8]:
-        """Return the signs of the labels xᵀw* of the Sylvester matrix's rows [R, targets, d].
+        """Return the signs of the labels xᵀw* of all rows of the Sylvester matrix, [R, targets, d].
 
-        They are in the order in which `transform` writes the products of the rows.
+        The rows are in the order in which the function `transform` writes their products.
         """
         rows = self._data.instances
         assert isinstance(rows, Sylvester), "only Sylvester's rows are served"
@@ -218,7 +219,10 @@ class CompiledPass:
 
 
 def _difference(halves: torch.Tensor) -> torch.Tensor:
-    """Return w [B, d]: a − b for halves [B, 2, d], or a for halves [B, 1, d]."""
+    """Return the weights w = a − b, [B, d], of halves [B, 2, d], which are the vectors a and b.
+
+    Learners without b have halves [B, 1, d], and w = a.
+    """
     return halves[:, 0] - halves[:, 1] if halves.shape[1] == 2 else halves[:, 0]
 
 

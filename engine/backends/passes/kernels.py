@@ -25,9 +25,9 @@ Array = Any
 class Members(NamedTuple):
     """Weight vectors w = a − b, or w = a, in training: B vectors for each of R replicas.
 
-    For a `MultiplicativeStep` of power 2, a and b are the squares of its a and b, and factors are squared,
-    too. The few entries with w* ≠ 0 are stored in `apart`, and `halves` has 0 in their place. All other
-    entries of w equal their errors w − w*, so that no rounding error arises from a difference.
+    If w = u² − v² (a `MultiplicativeStep` of power 2), then a = u² and b = v², and factors are squared, too.
+    The few entries with w* ≠ 0 are stored in `apart`, and `halves` has 0 in their place. All other entries of
+    w equal their errors w − w*, so that no rounding error arises from a difference.
     """
 
     halves: Array
@@ -145,9 +145,9 @@ def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
 
 @part
 def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply a_i by `up` if its sign is +1, else by `down`.
+    """Multiply each a_i by the factor for the sign x_i in `signs`: `up` for +1, and `down` for −1.
 
-    Return Σ a_i x_i, with the next example x = `after`, and Σ a_i².
+    Return two sums over the new a_i: Σ a_i y_i, where y = `after` is the next example, and Σ a_i².
     """
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
@@ -168,7 +168,10 @@ def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tu
 def multiply_both(
     a: Array, b: Array, signs: Array, after: Array, up: float, down: float
 ) -> tuple[float, float]:
-    """Do the same as `multiply` for w = a − b; b_i is multiplied by the factor for the opposite sign."""
+    """Do the same as `multiply` for w = a − b, where each b_i is multiplied by the other factor.
+
+    The sums are Σ w_i y_i and Σ w_i².
+    """
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
         products, squares = zero, zero
@@ -189,7 +192,7 @@ def multiply_both(
 
 @part
 def step(halves: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply a weight vector [2 or 1, d] by the factors of an example.
+    """Multiply the halves a and b of a weight vector, [2 or 1, d], by the factors of an example.
 
     Return the product of w with the next example, and ‖w‖².
     """
@@ -202,13 +205,16 @@ def step(halves: Array, signs: Array, after: Array, up: float, down: float) -> t
 
 @part
 def weight(halves: Array, i: int) -> Any:
-    """Return entry i of w."""
+    """Return entry i of the weight vector w, which is a − b, or a if there is no b."""
     return halves[0, i] if len(halves) == 1 else halves[0, i] - halves[1, i]
 
 
 @part
 def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
-    """Return the two factors by which a_i is multiplied: for x_i = +1, and for x_i = −1."""
+    """Return the two factors by which an example with this residual ŷ − y multiplies the entries of a.
+
+    The first factor is for x_i = +1, and the second is for x_i = −1.
+    """
     pull = members.rates[member] * residual
     up, down = 1.0 - pull, 1.0 + pull
     if members.exponential:
@@ -221,7 +227,10 @@ def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
 
 @part
 def step_apart(members: Any, member: int, signs: Array, up: float, down: float) -> float:
-    """Multiply the entries in `apart` by their factors; return Σ (w_i − w*_i)² over these entries."""
+    """Multiply those entries of a and b where w* ≠ 0 by their factors.
+
+    These entries are stored in `apart`. Return Σ (w_i − w*_i)² over them.
+    """
     apart, loss = members.apart[member], 0.0
     up, down = apart.dtype.type(up), apart.dtype.type(down)
     for n in range(apart.shape[1]):
@@ -235,7 +244,10 @@ def step_apart(members: Any, member: int, signs: Array, up: float, down: float) 
 
 @part
 def residual_apart(members: Any, member: int, signs: Array) -> float:
-    """Return Σ x_i (w_i − w*_i) over the entries in `apart`."""
+    """Return Σ x_i (w_i − w*_i) over the entries with w* ≠ 0, which are stored in `apart`.
+
+    It is their contribution to the residual of an example x.
+    """
     apart, total = members.apart[member], 0.0
     for n in range(apart.shape[1]):
         total += signs[members.places[member, n]] * np.float64(weight(apart, n) - members.sizes[member, n])
@@ -244,7 +256,7 @@ def residual_apart(members: Any, member: int, signs: Array) -> float:
 
 @part
 def assemble(members: Any, member: int, weights: Array) -> None:
-    """Write the weight vector w [d] of one member to `weights`."""
+    """Write the weight vector w [d] of one batch member to `weights`."""
     halves = members.halves[member]
     for i in range(len(weights)):
         weights[i] = weight(halves, i)
@@ -254,9 +266,10 @@ def assemble(members: Any, member: int, weights: Array) -> None:
 
 @part
 def butterflies(x: Array, least: int) -> None:
-    """Replace pairs of entries by their sums and differences, in place.
+    """Replace pairs of entries of x by their sums and differences, in place, in several rounds.
 
-    First, the entries of a pair have the distance `least`, then 2 · `least`, and so on.
+    The two entries of a pair have the distance `least` in the first round, then 2 · `least`, and so on. With
+    `least` = 1, the result is the Walsh–Hadamard transform of x.
     """
     apart = least
     while apart < len(x):
@@ -317,7 +330,7 @@ def record(members: Any, records: Any, member: int, after: int, scratch: Array) 
 
 @loop
 def learn(members: Any, signs: Array, records: Any, scratch: Array, begin: int, end: int) -> None:
-    """Train the members from index `begin` to `end` − 1 on K examples, int8 signs [R, K, d]."""
+    """Train the batch members `begin` to `end` − 1 on K examples, given as int8 signs [R, K, d]."""
     replicas, count = signs.shape[0], signs.shape[1]
     for member in range(begin, end):
         record(members, records, member, 0, scratch)

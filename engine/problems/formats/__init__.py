@@ -65,7 +65,10 @@ class MissingCell(NotATable):
 
 
 class TooLarge(NotATable):
-    """Error for a table that does not fit into free memory. Messages put the file's name before its text."""
+    """Error for a table that does not fit into free memory.
+
+    The text of the error has no subject, because messages put the name of the file before it.
+    """
 
 
 class IndexFinding(NamedTuple):
@@ -93,7 +96,7 @@ class TableCells(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """Description of a table, determined from the beginning of its file, and a function that reads it."""
+    """Description of the table in a file, made from the beginning of the file, and its reading function."""
 
     width: int
     """Number of columns."""
@@ -155,13 +158,16 @@ class Format(NamedTuple):
 
 
 def check_type(kind: np.dtype[Any]) -> None:
-    """Check that a dtype is one of real numbers. Raises: NotATable."""
+    """Check that arrays of this dtype hold real numbers. Raises: NotATable."""
     if (content := NOT_NUMBERS.get(kind.kind)) is not None:
         raise NotATable(f"it holds {content}; every entry must be a real number")
 
 
 def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str]) -> None:
-    """Check that numbers are finite. `place` names a row and column for the message. Raises: NotATable."""
+    """Check that all numbers in a table are finite. Raises: NotATable.
+
+    `place` converts the row and the column of a number to their names in the message.
+    """
     # The check goes piece by piece, because a mask of the whole table would take an eighth of its memory.
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         finite = np.isfinite(piece := numbers[first : first + rows])
@@ -178,7 +184,10 @@ def no_number(value: float, place: str) -> NotATable:
 
 
 def refuse_settings(settings: TableSettings, file_format: Format, name: str) -> None:
-    """Check that all settings that are set apply to the format of a file. Raises: BadField."""
+    """Check the settings for reading a file. Raises: BadField for a setting that its format does not have.
+
+    Settings that are None are ignored.
+    """
     for name_of_setting, value in asdict(settings).items():
         if value is not None and name_of_setting not in file_format.settings:
             raise BadField(

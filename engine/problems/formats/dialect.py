@@ -73,11 +73,11 @@ class Dialect:
 
     @property
     def width(self) -> int:
-        """Number of columns, including those in `empty`."""
+        """Number of columns, including the empty ones at the end."""
         return len(self.rows[0])
 
     def name(self, column: int) -> str:
-        """Return the name of a column for messages, with its position."""
+        """Return the name of a column together with its position, as used in messages."""
         position = f"column {column}"
         named = self.names is not None and self.names[column]
         return f"{position} ({quoted_cell(self.names[column])})" if self.names and named else position
@@ -100,9 +100,9 @@ def dialect_of(
         lines: the first lines of the file.
         settings: settings of the user, which take precedence over what the lines suggest.
         suffix: suffix of the file's name.
-        has_extra_record: function that compares the number of records with the required number of rows. True
-            means one record more, which must be a header. False means equal numbers, and None that this is
-            unknown.
+        has_extra_record: function that counts the records of the file and compares their number with the
+            required number of rows. It returns True if the file has one record more, which must be a header.
+            It returns False if the numbers are equal, and None if the comparison decides nothing.
 
     Raises: NotATable, BadField.
     """
@@ -137,7 +137,10 @@ def dialect_of(
 
 
 def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
-    """Yield the columns in which most cells are not numbers, each with one such cell as an example."""
+    """Yield the positions of columns in which most cells are words, each with one of these words.
+
+    Missing cells, numbers and truth values are not words.
+    """
     for column in range(dialect.width):
         cells = [row[column] for row in dialect.rows]
         words = [cell for cell in cells if cell not in MISSING and not is_number(cell, dialect.decimal)]
@@ -146,7 +149,7 @@ def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
 
 
 def truth_values_in(dialect: Dialect) -> Iterator[int]:
-    """Yield the positions of the columns of truth values."""
+    """Yield the positions of columns whose cells are truth values, such as true and false."""
     for column in range(dialect.width):
         if _are_truth_values([row[column] for row in dialect.rows]):
             yield column
@@ -235,9 +238,10 @@ def _are_cut_words(records: Sequence[Row]) -> bool:
 
 
 def _score(records: Sequence[Row], decimal: str) -> float:
-    """Return the share of cells that are numbers, times the share of rows with the most frequent length.
+    """Return how well records fit a table that is divided by one separator, as a number from 0 to 1.
 
-    The score is lower if the first record, which may be a header, has another length.
+    It is the share of cells that are numbers, times the share of rows that have the most frequent length. It
+    is lower if the first record, which may be a header, has another length.
     """
     rows = records[1:] or records
     width, count = Counter(map(len, rows)).most_common(1)[0]
@@ -394,7 +398,10 @@ def _repeat(column: Sequence[str]) -> bool:
 
 
 def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -> tuple[str, ...]:
-    """Return the names in the header, one per column of `rows`. Raises: NotATable if their number differs."""
+    """Return the names of the columns from the cells of a header, one for each column of `rows`.
+
+    Raises: NotATable if the number of names differs from that of the columns.
+    """
     names, width = list(first), len(rows[0])
     while len(names) > width and not names[-1]:
         names.pop()
@@ -403,7 +410,7 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
     if len(names) != width:
         counted = "1 name" if len(names) == 1 else f"{len(names)} names"
         cells = f"{width} cells separated by {SEPARATORS_IN_WORDS[separator]}"
-        remedy = "set separator if another character separates the cells"
+        remedy = "set `separator` if another character separates the cells"
         raise NotATable(f"line {line} has {counted}, but rows have {cells}; {remedy}")
     return tuple(names)
 

@@ -85,7 +85,7 @@ def read(images: Path, labels: Path | None) -> Images:
         if labels is None:
             raise BadField(
                 "labels",
-                f"missing: {images.name} is an IDX file of images; set labels to the file of their labels",
+                f"missing: {images.name} is an IDX file of images; set `labels` to the file of their labels",
             )
         pixels = _of_idx(images, 3)
     with _at_fault(labels, "labels"):
@@ -130,7 +130,10 @@ def _beginning(file: Path) -> bytes:
 
 
 def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
-    """Return the data of an IDX file as an array with this number of dimensions. Raises: NotATable."""
+    """Return the content of an IDX file, the format of MNIST, as an array with `dimensions` dimensions.
+
+    Raises: NotATable.
+    """
     with formats.opened(file) as stream:
         header = stream.read(4 + 4 * dimensions)[4:]
         if len(header) < 4 * dimensions:
@@ -150,7 +153,7 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
 
 
 def _of_cifar(file: Path) -> Images:
-    """Return the images and labels of a binary CIFAR-10 file. Raises: NotATable."""
+    """Return the images in a binary file of CIFAR-10, with their classes. Raises: NotATable."""
     with formats.opened(file) as stream:
         content = _all_of(stream)
     place, mark = TAR
@@ -176,7 +179,7 @@ def _of_cifar(file: Path) -> Images:
 
 
 def _of_archive(file: Path) -> Images:
-    """Return the training images of mnist.npz. Raises: NotATable, or errors of numpy."""
+    """Return the training images in mnist.npz, with their classes. Raises: NotATable, or errors of numpy."""
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         for name in (NPZ_IMAGES, NPZ_LABELS):
             if name not in archive:

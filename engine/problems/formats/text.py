@@ -221,7 +221,10 @@ class _Place:
     """Function that names the line and column of a cell in messages. It rereads the file to find the line."""
 
     def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
-        """Store `first`, the number of rows before the rows that pandas has just read."""
+        """Store the file, its dialect, and the number of rows before the chunk that pandas has just read.
+
+        This number is `first`.
+        """
         self._file, self._dialect, self._first = file, dialect, first
 
     def __call__(self, row: int, column: int) -> str:

@@ -41,7 +41,10 @@ class Arrangement(NamedTuple):
     """Whether an instance is ½(s h + 1) for the row h and its sign s, instead of s h."""
 
     def repeated(self, times: int) -> Arrangement:
-        """Return the arrangement with 2 · `times` copies of every row in sequence, with alternating signs."""
+        """Return an arrangement with 2 · `times` copies of each row in place of the row.
+
+        The signs of the copies alternate.
+        """
         order = self.order.repeat(2 * times, axis=1)
         signs = self.signs.repeat(2 * times, axis=1)
         signs[:, 1::2] *= -1
@@ -68,7 +71,7 @@ class RowNumbers(NamedTuple):
 
     @property
     def clusters(self) -> NDArray[np.int64] | None:
-        """Cluster of each row, [R, n], or its class if classes have no clusters."""
+        """Index of the cluster of each row, [R, n]. If classes have no clusters, the index of its class."""
         return self.classes if self.subclasses is None else self.subclasses
 
 
@@ -212,12 +215,15 @@ class MatrixStructure(NamedTuple):
 
     @property
     def _repeated_values(self) -> Values:
-        """Range of the entries after repetition, which adds negated rows. Negated bits are not bits."""
+        """Range of the entries after repetition, which adds negated rows.
+
+        If entries are bits, their range becomes "any", because −1 is not a bit.
+        """
         return "any" if self.row_values == "bits" and self.repeated else self.row_values
 
     @property
     def has_orthogonal_rows(self) -> bool:
-        """Whether the rows before repetition are d orthogonal vectors of length √d."""
+        """Whether the matrix, before its rows are repeated, has d orthogonal rows of length √d."""
         return self.is_hadamard or self.is_scaled_orthogonal
 
     @property
@@ -232,7 +238,10 @@ class MatrixStructure(NamedTuple):
 
     @property
     def in_clusters(self) -> bool:
-        """Whether every row that learners see belongs to a cluster. Negated rows belong to none."""
+        """Whether every row that learners see belongs to a cluster.
+
+        This is not so if rows are repeated, because the negated rows belong to no cluster.
+        """
         return self.class_count is not None and not self.repeated
 
 
@@ -293,7 +302,10 @@ class Matrix(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def shape(self) -> tuple[int, int]:
-        """Return (n, d), the numbers of instances and of entries. Raises BadInput for an unusable file."""
+        """Return (n, d): the number of instances, and the number of entries of each.
+
+        Raises BadInput for an unusable file.
+        """
         n, d = self.size()
         return n * 2 * (self.repeat or 0) or n, d
 
@@ -302,7 +314,10 @@ class Matrix(Part, frozen=True, kw_only=True):
         return self.size()[1]
 
     def rows(self, streams: Streams) -> Rows:
-        """Return the rows before repetition and rotation, in the order in which they are seen: [R, n, d]."""
+        """Draw the rows [R, n, d] for every replica, in the order in which learners see them.
+
+        These are the rows before repetition and rotation.
+        """
         raise NotImplementedError
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
@@ -310,7 +325,10 @@ class Matrix(Part, frozen=True, kw_only=True):
         return RowNumbers()
 
     def arrangement(self, streams: Streams) -> Arrangement:
-        """Return the rows of `rows` as indices and signs. Only families with `is_sylvester` need this."""
+        """Return the indices and signs of the rows of Sylvester's matrix that the method `rows` returns.
+
+        Only families with `is_sylvester` need this method.
+        """
         raise NotImplementedError
 
     def named(self, rows: Rows) -> Rows:
@@ -325,7 +343,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         )
 
     def instances(self, rows: Rows, streams: Streams) -> Rows:
-        """Return the instances [R, n, d] for these rows, which are rotated if `rotate` is set."""
+        """Return the given rows as instances [R, n, d], after a random rotation if `rotate` is set."""
         if not self.rotate:
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])
@@ -341,12 +359,12 @@ class Matrix(Part, frozen=True, kw_only=True):
 
 
 def drawn_rows(matrix: Matrix, streams: Streams) -> Rows:
-    """Return the rows of a matrix after repetition and before rotation, [R, n, d]."""
+    """Draw the rows of a matrix family, repeated if `repeat` is set, but not rotated: [R, n, d]."""
     return repeated(matrix.rows(streams), matrix.repeat)
 
 
 def repeated(rows: Rows, times: int | None) -> Rows:
-    """Return 2 · `times` copies of each row [R, n, …], with signs +, −, +, ….
+    """Return 2 · `times` copies of each row [R, n, …], one after another, with the signs +, −, +, ….
 
     Return the rows themselves if `times` is None.
     """

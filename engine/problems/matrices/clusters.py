@@ -77,7 +77,7 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
         return rows
 
     def _around(self, draws: Stream) -> Rows:
-        """Return the instances relative to their centres, [R, n, d]."""
+        """Draw the offsets of the instances from the centres of their clusters, [R, n, d]."""
         rows = draws.normal(self.n, self.d)
         if self.spread == "gaussian":
             rows *= self.sigma / np.sqrt(self.d)

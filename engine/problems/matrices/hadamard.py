@@ -60,14 +60,17 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
 
 
 def arranged(streams: Streams, n: int, permute: bool, row_signs: bool) -> Arrangement:
-    """Return an arrangement of rows 0 … n−1: in this or in random order, with signs + or random signs."""
+    """Return the order of the rows 0 … n−1 of a matrix, and a sign for each row, for every replica.
+
+    The order is 0 … n−1 or, with `permute`, random. All signs are + or, with `row_signs`, random.
+    """
     order = streams("order").permutation(n) if permute else np.tile(np.arange(n), (len(streams.seeds), 1))
     signs = streams("signs").signs(n) if row_signs else np.ones(order.shape, np.int8)
     return Arrangement(order, signs)
 
 
 def placed(matrix: NDArray[np.int8], arrangement: Arrangement) -> Rows:
-    """Return the rows of a matrix in the order of an arrangement, with its signs."""
+    """Return the rows of a matrix for every replica, in the order and with the signs of an arrangement."""
     rows = matrix[arrangement.order].astype(np.float32)
     rows *= arrangement.signs.astype(np.float32)[:, :, None]
     return rows

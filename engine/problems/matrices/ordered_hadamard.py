@@ -1,4 +1,4 @@
-"""Sylvester's rows in the order for which `two-layer-decoder` is constructed."""
+"""Sylvester's rows in the order for which the architecture `two-layer-decoder` is constructed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class OrderedHadamard(Matrix, frozen=True, tag="ordered-hadamard"):
     """Sylvester's matrix with its rows in the order 0, d/2, 1, 2, …, d/2 − 1, and then d/2 + 1, …, d − 1.
 
     Row a + d/2 is the entrywise product of rows a and d/2. For every feature, the labels of the first d/2 + 1
-    rows therefore determine all others: y_(a + d/2) = y_a y_0 y_(d/2). `two-layer-decoder` is constructed for
-    this order. Source: theory/hadamard#two-layers.
+    rows therefore determine all others: y_(a + d/2) = y_a y_0 y_(d/2). The architecture `two-layer-decoder`
+    is constructed for this order. Source: theory/hadamard#two-layers.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="number of features and of rows: a power of two")] = (

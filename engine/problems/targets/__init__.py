@@ -36,7 +36,7 @@ class Combination(NamedTuple):
         return cls(chosen, np.full(chosen.shape, size))
 
     def labels(self, columns: Callable[[NDArray[np.int64]], Rows]) -> Rows:
-        """Return labels [R, m, n].
+        """Return the labels [R, m, n] that the targets give to all rows.
 
         `columns` maps the indices [R, m] of features to their values on all rows, [R, m, n].
         """
@@ -129,16 +129,19 @@ class Target(Part, frozen=True):
         raise NotImplementedError
 
     def true_labels(self, matrix: Matrix, streams: Streams) -> Rows | None:
-        """Return labels [R, m, n] before corruption, or None if no label is corrupted."""
+        """Return the labels [R, m, n] before some of them were replaced by wrong ones.
+
+        Return None if no label is replaced.
+        """
         return None
 
     def check(self, matrix: Matrix) -> None:
         """Check that this target fits the matrix. Raises: BadInput."""
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
-        """Return the report on a file's labels, or on a label column in the instances' file that is not used.
+        """Return the report on the file from which labels were read, or None if there is no such file.
 
-        None if no file has labels.
+        If the file of the instances has a label column that this target does not use, the report says so.
         """
         report = matrix.data_report()
         if report is None or not report.label:

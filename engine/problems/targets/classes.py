@@ -68,7 +68,7 @@ class Classes(Target, frozen=True, tag="classes"):
         if matrix.repeat is not None:
             raise BadInput(
                 "problem.matrix.repeat",
-                "repeat shows negated instances, which belong to no class; leave repeat out",
+                "`repeat` shows negated instances, which belong to no class; leave `repeat` out",
             )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
@@ -97,7 +97,7 @@ class Classes(Target, frozen=True, tag="classes"):
         return one_hot if self.size == "1" else np.sqrt(count) * one_hot
 
     def _corrupted(self, numbers: Numbers, matrix: Matrix, streams: Streams) -> Numbers:
-        """Return classes [R, n], with a share of every cluster replaced by another class."""
+        """Return the classes [R, n] after a share of the instances of every cluster got another class."""
         count, clusters = matrix.structure().class_count, matrix.row_numbers(streams).clusters
         assert count is not None, "check() admits no other family"
         assert clusters is not None, "check() admits no other family"
@@ -121,14 +121,18 @@ class Classes(Target, frozen=True, tag="classes"):
 
 
 def _classes(matrix: Matrix, streams: Streams) -> Numbers:
-    """Return the class of each row, [R, n]."""
+    """Return the class of every instance in every replica, [R, n]."""
     classes = matrix.row_numbers(streams).classes
     assert classes is not None, "check() admits no other family"
     return classes
 
 
 def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
-    """Split positions into equal stretches. Return the position of the smallest number in each stretch."""
+    """Choose a random position from each of several equal stretches of all positions.
+
+    `share` is the number of chosen positions, relative to all positions. `by_chance` has a random number for
+    each position. The position with the smallest number in a stretch is chosen.
+    """
     size = len(by_chance)
     count = round(share * size)
     ends = [stretch * size // max(1, count) for stretch in range(count + 1)]

@@ -106,16 +106,16 @@ _SPARSE: dict[LineStyle, int] = {"dashed": 2, "dotted": 4, "dash-dot": 3, "spars
 _OWN_MARKER_EVERY = 16
 _GAP_EVERY = 8  # columns from gap to gap in a curve with a letter in `BOUND_STYLE`
 _LEGEND_LINES = 6
-_TURN = 2  # curves that run along each other alternate after so many columns
+_TURN = 2  # curves that coincide alternate after so many columns
 _SHADE = 4, 2  # distances in columns and rows between the cells that show a region
 
 
 def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool) -> str:
     """Return a chart of `height` lines of `width` cells, with a legend below and without error bars.
 
-    Every curve is drawn with a different marker, by default its letter `mark`, so that curves differ without
-    colour. Curves that run along each other alternate. Before plotext draws the curves, each is reduced to
-    one vertical range per column, which also removes NaN and ±inf.
+    Every curve is drawn with a different character, so that curves differ without colour. This is the curve's
+    letter if it has one. Where curves coincide, their characters alternate along the line. Before plotext
+    draws the curves, each is reduced to one vertical range per column, which also removes NaN and ±inf.
     """
     markers = _markers(series)
     lines, _, hidden = lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)
@@ -145,9 +145,10 @@ def _layers(
     layout: FrameLayout,
     groups: Sequence[tuple[int, ...]],
 ) -> list[Layer]:
-    """Return the layers of a chart: the regions, then the curves.
+    """Return the layers of a chart, which are sets of cells that plotext draws one after another.
 
-    Each curve is drawn in the columns in which it is visible.
+    They are the regions, the curves, and the marks where curves leave the chart. Each curve is drawn in the
+    columns in which it is visible.
     """
     lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
     seen = lines.shown & ~repeated(series, lines, groups)
@@ -170,7 +171,10 @@ def _layers(
 
 
 def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
-    """Return the layer of a region, with a sparse selection of its cells."""
+    """Return the cells with which plotext shades a region that a theory line excludes.
+
+    Only a sparse selection of the cells of the region is drawn.
+    """
     inside = [
         (column, rows - 1 - row)
         for column in np.flatnonzero(bands.shown[index]).tolist()
@@ -200,7 +204,7 @@ def _markers(series: Sequence[Series]) -> list[str]:
 def _layer(
     curve: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
 ) -> Layer:
-    """Return the layer of a curve, with its cells in the columns in which it is visible."""
+    """Return the cells with which plotext draws a curve, in the columns in which the curve is visible."""
     shown, period = np.flatnonzero(seen), _SPARSE.get(curve.style, 1)
     if curve.mark and curve.style == BOUND_STYLE:
         shown, period = shown[shown % _GAP_EVERY > 0], 1

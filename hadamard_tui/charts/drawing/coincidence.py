@@ -1,4 +1,4 @@
-"""Finds curves that run along each other, so that one would hide the other."""
+"""Finds curves that coincide on the screen, so that one would hide the other."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ CLOSE is a fraction of the length of the y-axis. FACTOR is a ratio of values, fo
 """
 
 LEAST_SHARE = 1 / 8
-"""Minimum fraction of the chart's width over which curves that run along each other must be near."""
+"""Minimum fraction of the chart's width over which curves must be near to coincide."""
 
 
 def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
-    """Return groups of series that run along each other, as lists of their indices.
+    """Return groups of series that coincide on the screen, as lists of the indices of the series.
 
     All members of a group are near its first member wherever both are visible. Series with a letter come
     first, then lines by increasing gaps in their dashes. Every drawn series with a name is in exactly one
@@ -78,10 +78,11 @@ def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarr
 
 
 def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int, ...]] = ()) -> np.ndarray:
-    """Return whether a line is hidden in a column because it would fill the gaps of another line.
+    """Return in which columns a theory line, or another line without a letter, is not drawn.
 
-    The result is bool [series, columns]. Of lines that run along each other, only the one with the smallest
-    gaps is drawn. Of several such lines, it is the first.
+    If two dashed lines that coincide were both drawn, each would fill the gaps of the other. So of coinciding
+    lines, only the line with the smallest gaps is drawn. If several lines have equal gaps, the first is
+    drawn. The result is bool [series, columns].
 
     Args:
         groups: indices of series that are drawn as one line anyway.
@@ -101,10 +102,10 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
 def drawn_once(
     series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
 ) -> list[Series]:
-    """Return the series. Lines have gaps in the columns in which `repeated` says that they are hidden.
+    """Return the series, with gaps in those columns of a line in which `repeated` hides the line.
 
     Args:
-        axes: the axes for which `lines` were computed.
+        axes: the axes for which the vertical ranges in `lines` were computed.
         groups: indices of series that are drawn as one line anyway.
     """
     hidden = repeated(series, lines, groups)
@@ -116,7 +117,7 @@ def drawn_once(
 
 
 def _with_gaps(line: Series, gaps: np.ndarray, axes: Axes) -> Series:
-    """Return a line with gaps between pairs of x values, `gaps` [G, 2].
+    """Return a line that is interrupted between each pair of x values in `gaps` [G, 2].
 
     The points inside a gap are replaced by points at both ends of the gap.
     """
@@ -208,7 +209,11 @@ def are_close(curve: Series, other: Series, axes: Axes) -> bool:
 
 
 def _side_by_side(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    """Return the visible values of the curve with fewer points, and values of the other curve at these x."""
+    """Return the values of two curves at the same x values, so that they can be compared.
+
+    The x values are the visible x values of the curve with fewer points. The other curve is interpolated
+    there. The values of the curve with fewer points come first.
+    """
     few, many = sorted(
         (np.stack([part.x, part.y])[:, np.isfinite(part.x) & np.isfinite(part.y)] for part in (curve, other)),
         key=lambda points: points.shape[1],

@@ -112,7 +112,7 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
 
 
 def _label(text: str, room: int) -> str:
-    """Return the text, cut to `room` cells. If too little of the text fits, return ""."""
+    """Return the text of a label, cut to `room` cells. If too little of the text fits, return ""."""
     return elided(text, room) if room >= min(_LEAST, cell_len(text)) else ""
 
 
@@ -130,7 +130,7 @@ _WIDEST_NAME = 6  # names of rows, instead of y labels, may take a sixth of the 
 
 
 class FrameLayout(msgspec.Struct, frozen=True):
-    """Layout of a frame of width × height cells: the parts that are drawn, and the cells of the plot area.
+    """Layout of a frame of width × height cells around a chart: its border, its ticks and the plot area.
 
     `left` and `top` are the column and the row in which the plot area begins.
     """
@@ -186,7 +186,7 @@ def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACR
 
 
 def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> FrameLayout:
-    """Choose the parts and the ticks of a frame of width × height cells.
+    """Decide which parts of a frame fit into width × height cells, and where the ticks are.
 
     `dots` holds the number of dots per cell across, and down.
     """
@@ -265,7 +265,7 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
     """Return the ticks of the y-axis of a chart with `rows` rows: at least three, if they fit."""
     tick_limit = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
     least = _LEAST_Y_TICKS if rows >= _ROWS_WITH_LEAST else 0
-    for count in range(tick_limit, max(tick_limit, rows // 2) + 1):
+    for count in range(tick_limit, max(tick_limit, (rows + 1) // 2) + 1):
         y_ticks = ticks(axes.y_limits, axes.y_log, count, axes.y_whole, least)
         if len(y_ticks) >= least:
             return y_ticks
@@ -273,9 +273,10 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
 
 
 def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
-    """Return ticks at the visible names on the y-axis.
+    """Return the ticks of a y-axis whose rows have names, such as names of learners, and not numbers.
 
-    If several names share a row, only the first has a tick.
+    Only names inside the visible part of the axis have ticks. If several names share a row, only the first
+    has a tick.
     """
     named_ticks: list[Tick] = []
     last = None

@@ -32,8 +32,8 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
     """Yield the names in ever shorter forms.
 
-    At first, keys such as "C_w =" that all names share are left out. Then words are also shortened, more and
-    more. If `once` is True, the first name keeps its keys.
+    A name such as "net, C_w = 1" contains the key "C_w =". At first, keys that all names share are left out.
+    Then words are also shortened, more and more. If `once` is True, the first name keeps its keys.
     """
     yield (brief := without_common_keys(names, once))
     for letters in _LETTERS:
@@ -47,9 +47,10 @@ def within(names: Sequence[str], width: int) -> list[str]:
 
 
 def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
-    """Shorten names such as "net, C_w = 1" to "net, 1", if all names have the same key in this part.
+    """Return the names without keys that all names share: "net, C_w = 1" becomes "net, 1".
 
-    If `once` is True, the first name keeps its keys.
+    A key is left out if all names have the same key after the same number of commas. If `once` is True, the
+    first name keeps its keys.
     """
     split = [name.split(", ") if name else [] for name in names]
     longest = max(map(len, split), default=0)
@@ -67,9 +68,10 @@ def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
 
 
 def _key(parts: Sequence[str], place: int) -> str | None:
-    """Return the key of the part with index `place` of a name, such as "C_w" for the part "C_w = 1".
+    """Return the key in part number `place` of a name, such as "C_w" for the part "C_w = 1".
 
-    If the part has no key, the result is "". If the name has no such part, the result is None.
+    The parts of a name are the texts between its commas. If the part has no key, the result is "". If the
+    name has no such part, the result is None.
     """
     if place >= len(parts):
         return None
@@ -131,7 +133,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class EntryPart(NamedTuple):
-    """Legend entry of one series, whose index is `at`."""
+    """Legend entry of one series, which has the index `at` among all series of the chart."""
 
     name: str
     at: int
@@ -143,25 +145,25 @@ class EntryPart(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """The name or the formula, whichever is shorter."""
+        """Name or formula of the series, whichever is shorter."""
         return briefer(self.name, self.formula)
 
     @property
     def text(self) -> str:
-        """Text of the entry, with the name or the formula, whichever is shorter."""
+        """Text of the legend entry, with the name or the formula, whichever is shorter."""
         return self.named(self.brief)
 
     @property
     def full_text(self) -> str:
-        """Text of the entry, with the name and the formula."""
+        """Text of the legend entry, with the name and the formula."""
         return self.named(f"{self.name} {self.formula}".rstrip())
 
     def named(self, name: str) -> str:
-        """Return the text of the entry, with `name` in place of its name."""
+        """Return the text of the legend entry with `name` in place of its name."""
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the text of the entry, with `name` in place of its name.
+        """Return the text of the legend entry with `name` in place of its name.
 
         If `name` is empty, there is no name. If the series has a letter, there is no line sample.
         """
@@ -169,7 +171,7 @@ class EntryPart(NamedTuple):
 
 
 class LegendEntry(NamedTuple):
-    """Legend entry of a group of series that run along each other. Most groups have a single series.
+    """Legend entry of a group of series that coincide on the screen. Most groups have a single series.
 
     `elsewhere` says whether the name of the group also appears in the picture.
     """
@@ -201,12 +203,12 @@ def legend(
     1. leave out formulas, the longest first, or replace names by shorter formulas;
     2. leave out names that also appear in the picture;
     3. use more lines, at most `most_lines`;
-    4. name the curve of a theory line by its letter;
+    4. in names of theory lines such as "bound of EGU", replace the name of the curve by its letter;
     5. write common parts of names once, and name lines that differ only by values of sweep axes once;
     6. shorten words more and more, until only the letters of curves remain.
 
     Args:
-        groups: indices of series that run along each other; each group has one entry.
+        groups: indices of series that coincide on the screen; each group has one entry.
         named: indices of the series whose names appear in the picture.
         marks: letters that replace the letters of the series.
         left_out: indices of series that have no entry.
@@ -227,7 +229,7 @@ def legend_entries(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[LegendEntry, ...]:
-    """Return the entries of a legend, those of series with letters first.
+    """Return the entries of a legend, with series that have letters first.
 
     `legend` describes the arguments.
     """
@@ -252,11 +254,11 @@ def _relation(series: Sequence[Series], lead: int, index: int, y_log: bool) -> s
 def _parts(
     series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
 ) -> tuple[EntryPart, ...]:
-    """Return the entries of a group of series that run along each other.
+    """Return the legend entries of a group of series that coincide on the screen.
 
-    The name of a theory line leaves out the curve that it belongs to, and values that the name of a curve of
-    the group also contains. It leaves out the learner if the lines of several learners are equal. Each name
-    appears once.
+    The name of a theory line, such as "bound of EGU, d = 8", is shortened. It does not repeat the name of the
+    curve that it belongs to, or values that the name of a curve of the group contains. If the lines of
+    several learners are equal, their common name contains no learner. Each name appears once.
     """
     parts: list[EntryPart] = []
     shared = _shared(series, group, y_log)
@@ -272,9 +274,9 @@ def _parts(
 
 
 def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
-    """Return a common name for theory lines that are equal for several curves, by the index of the line.
+    """Return the common name of theory lines that are equal for several curves, by the index of the line.
 
-    The name does not contain the names of the curves.
+    If "bound of A" and "bound of B" have equal values, both get the name "bound".
     """
     curves = [curve.name for curve in series if curve.mark]
     lines: dict[str, list[int]] = {}
@@ -292,7 +294,7 @@ def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict
 
 
 def _without(line_name: str, curve: str) -> str:
-    """Return the name of a theory line without the name of its curve and without values in both names.
+    """Return the name of a theory line, without the name of its curve and without the values in both names.
 
     For the curve "net, n = 1", the names "limit of net, n = 1" and "limit, n = 1" become "limit".
     """
@@ -310,7 +312,8 @@ def wrapped(
 ) -> tuple[tuple[Piece, ...], ...]:
     """Return the lines of the legend with the given entries, shortened by the steps of `legend`.
 
-    If otherwise all curves would lose their names, the last remark of the note is left out.
+    A note consists of remarks on the chart. If all curves would lose their names without this, the last
+    remark is left out.
     """
     rows = _wrapped(entries, width, lines, most_lines, note)
     if BETWEEN not in note or _are_named(rows, entries):
@@ -320,7 +323,7 @@ def wrapped(
 
 
 def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
-    """Return whether the legend contains the name of a curve and not only letters.
+    """Return whether the legend still contains the name of a curve, and not only letters of curves.
 
     The result is also True if no curve has a letter.
     """
@@ -356,9 +359,10 @@ def _wrapped(
 
 
 def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
-    """Return entries in which the names of theory lines contain letters in place of the names of curves.
+    """Return legend entries in which a name such as "bound of EGU" contains the curve's letter, "bound of A".
 
-    If several curves have a line of the same name, this name is written once, as in "bound of A", "of B".
+    If several curves have a theory line of the same name, this name is written once, as in "bound of A", "of
+    B".
     """
     letters = {part.name: part.mark for part in _parts_of(entries) if part.mark}
     named_lines: set[str] = set()
@@ -375,9 +379,10 @@ def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]
 
 
 def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield the entries with fewer and fewer formulas, down to one. The longest formulas are left out first.
+    """Yield forms of the legend in which fewer and fewer entries show a formula after their name.
 
-    If an entry with its formula would be longer than a line, the formula is always left out.
+    The longest formulas are left out first, and the shortest remain. If an entry with its formula would be
+    longer than a line, the formula is always left out.
     """
     parts = [
         part
@@ -395,10 +400,11 @@ def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[
 
 
 def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield shorter and shorter forms of the entries.
+    """Yield shorter and shorter forms of the legend entries.
 
-    Repeated names of lines are shortened first. Letters are never left out. If there are series without
-    letters, the names of curves are left out before words become unreadable, as READABLE defines it.
+    If several entries have the same name, this name is shortened first. Letters are never left out. If there
+    are series without letters, the names of curves are left out before words become unreadable, as READABLE
+    defines it.
     """
     all_parts = _parts_of(entries)
     repeated = {part.at for number, part in enumerate(all_parts) if _is_repeated(part, all_parts[:number])}
@@ -429,7 +435,7 @@ def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple
 
 
 def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
-    """Return the entries with the given names for series with letters.
+    """Return the legend entries, in which each series with a letter has the name given in `names`.
 
     Of theory lines that differ only by values of sweep axes, only the first has an entry.
     """
@@ -448,7 +454,7 @@ def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> lis
 
 
 def _by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield entries that write the name of each learner once, before the letters of its curves.
+    """Yield a form of the legend that has the name of each learner once, before the letters of its curves.
 
     Each theory line also appears once. Nothing is yielded if this saves no names.
     """
@@ -483,14 +489,16 @@ def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
 def _called(
     entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
-    """For each list of names, yield the entries with these names."""
+    """Yield one form of the legend for each list of names; the entries have the names in the list."""
     for names in name_lists:
         remaining_names = iter(names)
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
 
 
 def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
-    """Return whether an earlier entry has the name of this line, so that its line sample is enough.
+    """Return whether a theory line has the same name as one of the entries before it.
+
+    If so, its entry needs no name, and a sample of the line is enough.
 
     Args:
         before: earlier entries.
@@ -499,7 +507,7 @@ def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
-    """Return rows with the entries. Each entry follows the previous one in the same row, if it fits.
+    """Return the rows of a legend with these entries. Each entry follows the previous one if it fits.
 
     An entry that is too long for a row is broken between its parts.
     """
@@ -518,15 +526,18 @@ def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]
 
 
 def _are_distinct(rows: Sequence[Row]) -> bool:
-    """Return whether all texts that end in an ellipsis differ from each other and from all other texts."""
+    """Return whether names that were shortened with an ellipsis still differ from each other.
+
+    They must also differ from all other names.
+    """
     texts = [piece.text for row in rows for piece in row]
     return all(texts.count(text) == 1 for text in texts if text.endswith("…"))
 
 
 def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
-    """Return the first `most_rows` rows.
+    """Return the first `most_rows` rows of the legend.
 
-    The last of them is cut with an ellipsis, to leave room for the note.
+    The last of these rows ends in an ellipsis, early enough to leave room for the note at its right end.
     """
     shown_rows = rows[:most_rows]
     room = width - (cell_len(note) + _GAP if note else 0)
@@ -538,12 +549,12 @@ def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
 
 
 def _end(row: Row) -> int:
-    """Return the column in which a row ends."""
+    """Return the column in which a row of the legend ends."""
     return row[-1].column + cell_len(row[-1].text) if row else 0
 
 
 def whole_remarks(note: str, width: int) -> str:
-    """Return the first remarks of a note that fit into `width` cells.
+    """Return as many remarks of a note as fit into `width` cells, beginning with the first.
 
     If not even the first remark fits, it is cut.
     """

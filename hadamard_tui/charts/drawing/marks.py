@@ -60,7 +60,7 @@ def curve_marks(
     curves do. If possible, a blank cell separates letters, so that they do not look like a word.
 
     Args:
-        groups: indices of series that run along each other; only the first of a group is drawn.
+        groups: indices of series that coincide; only the first of a group is drawn.
         shape: numbers of rows and columns of the picture.
         across, down: numbers of dots per cell.
     """
@@ -90,7 +90,7 @@ def curve_marks(
     for index in marked:
         if not (len(point_columns[index]) and put_last(index, point_columns[index])):
             put_last(index, np.flatnonzero(lines.shown[index]))
-    for turn in range(FEW):  # alternating, so that curves that run along each other share their common points
+    for turn in range(FEW):  # alternating, so that curves that coincide share their common points
         for index in marked:
             if turn < len(point_columns[index]):
                 choice = cells[index, point_columns[index]]
@@ -110,7 +110,7 @@ def curve_marks(
 def edge_marks(
     series: Sequence[Series], axes: Axes, shape: tuple[int, int], letters: Collection[MarkAt] = ()
 ) -> Iterator[EdgeMark]:
-    """Yield an arrow with a letter for each part of a curve that is above or below the chart.
+    """Yield an arrow with a curve's letter at each place where the curve leaves the chart at top or bottom.
 
     Args:
         shape: numbers of rows and columns of the picture.
@@ -131,10 +131,14 @@ def edge_marks(
 
 
 def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
-    """Return the column in which each sequence of adjacent chosen points begins.
+    """Return the column in which each unbroken sequence of chosen points of a curve begins.
 
-    Sequences that begin close to the previous one are left out. A column is never the last one, because a
-    mark takes two cells.
+    Sequences that begin close to the previous one are left out. A column is never the last one of the chart,
+    because the arrow and the letter that are placed there take two cells.
+
+    Args:
+        x: x values of all points of the curve.
+        chosen: whether each point is chosen.
     """
     order = np.argsort(x, kind="stable")
     starts = order[chosen[order] & ~np.concatenate([[False], chosen[order][:-1]])]
@@ -143,7 +147,10 @@ def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
 
 
 def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
-    """Yield marks at the lower end of a log axis for the points that `zeros_of` returns."""
+    """Yield marks at the lower edge of a chart with a log y-axis, at the x values at which a curve is 0.
+
+    The function `zeros_of` finds these x values, because a log axis cannot show the value 0.
+    """
     across = Scale(axes.x_limits, axes.x_log, columns)
     for index, curve in enumerate(series):
         for column in np.floor(across.place(zeros_of(curve, axes, columns)) + 0.5).astype(int).tolist():
@@ -151,9 +158,10 @@ def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iter
 
 
 def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
-    """Return the x at which a curve with a letter is 0 up to rounding, which a log axis cannot show.
+    """Return the x values at which a curve is 0 up to rounding, if the y-axis is logarithmic.
 
-    If the y-axis is linear, or if points of the curve are close to each other, return no x.
+    A log axis cannot show the value 0, so the chart marks these x values in another way. The result is empty
+    if the y-axis is linear, if the curve has no letter, or if points of the curve are close to each other.
 
     Args:
         columns: width of the chart in cells.
@@ -169,9 +177,10 @@ def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
 
 
 def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
-    """Return the dot columns of the points of a series, in increasing order.
+    """Return the columns of dots in which a curve has points, so that each can have a letter.
 
-    If there are many points, or if they are close to each other, return an empty array.
+    They are in increasing order. If there are many points, or if they are close to each other, return an
+    empty array.
     """
     in_sight = np.isfinite(curve.y) & (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1])
     if axes.y_log:
@@ -201,7 +210,7 @@ _REACH = 2 * _ROW * _FAR
 """Distance from a name, in columns, beyond which other lines are ignored."""
 
 _MOST = 2
-"""Maximum number of names beside a group of lines that run along each other. The legend names all of them."""
+"""Maximum number of names beside a group of lines that coincide. The legend names all of them."""
 
 _WIDEST = 2 / 5
 """Maximum width of a name, as a share of the picture's width."""
@@ -227,11 +236,11 @@ def line_names(
     """Return a position for the name of each series without a letter, such as a theory line.
 
     The position is as near as possible to the right end of the line. It must be free, and nearer to the line
-    than to other lines, except lines that run along it. If two lines are at most a row apart, the name of the
-    upper line is above both, and the name of the lower line is below both.
+    than to other lines, except lines that coincide with it. If two lines are at most a row apart, the name of
+    the upper line is above both, and the name of the lower line is below both.
 
     Args:
-        groups: indices of series that run along each other.
+        groups: indices of series that coincide.
         is_taken: whether each cell is occupied, bool [rows, columns]; names use only free cells.
         across, down: numbers of dots per cell.
     """
@@ -271,7 +280,10 @@ def line_names(
 
 
 def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
-    """Return a name such as "bound of EGU" with the letter of the curve in place of its name."""
+    """Return the name of a theory line with the curve's letter in place of its name, such as "bound of A".
+
+    If the name contains no curve in `letters`, it is returned unchanged.
+    """
     line = owned(line_name, letters)
     return line_name if line is None else f"{line.name} of {letters[line.curve]}"
 
@@ -279,9 +291,10 @@ def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
 def _neighbours(
     series: Sequence[Series], lines: Spans, index: int, group: Sequence[int], down: int
 ) -> dict[int, int]:
-    """Return the lines that are at most a row away from line `index`, by their indices.
+    """Return on which side of line `index` each of its neighbours is, by the index of the neighbour.
 
-    The value of a line is −1 if line `index` is above it, and 1 if line `index` is below it.
+    A neighbour is a line that is at most a row away from line `index`, wherever both are visible. The result
+    is −1 if line `index` is above the neighbour, and 1 if it is below the neighbour.
     """
     sides = {}
     for other, line in enumerate(series):
@@ -300,7 +313,7 @@ def _side(row: int, rows: np.ndarray) -> int:
 
 
 def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
-    """Yield cells in which the name of a line may begin, the best first.
+    """Yield cells in which the name of a theory line may begin, the best first.
 
     The first cell is right of the line's end. All others are above or below the line.
     """
@@ -330,9 +343,10 @@ class _Heights(NamedTuple):
         return cls(top, bottom, np.asarray(is_shown.any(2)))
 
     def belongs(self, index: int, along: Sequence[int], row: int, column: int, length: int) -> bool:
-        """Return whether a name that begins in a cell is nearer to line `index` than to other lines.
+        """Return whether a text that begins in a cell is nearer to line `index` than to all other lines.
 
-        The lines with the indices `along` run along line `index`, so they are not compared.
+        Then a reader sees that the text names this line. The lines with the indices `along` coincide with
+        line `index`, so they are not compared.
         """
         near = np.s_[:, max(column - _REACH, 0) : column + length + _REACH]
         places = np.arange(self.top.shape[1])[near[1]]
@@ -345,7 +359,7 @@ class _Heights(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """Name of a theory line of a single curve, split into the line's and the curve's name."""
+    """Name of a theory line that belongs to one curve, such as "bound of EGU", split into two names."""
 
     name: str
     """Name of the line without the name of the curve, such as "bound"."""
@@ -355,9 +369,9 @@ class Owned(NamedTuple):
 
 
 def owned(line_name: str, curves: Iterable[str]) -> Owned | None:
-    """Split a name such as "bound of EGU" into the names of the line and of the curve.
+    """Split the name of a theory line, such as "bound of EGU", into "bound" and the name of the curve, "EGU".
 
-    If the name contains none of the curves, return None.
+    If the name does not end in one of `curves`, return None.
     """
     owner = next((curve for curve in curves if line_name.endswith(f" of {curve}")), None)
     return None if owner is None else Owned(line_name.removesuffix(f" of {owner}"), owner)

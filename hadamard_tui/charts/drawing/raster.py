@@ -137,13 +137,13 @@ _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 class Raster(msgspec.Struct, frozen=True):
-    """Painted plot area. All arrays have one entry per cell, [rows, columns]."""
+    """Painted plot area of a chart. All arrays have one entry per cell, [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points
     colours: np.ndarray  # int16, index of the series that colours the cell, −1 for none
     faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
     remark: str  # phrase about curves outside the plot area, and points that are not drawn
-    groups: Sequence[tuple[int, ...]]  # indices of series that run along each other and have close values
+    groups: Sequence[tuple[int, ...]]  # indices of series that coincide and have close values
     shared: Sequence[tuple[int, ...]]  # indices of series that alternate along one line
     names: tuple[NameAt, ...]  # names near the ends of lines
     marks: tuple[MarkAt, ...]  # letters of series
@@ -161,7 +161,7 @@ def paint_series(
 ) -> Raster:
     """Paint all series onto columns × rows cells. Later series cover earlier ones, and lines cover bands.
 
-    Series that run along each other are drawn as one line with alternating colours. If a curve covers a
+    Series that coincide on the screen are drawn as one line with alternating colours. If a curve covers a
     theory line, the theory line stays visible at intervals.
 
     Args:
@@ -231,9 +231,10 @@ def _are_lines(series: Sequence[Series]) -> np.ndarray:
 
 
 def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
-    """Return the index of the series that colours each cell.
+    """Return the index of the series that colours each cell, so that coinciding series share a line.
 
-    The series of a group alternate along the first series of the group.
+    The line is the first series of a group of coinciding series. The colours of all series in the group
+    alternate along this line.
     """
     columns = np.arange(owner.shape[1])
     is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
@@ -244,9 +245,9 @@ def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.nd
 
 
 def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return the index of the series that colours each cell.
+    """Return the index of the series that colours each cell, so that curves do not hide theory lines.
 
-    At intervals, it is the line in `below` that a curve covers.
+    Where a curve covers a theory line (`below`), the cell has the colour of the line in every few columns.
     """
     through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
     return np.where(through, below, owner)
@@ -262,7 +263,7 @@ def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
 
 
 def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
-    """Return whether the line style of each series draws each dot column, bool [series, wide]."""
+    """Return the dash pattern of each series: whether it draws each column of dots, bool [series, wide]."""
     on = np.ones((len(series), wide), dtype=bool)
     for index, curve in enumerate(series):
         if curve.style in PATTERNS:
@@ -271,9 +272,9 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 
 
 def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
-    """Return the sparse pattern of dots in bands, bool [high, wide].
+    """Return the sparse pattern of dots with which bands are filled, bool [high, wide].
 
-    In a column that has dots, they are `apart` dots apart.
+    Every column whose index is a multiple of `apart` // 2 has a dot in one of `apart` rows.
     """
     row, column = np.arange(high)[:, None], np.arange(wide)
     pattern: np.ndarray = (column % (apart // 2) == 0) & (row % apart == column % apart)
@@ -281,9 +282,10 @@ def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
 
 
 def _dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
-    """Return the dots that some vertical run of dots covers, bool [high, wide].
+    """Return the dots of the picture that at least one series covers, bool [high, wide].
 
-    The cumulative sum, in each column, of starts minus ends of runs avoids a loop over the runs.
+    Each series covers a vertical run of dots in each column. The cumulative sum, in each column, of starts
+    minus ends of these runs avoids a loop over the runs.
     """
     wide = on.shape[1]
     column = np.nonzero(on)[1]
@@ -308,7 +310,7 @@ def braille(dots: np.ndarray) -> np.ndarray:
 
 
 def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Return the index of the last series with a dot in each cell, −1 for none, int32 [rows, columns]."""
+    """Return the index of the last series that has a dot in each cell, or −1, int32 [rows, columns]."""
     owner = np.full(rows * columns, -1, dtype=np.int32)
     index, column = np.nonzero(on)  # in the order of series, so that the last assignment to a cell wins
     first, last = spans.top[on] // DOTS_DOWN, spans.bottom[on] // DOTS_DOWN
@@ -320,10 +322,10 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 
 def _points(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
-    """Yield the points that no line joins to a neighbour, as (index of the series, row, column).
+    """Yield the points that are drawn as whole characters, as (index of the series, row, column).
 
-    These are the points of series with the style "points", and isolated points of lines without letters. They
-    are drawn as whole characters, because a single dot is easy to overlook.
+    These are the points of series with the style "points", and isolated points of lines without letters. No
+    line joins them to a neighbour, and a single dot would be easy to overlook.
     """
     for index, curve in enumerate(series):
         alone = lines.shown[index] if curve.style == "points" else lines.lone[index] & is_line(curve)

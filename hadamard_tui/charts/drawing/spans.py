@@ -37,9 +37,10 @@ _FAR = 1 << 30  # fits int32
 
 
 class Spans(msgspec.Struct, frozen=True):
-    """Runs of dots: the vertical range of every curve in every column, [curves, columns].
+    """Vertical runs of dots that draw curves: the rows of dots that a curve covers in each column of dots.
 
-    Rows of dots are counted from the top. A run includes the dots at both of its ends.
+    The arrays have the shape [curves, columns]. Rows of dots are counted from the top. A run includes the
+    dots at both of its ends.
     """
 
     top: np.ndarray  # int32
@@ -50,7 +51,7 @@ class Spans(msgspec.Struct, frozen=True):
 
 
 def empty_spans(curves: int, columns: int) -> Spans:
-    """Return the spans of curves that have no runs."""
+    """Return spans in which no curve covers any dots yet, to be filled by `fill_spans`."""
     shape = (curves, columns)
     return Spans(
         *(np.zeros(shape, dtype=np.int32) for _ in range(3)), *(np.zeros(shape, dtype=bool) for _ in range(2))
@@ -66,7 +67,9 @@ def fill_spans(
     across: Scale,
     up: Scale,
 ) -> None:
-    """Compute the runs of curves that share their x, and write them into the rows `which` of `spans`.
+    """Compute the vertical run of dots of each curve in each column, and write it into `spans`.
+
+    All curves have the same x values. Curve number i is written into row `which[i]` of `spans`.
 
     Args:
         x: increasing, without NaN, shape [n].
@@ -85,7 +88,7 @@ def fill_spans(
 
 
 class _Grid(msgspec.Struct, frozen=True):
-    """Assignment of points to dot columns, for curves that share their x."""
+    """Assignment of the points of curves to columns of dots. The curves have the same x values."""
 
     full: np.ndarray  # int [m], dot columns that contain points
     starts: np.ndarray  # int [m], the first point in each of these columns
@@ -97,7 +100,7 @@ class _Grid(msgspec.Struct, frozen=True):
 
     @property
     def single(self) -> bool:
-        """Whether each column holds at most one point, so that no decimation is needed."""
+        """Whether each column of dots holds at most one point, so that no points must be merged."""
         return self.full.size == 0 or self.end - self.starts[0] == self.full.size
 
     @classmethod
@@ -140,11 +143,11 @@ def _fill(spans: Spans, which: np.ndarray, low: np.ndarray, high: np.ndarray, gr
 def _edge(
     values: np.ndarray, extreme: np.ufunc, grid: _Grid, up: Scale, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower or upper ends of the runs, and whether a segment crosses each column border.
+    """Return one end of the vertical run of each curve in each column, and which column borders curves cross.
 
-    The ends [curves, columns] are positions counted upwards, NaN where there is no run. The crossings, bool
-    [curves, columns + 1], include the outer borders. `extreme` is the minimum for lower ends, and the maximum
-    for upper ends.
+    The ends [curves, columns] are positions counted upwards, NaN where there is no run. They are the lower
+    ends if `extreme` is the minimum, and the upper ends if it is the maximum. The crossings, bool [curves,
+    columns + 1], say whether a segment of the curve crosses the border. They include the outer borders.
     """
     edge = np.full((len(values), columns), np.nan)
     if grid.full.size:
@@ -162,9 +165,9 @@ def _edge(
 
 
 def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Extend the runs of neighbouring columns until they touch, where a segment joins these columns.
+    """Extend the vertical runs of a curve in neighbouring columns until they touch, so that it looks joined.
 
-    `joined` has shape [curves, columns − 1].
+    This is done only where a segment of the curve joins both columns, as `joined` [curves, columns − 1] says.
     """
     grown_top, grown_bottom = top.copy(), bottom.copy()
     for column, neighbour in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:, 1:], np.s_[:, :-1])):
@@ -194,7 +197,10 @@ class Hidden(NamedTuple):
 
 
 def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, Hidden]:
-    """Return the spans of lines, the spans of bands, and the numbers of points that cannot be shown.
+    """Return the dots that draw the lines of series and their bands, and counts of points that are lost.
+
+    The dots are vertical runs, one for each series in each column. A lost point is one that the axes cannot
+    show.
 
     Args:
         columns, rows: the width and the height of the picture in dots.
@@ -224,7 +230,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
 
 
 def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
-    """Group the indices of series that have equal x."""
+    """Group series that have equal x values; return the indices of the series in each group."""
     groups: list[tuple[np.ndarray, list[int]]] = []
     for index, curve in enumerate(series):
         for x, members in groups:
@@ -237,7 +243,7 @@ def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
 
 
 def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Return the x that can be drawn, their indices, and the number of x that cannot be drawn.
+    """Return the x values of a series that can be drawn, their indices, and the number of all others.
 
     The x and their indices are in increasing order of x. If all x can be drawn and are already increasing,
     the indices are None.
@@ -272,7 +278,9 @@ def drawable_band(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | 
 
 
 def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
-    """Return the indices of lines without letters that are outside the chart, for the legend to leave out.
+    """Return the indices of theory lines and similar lines that lie outside the chart.
+
+    The legend omits these lines. A similar line is any other line without a letter.
 
     Args:
         shown: whether each series is visible in each column, bool [series, columns].

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def stacked(look: Look) -> list[Plot]:
-    """Return the chart of a picture, followed by the chart of the picture beneath it, if there is one."""
+    """Return the chart of a picture, followed by the second chart that some pictures have beneath it."""
     return [plot(look), *([] if look.beneath is None else [plot(look.beneath)])]
 
 
@@ -30,7 +30,11 @@ def is_difference(look: Look) -> bool:
 
 
 def difference(look: Look) -> Plot:
-    """Return a chart of every curve minus the curve of the same name in the last pinned run."""
+    """Return a chart of the differences between the run on the screen and the last pinned run.
+
+    A pinned run is one that the user keeps for comparison. Every curve is reduced by the pinned run's curve
+    of the same name.
+    """
     pinned, view = look.pinned[-1], look.view
     pinned_curves = {curve.name: curve for curve in pinned.view.curves}
     curves = [_less(curve, pinned_curves[curve.name]) for curve in view.curves if curve.name in pinned_curves]
@@ -72,14 +76,17 @@ def _less(curve: CurveView, other: CurveView) -> CurveView:
 
 
 def has_multiples(look: Look) -> bool:
-    """Return whether a picture has several curves. Curves of reference learners are not counted."""
+    """Return whether a picture has several curves, so that each can have a separate chart.
+
+    Curves of reference learners, which are drawn like theory lines, are not counted.
+    """
     return len(_curves(look)) > 1
 
 
 def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plot], int]:
-    """Return at most `most_charts` charts with one curve each, and the number of curves without a chart.
+    """Return charts that show one curve of a picture each, and the number of curves without a chart.
 
-    The learner `learner_name` always has a chart.
+    There are at most `most_charts` charts. The learner `learner_name` always has a chart.
     """
     curves = _curves(look)
     chosen = curves[:most_charts]

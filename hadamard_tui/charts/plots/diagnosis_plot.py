@@ -1,4 +1,7 @@
-"""Charts of a diagnosis: learning curves of pairs of learners, before and after the data are rotated."""
+"""Charts of a diagnosis, which measures whether the columns of a table carry meaning.
+
+They show learning curves of pairs of learners, before and after the data are rotated.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.diagnosis.pairs import PAIRS, Pair, learner_called
+from engine.diagnosis.pairs import PAIRS, LearnerPair, learner_called
 from hadamard_tui.charts.series import Axes, LineStyle, Series, limits
 
 if TYPE_CHECKING:
@@ -20,12 +23,12 @@ The colours are from the palette of Okabe and Ito.
 """
 
 
-def pairs_of(diagnosis: Diagnosis) -> Iterator[Pair]:
-    """Yield the pairs of learners that were measured."""
+def pairs_of(diagnosis: Diagnosis) -> Iterator[LearnerPair]:
+    """Yield the pairs of learners whose losses the diagnosis has measured."""
     return (pair for pair in PAIRS if pair.axes in diagnosis.losses)
 
 
-def chart_of(diagnosis: Diagnosis, pair: Pair) -> tuple[list[Series], Axes]:
+def chart_of(diagnosis: Diagnosis, pair: LearnerPair) -> tuple[list[Series], Axes]:
     """Return the learning curves of a pair of learners, before and after the data are rotated."""
     sizes = np.array(diagnosis.plan.sizes, dtype=float)
     series = []

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from engine.core.expressions import number
 from engine.pictures.bounds import bound_heights
-from engine.pictures.view import along_records, increases, negligible
+from engine.pictures.view import along_records, increases, index_at, known_places, negligible
 from engine.pictures.wording import x_name, y_name
 from hadamard_tui.charts.series import Limits, limits
 
@@ -60,10 +60,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
             raise ValueError(message)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:
-        """Return options in which the shown part of the x-axis is scaled by the factor `by`.
+        """Return chart options in which the shown part of the x-axis is scaled by the factor `by`.
 
         The x value `around` stays at its position on the screen. If the scaled part is as wide as the axis,
-        the options show the complete axis.
+        the complete axis is shown.
 
         Args:
             x: the x values of the picture, in increasing order.
@@ -79,9 +79,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return self._with(_within(to(around) - share * width, width, first, last, back))
 
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
-        """Return options in which the shown part of the x-axis is moved so that it contains `place`.
+        """Return chart options in which the shown part of the x-axis contains the x value `place`.
 
-        If the part was chosen for another x-axis and has no width on this axis, the complete axis is shown.
+        If necessary, the shown part is moved. If it was chosen for another x-axis and has no width on this
+        axis, the complete axis is shown.
         """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
@@ -157,9 +158,9 @@ GAP = 1e3
 
 
 def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
-    """Return the limits of a logarithmic y-axis, or None if the axis is linear, and a reason.
+    """Return the limits of a logarithmic y-axis, or None if the axis must be linear, and a text.
 
-    The reason says why the axis is linear although the user chose a logarithmic axis. Otherwise, it is "".
+    The text says why the axis is linear although the user chose a logarithmic axis. Otherwise, it is "".
 
     Args:
         values: the visible values, all of them finite.
@@ -173,9 +174,10 @@ def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[
 
 
 def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
-    """Return the largest value that counts as a rounding error of 0.
+    """Return the threshold up to which values on a log axis count as rounding errors of 0.
 
-    All larger values are more than GAP times as large, and no curve lies entirely below this value.
+    All values above the threshold are more than GAP times as large. No curve lies entirely below it. If no
+    value looks like a rounding error, the threshold is 0.
 
     Args:
         curves: the visible values of each curve, all of them finite.
@@ -209,7 +211,7 @@ def log_limits(values: np.ndarray, decades: float) -> Limits:
 
 
 def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits:
-    """Return limits for the curves of a risk, from 0 to a little above the highest peak.
+    """Return limits of the y-axis for losses or other risks, from 0 to a little above the highest peak.
 
     Peaks above PEAK times the highest starting value are cut off. A curve that ends above twice the highest
     starting value is diverging, so it is cut off at this value.
@@ -221,7 +223,10 @@ def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits
 
 
 def still_limits(values: np.ndarray) -> Limits:
-    """Return limits for values that may still grow. The limits change in steps, not with every new value."""
+    """Return limits of an axis for values that may still grow during a run.
+
+    The limits change in large steps, so that the axis does not move with every new value.
+    """
     low, high = limits(values)
     step = 2.0 ** math.ceil(math.log2(high - low)) / STEPS
     return math.floor(low / step) * step, math.ceil(high / step) * step
@@ -239,7 +244,7 @@ STORED = "stored"
 
 
 class Pinned(NamedTuple):
-    """Another run that is drawn in the same picture: a pinned run or the previous run."""
+    """Another run that is drawn in the same picture, for comparison: a pinned run or the previous run."""
 
     name: str
     """Setting in which this run differs from the run on the screen, such as "d = 128", or a name."""
@@ -252,6 +257,8 @@ class Pinned(NamedTuple):
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     """Data of a picture (a view), with everything that determines the chart that the user sees.
 
+    The clock of a run is the quantity that grows during the run, such as the number of examples.
+
     Args:
         point: the index of the sweep point whose run is played back.
         newest: the index of the last computed sweep point; None if there is none.
@@ -260,7 +267,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         options: the chart options that the user has chosen.
         cursor: the x value that the user has chosen, if x is not the clock of a run; otherwise None.
         height: the y value that the user has chosen on a heat map, or None.
-        pinned: pinned runs that are drawn in the same picture.
+        pinned: pinned runs, which the user keeps for comparison and which are drawn in the same picture.
         stopped: whether the run was stopped before its end.
         guesses: the user's guess of the x at which the loss of a learner falls below 0.1, by learner name;
             None means never.
@@ -287,16 +294,17 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     is_complete: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Return whether another Look has equal fields, so that the same chart results."""
+        """Return whether another `Look` has equal fields, so that it results in the same chart."""
         return all(
             getattr(self, field_name) == getattr(other, field_name) for field_name in self.__struct_fields__
         )
 
     @cached_property
     def beneath(self) -> Look | None:
-        """Look of the picture beneath this one, with the same playhead; None if there is no such picture.
+        """The `Look` of the second picture, which is drawn beneath this picture; None if there is none.
 
-        The picture beneath decides itself whether its y-axis is logarithmic.
+        Both pictures have the same playhead. The second picture decides itself whether its y-axis is
+        logarithmic.
         """
         if self.view.beneath is None:
             return None
@@ -325,11 +333,16 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         )
 
     @cached_property
+    def known_places(self) -> np.ndarray:
+        """All x values at which a curve or heat map of the picture has a value, in increasing order."""
+        return known_places(self.view)
+
+    @cached_property
     def x(self) -> float | None:
-        """The x of the playhead or cursor; None if the picture has no values."""
+        """The x of the playhead, or of the cursor if x is a sweep axis; None if the picture has no values."""
         if along_records(self.view):
             return self.view.x_of(self.point, min(self.place, self.shown))
-        places = self.view.known_places
+        places = self.known_places
         if not len(places):
             return None
         if self.is_complete and self.cursor is None:
@@ -341,7 +354,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     @property
     def _common(self) -> float:
         """The x at which the most curves have values; if there are several, the largest of these."""
-        places = self.view.known_places
+        places = self.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
         curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
         return float(places[curve_counts == curve_counts.max()][-1])
@@ -366,7 +379,10 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def ended_low(self) -> bool:
-        """Whether the run ended with bounds near 0, so that values are read at an earlier x."""
+        """Whether tables read the values before the end of a finished run, because its bounds end near 0.
+
+        `shown_at` gives the reason.
+        """
         return self.at_end and self.shown_at != self.x
 
     @cached_property
@@ -396,15 +412,19 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
-        """Return the x value of the data that is nearest to x. On a log axis, ratios are compared."""
-        places = self.view.known_places
+        """Return that x value of the picture's curves or heat maps that is nearest to x.
+
+        On a log axis, ratios are compared.
+        """
+        places = self.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)
 
     def clock_at(self, x: float) -> float | None:
-        """Return the clock value of the run that is played back, at the evaluation point nearest to x.
+        """Convert an x value of the picture to the clock of the run, such as the number of examples.
 
-        If the run has no evaluation points yet, return None.
+        The run is the one that is played back. The result is the clock value at its evaluation point whose x
+        is nearest. If the run has no evaluation points yet, return None.
         """
         played = [curve for curve in self.view.curves if self.is_played(curve) and len(curve.x)]
         if not played:
@@ -431,7 +451,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         """The x of the vertical line in a chart; None if the line would be at the end of the shown data."""
         if along_records(self.view):
             return self.x if self.place < self.shown else None
-        places = self.view.known_places
+        places = self.known_places
         return self.x if len(places) > 1 and self.x != places[-1] else None
 
     def is_played(self, curve: CurveView) -> bool:
@@ -439,7 +459,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return curve.places.clock is not None and curve.training.point == self.point
 
     def length(self, curve: CurveView) -> int:
-        """Return the number of points of a curve that the chart shows."""
+        """Return how many points of a curve the chart shows, counted from the start of the curve."""
         return _until(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
 
     def past(self, curve: CurveView) -> int:
@@ -451,13 +471,13 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return _until(curve.x, self.x)
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
-        """Return the index of the point of a curve whose value is read, or None if there is none."""
+        """Return the index of the point of a curve whose value tables show, or None if there is none."""
         if self.is_played(curve) and not pinned and self.shown_at == self.x:
             return self.past(curve) - 1 if self.past(curve) else None
         if self.shown_at is None or not len(curve.x):
             return None
         if curve.places.clock is None:
-            return curve.place(self.shown_at)
+            return index_at(curve, self.shown_at)
         if not increases(curve):
             return int(np.abs(curve.x - self.shown_at).argmin())
         reached = _until(curve.x, self.shown_at)
@@ -471,6 +491,6 @@ def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
 
 
 def _until(places: np.ndarray | None, x: float) -> int:
-    """Return the number of elements of the increasing array `places` that are at most x."""
+    """Return how many of the increasing numbers `places` are at most x."""
     assert places is not None, "a curve that is played has a clock"
     return int(np.searchsorted(places, x, side="right"))

@@ -38,9 +38,9 @@ class BufferCache(Generic[T]):
         self._entries: dict[Key, tuple[weakref.ref[object], T]] = {}
 
     def of(self, array: np.ndarray) -> T:
-        """Return the cached value for the buffer of which `array` is a slice.
+        """Return the cached value of a growing buffer, of which `array` is a slice.
 
-        The value is computed once per buffer.
+        If nothing is cached yet, compute the value.
         """
         buffer = array if array.base is None else array.base
         key = id(buffer), array.__array_interface__["data"][0], array.strides[0]
@@ -111,18 +111,19 @@ SHORT = BLOCKS[0] * ENOUGH
 
 
 class Thinning:
-    """Cache of the lowest and the highest point of every full block of a curve.
+    """Cache for drawing a long curve with few points: the lowest and the highest point of every full block.
 
-    So a redraw need not search all points again.
+    A block is a fixed number of adjacent points. With the cache, a redraw need not search all points again.
     """
 
     def __init__(self) -> None:
         self._extremes: dict[int, np.ndarray] = {}
 
     def pick(self, y: np.ndarray, first: int, last: int) -> np.ndarray:
-        """Return indices of points in y[first:last] to draw, including the extreme points of every block.
+        """Return indices of points that suffice to draw y[first:last], in increasing order.
 
-        The indices are increasing. From call to call, y may grow, but its earlier values must not change.
+        They include the lowest and the highest point of every block of adjacent points. From call to call, y
+        may grow, but its earlier values must not change.
         """
         block = max((size for size in BLOCKS if (last - first) // size >= ENOUGH), default=1)
         if block == 1:
@@ -134,7 +135,11 @@ class Thinning:
         )
 
     def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
-        """Return the indices [blocks, 2] of lowest and highest points of full blocks up to index `last`."""
+        """Return the indices of the lowest and the highest point of each block of a curve, [blocks, 2].
+
+        A block has `block` adjacent points. Only full blocks up to index `last` of y are included. Blocks
+        that are not cached yet are searched.
+        """
         extremes = self._extremes.get(block, np.empty((0, 2), dtype=np.intp))
         done, full = len(extremes), last // block
         if full > done:
@@ -152,7 +157,10 @@ _thinning_of = BufferCache(Thinning)
 
 
 def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return indices of the points to draw for x from `low` to `high`, with one more point on each side.
+    """Return indices of points that suffice to draw a curve for x from `low` to `high`.
+
+    They include one more point on each side. In a long curve, they are the lowest and the highest point of
+    each block of adjacent points.
 
     Args:
         x: in increasing order, or in any order if `low` and `high` are infinite.
@@ -256,9 +264,9 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _passed(x: np.ndarray) -> np.ndarray:
-    """Return whether each x lies beyond all previous x, in the direction from the first to the last x.
+    """Return whether each point of a curve goes further along x than all points before it.
 
-    All other points are not drawn.
+    Only such points are drawn. The direction is that from the first to the last x, so x may also decrease.
     """
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
@@ -293,17 +301,23 @@ def colour(place: KindPlace | None) -> str:
 
 
 def letter_of(curve: CurveView) -> str:
-    """Return the letter of a curve; empty for a reference, which is drawn as a theory line."""
+    """Return the letter of a curve in the chart.
+
+    It is empty for the curve of a reference learner, which is drawn like a theory line.
+    """
     return "" if curve.training.is_reference else mark(curve.number)
 
 
 def letters(view: View) -> dict[str, str]:
-    """Return the letters of the curves of a view, by curve name. References have no letters."""
+    """Return the letters of the curves of a view, by curve name, except curves of reference learners.
+
+    Reference learners are drawn like theory lines, so their curves have no letters.
+    """
     return {curve.name: letter_of(curve) for curve in view.curves if not curve.training.is_reference}
 
 
 def colour_of(curve: CurveView) -> str:
-    """Return the colour of a curve; references have the colour of theory lines."""
+    """Return the colour of a curve. Curves of reference learners have the colour of theory lines."""
     return colour(curve.kind_place)
 
 
@@ -313,7 +327,7 @@ def style_of(curve: CurveView) -> LineStyle:
 
 
 def theory(proved: bool = True) -> str:
-    """Return the colour of theory lines that are proved, or of theory lines that are not."""
+    """Return the colour of theory lines. Lines without a proof have another colour than proved lines."""
     return palette.current().theory if proved else palette.current().unproved
 
 

@@ -93,11 +93,13 @@ def _drawn(curve: CurveView, series_name: str, offset: float, width: float, log:
 
 
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
-    """Return axes for the shown part of the series, and a reason.
+    """Return axes for the shown part of the series, and a text.
 
-    The reason says why the y-axis is linear although the user chose a logarithmic one; otherwise, it is "".
-    If the curves follow the training, the axes change only in steps, and the linear axis of a risk starts at
-    0. If a curve ends above twice the highest starting value, it is diverging and is cut off at this value.
+    The text says why the y-axis is linear although the user chose a logarithmic one; otherwise, it is "".
+
+    If x grows during the run, as with the number of examples, the limits change only in steps. For a loss or
+    another risk, the linear y-axis starts at 0. If such a curve ends above twice the highest starting value,
+    it is diverging and is cut off at this value.
     """
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.axes.y_label} against {view.axes.x_label}"
@@ -139,7 +141,7 @@ def _falls(view: View) -> bool:
 
 
 def _few(view: View) -> tuple[Tick, ...]:
-    """Return ticks at all x values of a view if these are few; otherwise, return no ticks."""
+    """Return a tick at every x value of a picture if it has few x values; otherwise, return no ticks."""
     places = view.places
     is_few = 1 < len(places) <= FEW and not any(curve.places.is_passed for curve in view.curves)
     return at_places(places.tolist()) if is_few else ()
@@ -152,9 +154,9 @@ def _finite(curve: Series, x_axis: Limits) -> np.ndarray:
 
 
 def twice_the_start(view: View) -> float:
-    """Return twice the highest starting value of a view's curves, if they show a risk during training.
+    """Return twice the highest value with which a view's curves start, for charts of a loss during training.
 
-    For all other views, return infinity.
+    Other risks are treated like a loss. For all other views, return infinity.
     """
     starts = [float(curve.y[0]) for curve in view.curves if len(curve.y)]
     has_start = is_risk(view) and along_records(view) and np.isfinite(starts).any()

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from engine.pictures.bounds import bounds_on
-from engine.pictures.view import FROM_BELOW, along_records
+from engine.pictures.view import FROM_BELOW, along_records, known_places
 from engine.pictures.wording import line_name, x_name, y_name
 from hadamard_tui.charts.heat_map import ContourLine, HeatMap
 from hadamard_tui.charts.plots.series_builder import (
@@ -41,7 +41,7 @@ ROUNDING = 1e-9
 
 
 def different_lines(lines: Sequence[LineView]) -> list[LineView]:
-    """Return the theory lines to show, without duplicates.
+    """Return the theory lines that a picture shows, without duplicates.
 
     If a theory line is equal for all values of the sweep axes, it is shown once, without these values in its
     name. If it is equal for several curves, it is shown once, without the names of the curves.
@@ -58,7 +58,7 @@ def different_lines(lines: Sequence[LineView]) -> list[LineView]:
 
 
 def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
-    """Return whether several lines have equal points, up to `rounding` times the largest value.
+    """Return whether several theory lines have equal points, up to `rounding` times the largest value.
 
     For a single line, return False.
     """
@@ -72,7 +72,10 @@ def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
 
 
 def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[LineView]]:
-    """Group lines by their keys. The groups are in the order of their first lines."""
+    """Group theory lines by keys, given as pairs of a key and a line.
+
+    The groups are in the order of their first lines.
+    """
     groups: dict[Hashable, list[LineView]] = {}
     for key, line in pairs:
         groups.setdefault(key, []).append(line)
@@ -85,7 +88,7 @@ def curve_ends(view: View) -> str:
     The name of the x-axis, such as "d", is included only if the remark contains a single x value.
     """
     letters_by_reason: dict[str, dict[float, list[str]]] = {}
-    if len(view.known_places) and not along_records(view):
+    if len(known_places(view)) and not along_records(view):
         for curve in view.curves:
             if curve.ends.ended and (letter := letter_of(curve)):
                 for reason, x in _reasons(curve, view):
@@ -180,10 +183,10 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
-    """Return the curves to draw, without duplicates of reference learners.
+    """Return the curves to draw, without duplicates of reference learners, which are drawn like theory lines.
 
-    If the curve of a reference is the same for all values of the sweep axes, it is drawn once, with the name
-    of the learner.
+    If the curve of a reference learner is the same for all values of the sweep axes, it is drawn once, with
+    the name of the learner.
     """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
@@ -200,15 +203,16 @@ def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
 
 
 def _begins_as(curve: CurveView, other: CurveView) -> bool:
-    """Return whether `curve` begins with the points of the shorter curve `other`."""
+    """Return whether the shorter curve `other` consists of the first points of `curve`."""
     shared = slice(len(other.x))
     return _same(curve.x[shared], other.x) and _same(curve.y[shared], other.y)
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
-    """Return the curve of a reference learner as a horizontal line, if its measured x does not change.
+    """If a curve belongs to a reference learner and its measured x stays the same, return a horizontal line.
 
-    The line spans the x of all other curves. If `curve` is another curve, it is returned unchanged.
+    A reference learner is drawn like a theory line. The horizontal line has the last y of the curve, and
+    spans the x of all other curves. Any other curve is returned unchanged.
     """
     if not (
         curve.training.is_reference
@@ -225,7 +229,7 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Return the region that proved lower bounds exclude for all learners to which they apply.
+    """Return the region of a chart below proved lower bounds. No learner to which they apply can be there.
 
     The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, no
     region is returned.
@@ -257,7 +261,10 @@ def _along(line: LineView, x: np.ndarray) -> np.ndarray:
 
 
 def _picked(line: LineView, look: Look) -> np.ndarray:
-    """Return the indices of the points of a theory line that are drawn."""
+    """Return the indices of the points with which a theory line is drawn.
+
+    They are a selection that looks like the complete line. Points without a y are omitted.
+    """
     picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
     defined: np.ndarray = picked[~np.isnan(line.y[picked])]
     return defined
@@ -281,12 +288,12 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
 
 
 def _is_drawn(line: LineView, view: View) -> bool:
-    """Return whether a view contains a theory line with the same points as `line`."""
+    """Return whether a picture already contains a theory line with the same points as `line`."""
     return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
 
 
 def _ghost(run: Pinned) -> list[Series]:
-    """Return the faint curves of the previous run, with one legend entry for all of them."""
+    """Return the curves of the previous run, drawn faint behind the run, with one legend entry for all."""
     nothing = np.empty(0)
     curves = [curve for curve in run.view.curves if len(curve.x)]
     faint = [Series("", curve.x, curve.y, colour_of(curve), "sparse", faint=True) for curve in curves]
@@ -331,9 +338,9 @@ def _line(line: LineView, look: Look) -> Series:
 
 
 def _points(view: View) -> list[Series]:
-    """Return the training examples that a picture shows beside its curves.
+    """Return the training examples that a picture shows beside its curves, as a series of separate points.
 
-    Gaps between the points prevent that a line joins them.
+    A gap between any two points prevents a line from joining them.
     """
     if view.points is None:
         return []
@@ -343,9 +350,9 @@ def _points(view: View) -> list[Series]:
 
 
 def _place(look: Look) -> str:
-    """Return a remark that states the x of the values in the table of learners.
+    """Return a remark on the x at which the table of learners reads its values, such as "… k = 64".
 
-    It is empty if the chart has no vertical line at this x, or if the curves follow the training.
+    It is empty if the chart has no vertical line at this x. It is also empty if x grows during the run.
     """
     if look.playhead is None or along_records(look.view):
         return ""
@@ -354,7 +361,7 @@ def _place(look: Look) -> str:
 
 
 def heat_map(look: Look, heat: HeatView) -> HeatMap:
-    """Return the heat map of a learner."""
+    """Return the heat map of a learner, with theory lines and marks drawn over it as contours."""
     view, options, picture = look.view, look.resolved, look.view.picture
     title = f"{view.axes.y_label} of {heat.learner}"
     if picture.title:
@@ -379,7 +386,7 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
 
 
 def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
-    """Return the contour of a theory line at its level.
+    """Return the contour over a heat map along which a theory line has a given value, its level.
 
     If the contour is outside the map, its path is empty.
     """
@@ -388,7 +395,7 @@ def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Co
 
 
 def _contour(mark: Marked, heat: HeatView) -> ContourLine:
-    """Return a mark as a line across the whole heat map."""
+    """Return a mark of a picture, such as a line at a given x, as a line over a whole heat map."""
     return ContourLine(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
 
 
@@ -423,9 +430,10 @@ def level_lines(
 
 
 def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
-    """Return the marks of a view as series.
+    """Return the marks of a picture as series: lines that it adds at an x, at a y, or through points.
 
-    Straight marks span the range of all series. On a logarithmic x-axis, they span only the part with x > 0.
+    Straight marks span the range of all `series`. On a logarithmic x-axis, they span only the part with x >
+    0.
     """
     xs, ys = (
         np.concatenate([getattr(curve, coordinate) for curve in series] or [np.empty(0)])
@@ -442,9 +450,9 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
 
 
 def upright(series: Series, axes: Axes) -> Series:
-    """Return a vertical mark, stretched over the height of the chart.
+    """If a series is a vertical line that marks an x, return it stretched over the height of the chart.
 
-    If `series` is no vertical mark, it is returned unchanged.
+    Any other series is returned unchanged.
     """
     is_upright = (
         series.style == STYLE and is_line(series) and len(series.x) == 2 and series.x[0] == series.x[1]
@@ -453,7 +461,7 @@ def upright(series: Series, axes: Axes) -> Series:
 
 
 def _once(marks: Sequence[Marked]) -> list[Marked]:
-    """Return the marks without duplicates.
+    """Return the marks of a picture (lines at an x, at a y, or through points), without duplicates.
 
     Marks with equal coordinates become one mark. Its name is the beginning that all their names share.
     """

@@ -29,13 +29,16 @@ def cited_sections(source: str) -> list[Section]:
 
 
 def section_option(section: Section) -> Option:
-    """Return a list option for a section: its title and its address."""
+    """Return an entry of a list of sections: the section's title and its address."""
     label = Text.assemble((section.title, "bold"), (f"  theory/{section.address}", "dim"))
     return Option(label, id=section.address)
 
 
 class TheoryPage(Framed[None]):
-    """Page that shows one section of the theory pages, or the list of all sections. It links to others."""
+    """Page that shows one section of the theory pages, or the list of all sections.
+
+    It links to other sections.
+    """
 
     DEFAULT_CSS: ClassVar[str] = """
     TheoryPage > Words { width: 100; scrollbar-size-vertical: 1; }

@@ -352,8 +352,8 @@ class PictureSteps:
     def along_records(self, clocks: Collection[str]) -> bool:
         """Return whether curves follow the training, so that x grows during a run.
 
-        This is the case if the expression for x contains one of `clocks`, `at` fixes none of them, and the
-        reading does not reduce the records of a run to one number.
+        The expression for x must then contain one of `clocks`, and `at` must fix none of them. The reading
+        must not reduce the records of a run to one number.
         """
         if self._reading is not None and self._reading.over == "record":
             return False
@@ -499,7 +499,7 @@ class PictureSteps:
             rest.insert(0, first)
         if rest:
             undrawn = f"{' and '.join(rest)} of {self.picture.measure.kind}"
-            raise BadInput("pictures", f"{undrawn} must be named in x, reduced by read, or fixed by at")
+            raise BadInput("pictures", f"{undrawn} must be named in `x`, reduced by `read`, or fixed by `at`")
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
         """Yield the results of a reading along a sweep axis.
@@ -521,7 +521,10 @@ class PictureSteps:
             yield AtPoint(longest.point, longest.x, reductions.read(reading, stacked, places, 1))
 
     def _check_nothing_left(self, parts: list[AtPoint]) -> None:
-        """Check that each axis that varies along a curve is in x or in the reading. Raises: BadInput."""
+        """Check that each sweep axis that varies along a curve is in x or in the picture's reading.
+
+        Raises: BadInput.
+        """
         read = {self._reading.over} if self._reading is not None else set()
         for number, axis in enumerate(self._axes):
             names = {
@@ -531,7 +534,7 @@ class PictureSteps:
             if names & (self._named | read):
                 continue
             if len({part.point.place[number] for part in parts}) > 1:
-                reason = f"{axis.name} varies along a curve; name it in x, curves, at or read"
+                reason = f"{axis.name} varies along a curve; name it in `x`, `curves`, `at` or `read`"
                 raise BadInput("pictures", reason)
 
 

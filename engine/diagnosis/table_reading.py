@@ -83,7 +83,10 @@ def _of_file(path: str, label: str | None, kind: Kind | None, settings: TableSet
 
 
 def _of_numbers(path: str, table: Table, label: str | None, kind: Kind | None) -> LabelledTable:
-    """Return a table of numbers with its labels. Raises: BadInput for labels of another kind."""
+    """Return a file of numbers with its labels as a table to diagnose.
+
+    Raises: BadInput if the labels cannot be read as the requested `kind`, or are in several columns.
+    """
     assert table.labels is not None, "labels were read"
     numbers, classes = table.labels.numbers, table.labels.classes
     is_single = numbers.shape[1] == 1

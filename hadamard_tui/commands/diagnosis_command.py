@@ -59,9 +59,9 @@ def diagnose_table(
     from engine.core.parts import BadInput
     from engine.diagnosis.answer import as_json as json_of
     from engine.diagnosis.plan import plan_of
-    from engine.diagnosis.reading import read_table
+    from engine.diagnosis.table_reading import read_table
     from hadamard_tui.headless import console
-    from hadamard_tui.headless.diagnosis_page import diagnosed, shown
+    from hadamard_tui.headless.diagnosis_text import diagnosed, shown
 
     if html is not None:
         if html.suffix != ".html":

@@ -14,8 +14,8 @@ LEVEL = 0.95
 """Level of the confidence intervals."""
 
 
-class Interval(NamedTuple):
-    """Mean of a log-ratio over splits, and its confidence interval."""
+class ConfidenceInterval(NamedTuple):
+    """Mean of the logarithm of a ratio of losses over splits, and its confidence interval."""
 
     mean: float
     low: float
@@ -32,7 +32,7 @@ class Interval(NamedTuple):
         return self.high < 0
 
 
-def corrected_interval(ratios: Floats, tested: int, remaining: int) -> Interval:
+def corrected_interval(ratios: Floats, tested: int, remaining: int) -> ConfidenceInterval:
     """Return the mean of log-ratios [J] over J splits, ± t · s · √(1/J + t_e/(n − t_e)).
 
     Here s is the standard deviation of the ratios, and t a quantile of Student's distribution. Splits share
@@ -49,11 +49,14 @@ def corrected_interval(ratios: Floats, tested: int, remaining: int) -> Interval:
     splits = len(ratios)
     half = t.ppf((1 + LEVEL) / 2, splits - 1) * ratios.std(ddof=1) * np.sqrt(1 / splits + tested / remaining)
     mean = float(ratios.mean())
-    return Interval(mean, mean - float(half), mean + float(half))
+    return ConfidenceInterval(mean, mean - float(half), mean + float(half))
 
 
 class PairLosses(NamedTuple):
-    """Losses of a pair of learners on J splits at one number of examples, each [J]."""
+    """Losses of both learners of a pair on J splits, before and after the rotation of the features.
+
+    All learners have the same number of training examples. Each field has the shape [J].
+    """
 
     axes: Floats
     """Loss of the learner that depends on the feature axes."""
@@ -66,29 +69,37 @@ class PairLosses(NamedTuple):
 
 
 class PairVerdict(NamedTuple):
-    """Verdict of one pair of learners, and the intervals that decide it."""
+    """Verdict on a pair of learners, and the intervals that decide it.
+
+    A is the learner that depends on the feature axes, and B is its rotation-invariant partner. A positive
+    logarithm of a ratio means that the first loss is larger.
+    """
 
     word: Word
-    rotation: Interval
-    """ln(loss of A after rotation / loss of A): how much rotation harms A, which depends on the axes."""
+    rotation: ConfidenceInterval
+    """ln(loss of A after rotation / loss of A): how much rotation harms A."""
 
-    gap: Interval
-    """ln(loss of B / loss of A): how much better A is than B, which is rotation invariant."""
+    gap: ConfidenceInterval
+    """ln(loss of B / loss of A): how much better A is than B."""
 
-    control: Interval
+    control: ConfidenceInterval
     """ln(loss of B after rotation / loss of B), which must be 0 up to rounding."""
 
-    gain: Interval
+    gain: ConfidenceInterval
     """ln(loss of a constant / loss of the better learner): whether anything was learned."""
 
 
 def judge_pair(losses: PairLosses, tested: int, remaining: int) -> PairVerdict:
-    """Return the verdict of a pair.
+    """Return the verdict on a pair: learner A, which depends on the feature axes, and invariant partner B.
 
-    An axis-aligned bias pays if both intervals `rotation` and `gap` are above 0: rotation harms A, and A is
-    better than B. Invariance pays if the interval `gap` is below 0. Both verdicts require that the better
-    learner beats a constant prediction. Otherwise, on labels without a signal, the learner that overfits less
-    would win.
+    The intervals `rotation` and `gap` are those of `PairVerdict`. An axis-aligned bias pays if both lie above
+    0: rotation harms A, and A is better than B. Invariance pays if `gap` lies below 0: B is better than A.
+    Both verdicts require that the better learner beats a constant prediction. Otherwise, on labels without a
+    signal, the learner that overfits less would win.
+
+    Args:
+        tested: number of rows in each test set.
+        remaining: number of all other rows.
     """
     rotation, gap, control = (
         corrected_interval(np.log(above / below), tested, remaining)

@@ -31,7 +31,10 @@ STYLES = {"axes pay": "bold green", "invariance pays": "bold cyan", "not decided
 
 
 def diagnosed(table: LabelledTable, plan: Plan, errors: Console) -> Diagnosis:
-    """Run a diagnosis and return it. Its plan and its progress are printed on `errors`."""
+    """Run a diagnosis, which measures whether the columns of a table carry meaning, and return it.
+
+    Its plan and its progress are printed on `errors`.
+    """
     for note in table.notes:
         errors.print(f"data: {note}", soft_wrap=True)
     errors.print(plan.sentence, soft_wrap=True)
@@ -63,7 +66,7 @@ def shown(diagnosis: Diagnosis, console: Console) -> ConsoleRenderable:
 def losses(diagnosis: Diagnosis) -> Table:
     """Return a table of the mean losses of all learners at all training sizes.
 
-    It also has the verdicts on pairs of learners.
+    For each pair of learners that the diagnosis compares, it also has the verdict.
     """
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 1))
     unit = "error" if diagnosis.table.is_classified else "loss"

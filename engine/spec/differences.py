@@ -1,11 +1,14 @@
-"""Descriptions of the differences between two experiments, such as "update.lr 1/(2d) → 0.0078"."""
+"""Differences between two experiments, such as "update.lr 1/(2d) → 0.0078", and texts of a changed preset."""
 
 from __future__ import annotations
 
 import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engine.core.expressions import plain
+
 if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
 
 
@@ -30,8 +33,8 @@ class SetupDifference(NamedTuple):
     """Name of the learner that the value belongs to; empty if there is a single learner."""
 
     def __str__(self) -> str:
-        values = f"{self.before} → {self.after}" if self.before or self.after else ""
-        return " ".join(filter(None, (self.owner, self.place, values)))
+        arrow = f"{self.before} → {self.after}" if self.before or self.after else ""
+        return " ".join(filter(None, (self.owner, self.place, arrow)))
 
 
 def differences(before: Raw, after: Raw) -> list[SetupDifference]:
@@ -81,7 +84,10 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
 
 
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
-    """Return a difference for each axis that only one document has, and for each axis value that differs."""
+    """Return the differences between the sweep axes of two documents.
+
+    There is one for each axis that only one document has, and one for each axis value that differs.
+    """
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
     changes = [SetupDifference(f"along {axis_name}") for axis_name in new if axis_name not in old]
     for axis_name, axis in new.items():
@@ -102,7 +108,7 @@ def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
 
 
 def _plain(learner: Raw) -> Raw:
-    return {key: value for key, value in learner.items() if key != "name"}
+    return {key: field for key, field in learner.items() if key != "name"}
 
 
 def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
@@ -122,8 +128,8 @@ def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
     return [SetupDifference(place, _as_text(before), _as_text(after))]
 
 
-def _as_text(value: Any) -> str:
-    match value:
+def _as_text(raw: Any) -> str:
+    match raw:
         case None:
             return "none"
         case True:
@@ -131,9 +137,39 @@ def _as_text(value: Any) -> str:
         case False:
             return "no"
         case float():
-            return f"{value:.4g}"
+            return f"{raw:.4g}"
         case dict():
-            return str(value.get("kind") or (", ".join(f"{k} {v}" for k, v in value.items()) or "none"))
+            return str(raw.get("kind") or (", ".join(f"{k} {v}" for k, v in raw.items()) or "none"))
         case list():
-            return "[" + ", ".join(map(_as_text, value)) + "]"
-    return str(value)
+            return "[" + ", ".join(map(_as_text, raw)) + "]"
+    return str(raw)
+
+
+TRAINED = "problem", "protocol", "learners", "axes"
+"""Fields of an experiment whose changes make the preset's own title wrong."""
+
+SHOWN_ELSEWHERE = "device", "path"
+"""Run settings that titles omit, because every output states the device and the backends."""
+
+
+def texts_of_changed(
+    name: str, experiment: Experiment, document: Raw, origin: Experiment, origin_document: Raw
+) -> dict[str, str]:
+    """Return the title, story and source of an experiment that was made from a preset.
+
+    If only run settings, pictures or claims differ from the preset, these are the preset's texts. Expressions
+    in the texts are not evaluated. Otherwise, the title states the change, and story and source are empty.
+
+    Args:
+        name: name of the preset.
+        experiment: the experiment of `document`.
+        origin: the experiment of `origin_document`, which is the preset with its defaults.
+    """
+    if all(getattr(experiment, part) == getattr(origin, part) for part in TRAINED):
+        return {text: origin_document[text] for text in ("title", "story", "source")}
+    changes = [
+        str(change)
+        for change in differences(origin_document, document)
+        if change.part != ("run",) or change.place not in SHOWN_ELSEWHERE
+    ]
+    return {"title": plain(f"{name}: {', '.join(changes)}"), "story": "", "source": ""}
