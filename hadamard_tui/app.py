@@ -205,7 +205,7 @@ class HadamardApp(FailingApp):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a message, unless the same message is already visible.
+        """Show a message as a notification, unless the same message is already visible.
 
         Messages are plain text, because names in them may look like markup.
         """
@@ -359,7 +359,7 @@ class HadamardApp(FailingApp):
         self.laboratory.refresh_bindings()
 
     def show_part(self, family: str, kind: str) -> None:
-        """Open the page that documents a part, with the presets that use it."""
+        """Open the page that documents a part, such as an update rule, with the presets that use it."""
         from hadamard_tui.screens.help import PartPage
 
         self.push_screen(PartPage(family, kind), self.choose_preset)
@@ -379,7 +379,7 @@ class HadamardApp(FailingApp):
         self.push_screen(page_of(cited_sections(source) or theory_pages.with_run(editable.preset or "")))
 
     def wear(self, look: str) -> None:
-        """Apply a theme and its palette of curve colours."""
+        """Apply a theme to the app, with its palette of curve colours."""
         palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
         self.theme = look
 
@@ -403,8 +403,8 @@ class HadamardApp(FailingApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action of the app can be used now.
 
-        Actions that move between the stops of a tour require that a tour is running. The keys page up and
-        page down also require that the main screen is on top.
+        Actions that move between the stops of a tour require that a tour is open. The keys page up and page
+        down also require that the main screen is on top.
         """
         if action == "stops_on":
             return self._guide is not None and self.screen is self.laboratory
@@ -498,7 +498,10 @@ class HadamardApp(FailingApp):
         self._report(self.files.write(str(file), lambda: picture, partial(place_file, file)))
 
     def _photograph(self) -> bytes | None:
-        """Return a picture of the screen as SVG. In a browser, download the picture and return None."""
+        """Return a picture of the screen as SVG.
+
+        In a browser, download the picture and return None instead.
+        """
         if not self.is_web:
             return self.export_screenshot().encode()
         self.deliver_screenshot()
@@ -506,7 +509,7 @@ class HadamardApp(FailingApp):
         return None
 
     def _report(self, result: Future[str]) -> None:
-        """Once a file is written or has failed, show the result or the error as a notification."""
+        """Show a notification about an exported file, once it is written or has failed."""
 
         def report(result: Future[str]) -> None:
             try:
@@ -549,7 +552,7 @@ class HadamardApp(FailingApp):
             driver.write(words)
 
     def _options(self) -> list[str]:
-        """Return the command-line options that reproduce the screen."""
+        """Return the options of the command line that reproduces the screen."""
         from hadamard_tui.sharing.command_line import views
 
         look = [] if self.theme == Config().theme else ["--theme", self.theme]
@@ -604,7 +607,7 @@ class HadamardApp(FailingApp):
         self.exit()
 
     def exit(self, *arguments: Any, **options: Any) -> None:
-        """Collect the state for the next start, and end the app."""
+        """Collect the experiment and the view for the next start, and end the app."""
         self.keep()
         self._is_ending = True
         super().exit(*arguments, **options)
@@ -623,7 +626,10 @@ class HadamardApp(FailingApp):
         self.memory = Memory(view, editable.document, editable.preset, editable.off, editable.claims_left_out)
 
     def write(self) -> str:
-        """Write the state for the next start. Return an error message, or an empty text after success."""
+        """Write the experiment and the view for the next start.
+
+        Return an error message, or an empty text if there is no error.
+        """
         if self.memory is None or served() or self._guide is not None:
             return ""  # viewers in a browser leave no state, and tours are not resumed
         return state_file.write(self.memory)

@@ -26,8 +26,8 @@ class Motion(msgspec.Struct, frozen=True):
 MOTIONS = (
     Motion("move-down", "down,j", "Go down"),
     Motion("move-up", "up,k", "Go up"),
-    Motion("move-left", "left,h", "Go left (in heat maps and in the first row)"),
-    Motion("move-right", "right,l", "Go right (in heat maps and in the first row)"),
+    Motion("move-left", "left,h", "Go left (in a heat map, a table or the bar of parts)"),
+    Motion("move-right", "right,l", "Go right (in a heat map, a table or the bar of parts)"),
     Motion("move-first", "home,g", "Go to the first line"),
     Motion("move-last", "end,G", "Go to the last line"),
     Motion("move-page-down", "pagedown,ctrl+d", "Go a page down; in the list of presets, scroll the preview"),
@@ -460,13 +460,13 @@ _others: Mapping[str, str] = {}
 
 
 def use(keys: Mapping[str, str]) -> None:
-    """Change the keys of actions and motions, given by their ids."""
+    """Change the keys of actions and motions. `keys` maps their ids to keys."""
     global _others
     _others = keys
 
 
 def placed(action: Action) -> Action:
-    """Return the action with the keys that the configuration sets."""
+    """Return the action with the keys that the configuration file sets for it."""
     return replace(action, keys=_others.get(action.id, action.keys))
 
 
@@ -491,5 +491,5 @@ def panel_key(panel: str) -> str:
 
 
 def action_of(key: str) -> Action | None:
-    """Return the action of a key, or None if the key has no action."""
+    """Return the action that a key runs, or None if the key runs no action."""
     return next((action for action in ACTIONS if key in placed(action).keys.split(",")), None)

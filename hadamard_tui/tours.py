@@ -45,7 +45,7 @@ class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def text(self) -> str:
-        """Text of the finding of a run with the change."""
+        """Text of the finding: what a run with this change shows."""
         return str(self.claim.get("text", ""))
 
 
@@ -69,9 +69,9 @@ class Stop(NamedTuple):
 
 
 def broken(stop: Stop, change: Break) -> Raw:
-    """Return the preset document of a stop with `change` applied.
+    """Return the experiment of a stop with a change to which its theorem does not apply.
 
-    The document contains only the claim of the change. Raises: BadInput.
+    The result is a preset document. Its only claim is that of the change. Raises: BadInput.
     """
     from engine.spec import documents
 
@@ -96,26 +96,27 @@ class Tour:
 
     @property
     def stop(self) -> Stop:
-        """Stop at the current position."""
+        """Stop of the tour at the current position."""
         return self.stops[self.place]
 
     @property
     def editable(self) -> EditableExperiment:
-        """Set-up of the stop at the current position."""
+        """Experiment of the stop at the current position."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         return EditableExperiment.of(self.stop.preset, self.stop.changes)
 
     @property
     def score(self) -> tuple[int, int]:
-        """Number of right guesses, and number of all guesses."""
+        """Number of the user's right guesses during the tour, and number of all guesses."""
         guesses = [is_right for stop in self.scores.values() for is_right in stop]
         return sum(guesses), len(guesses)
 
     def move(self, by: int) -> bool:
-        """Move by `by` stops, and return True. If there is no such stop, stay and return False.
+        """Move by `by` stops along the tour, and return True.
 
-        An automatic tour continues with the first stop after the last one, so it always moves.
+        If there is no such stop, stay and return False. An automatic tour continues with the first stop after
+        the last one, so it always moves.
         """
         place = self.place + by
         if self.alone:

@@ -194,12 +194,12 @@ class Layout(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of parameters, trained or fixed."""
+        """Number of parameters of one net, trained or fixed."""
         return sum(map(math.prod, self.shapes.values()))
 
     @property
     def l2_penalty(self) -> float:
-        """Largest λ of all tensors, or 0 if there is no penalty."""
+        """Largest L2 penalty λ of all tensors, or 0 if no tensor is penalised."""
         return max(self.l2_penalties.values(), default=0.0)
 
 

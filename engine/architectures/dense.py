@@ -102,14 +102,16 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     widths: Annotated[
         Annotated[tuple[Count, ...], Meta(min_length=1, max_length=MOST_LAYERS)] | None,
-        Meta(title="widths", description="hidden units of each layer; none: 128, or set by depth and width"),
+        Meta(
+            title="widths", description="hidden units of each layer; none: 128, or set by `depth` and `width`"
+        ),
     ] = None
     depth: Annotated[
         Annotated[int, Meta(ge=1, le=MOST_LAYERS)] | None,
-        Meta(title="depth L", description="number of hidden layers of equal width; none: set by widths"),
+        Meta(title="depth L", description="number of hidden layers of equal width; none: set by `widths`"),
     ] = None
     width: Annotated[
-        Count | None, Meta(title="width n", description="units of each hidden layer; none: set by widths")
+        Count | None, Meta(title="width n", description="units of each hidden layer; none: set by `widths`")
     ] = None
     activation: Activation = "identity"
     init: Annotated[
@@ -178,16 +180,18 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.widths is not None:
             for field in ("depth", "width"):
                 if getattr(self, field) is not None:
-                    raise BadField(field, "widths sets this too; give either widths, or depth and width")
+                    raise BadField(
+                        field, "`widths` sets this too; give either `widths`, or `depth` and `width`"
+                    )
         elif (self.depth is None) != (self.width is None):
             missing, present = ("width", "depth") if self.width is None else ("depth", "width")
             raise BadField(missing, f"missing; it is required if {present} is set")
         if self.balanced_signs and not self.output_signs:
-            raise BadField("balanced_signs", "balanced signs require output signs; set output_signs too")
+            raise BadField("balanced_signs", "balanced signs require output signs; set `output_signs` too")
         if self.alternating_biases and not self.has_biases:
-            raise BadField("alternating_biases", "alternating biases require biases; set cb too")
+            raise BadField("alternating_biases", "alternating biases require biases; set `cb` too")
         if self.scale is not None and self.cw is not None:
-            raise BadField("cw", "scale s sets this too, C_w = s²; give either cw or scale")
+            raise BadField("cw", "`scale` sets this too, because C_w = s²; give either `cw` or `scale`")
         count = len(self.hidden) + 1
         for field in ("cw", "cb"):
             value = getattr(self, field)
@@ -199,7 +203,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.parametrisation == "mean-field" and count > 2:
             raise BadField(
                 "parametrisation",
-                "mean-field is for one hidden layer; for deeper nets take mup, which generalises it",
+                "mean-field is for one hidden layer; for deeper nets take `mup`, which generalises it",
             )
 
     @property

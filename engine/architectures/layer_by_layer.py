@@ -1,4 +1,4 @@
-"""The signals of a fully connected net at its start, drawn from their distribution layer by layer."""
+"""The signals of an untrained fully connected net, drawn from their distribution layer by layer."""
 
 from __future__ import annotations
 

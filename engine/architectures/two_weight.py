@@ -32,7 +32,8 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
         Literal["zero", "equal"], Meta(title="start", description="zero: weights uv = 0; equal: u = v")
     ] = "zero"
     w0: Annotated[
-        Positive | None, Meta(title="start w₀", description="none: 1/(2d) for zero, 1/d for equal")
+        Positive | None,
+        Meta(title="start w₀", description="none: 1/(2d) if the start is zero, 1/d if it is equal"),
     ] = None
 
     def structure(self) -> ArchitectureStructure:

@@ -93,7 +93,7 @@ class Backend:
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Return the reason why the backend cannot run a learner, even without measures; None if it can."""
+        """Return the reason why the backend cannot run a learner, whatever it measures; None if it can."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it does not support the setting {field.replace('_', ' ')}"

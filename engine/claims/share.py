@@ -29,7 +29,7 @@ class Share(Comparing, frozen=True, kw_only=True, tag="share"):
         super().__post_init__()
         if self.standard_errors is not None:
             raise BadField(
-                "standard_errors", "a single replica has no standard error; leave standard_errors out"
+                "standard_errors", "a single replica has no standard error; leave `standard_errors` out"
             )
 
     def finding(self, view: View, outcome: Outcome) -> str:

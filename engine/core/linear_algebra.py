@@ -149,8 +149,8 @@ POWERS: dict[Exponent, float] = {
 }
 
 LENGTHS = (
-    "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^⅔)^1½, "
-    "or Σ|c_f|, (Σ|c_f|^⅔)^1½ of the Fourier coefficients c_f"
+    "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^(2/3))^(3/2), "
+    "or Σ|c_f|, (Σ|c_f|^(2/3))^(3/2) of the Fourier coefficients c_f"
 )
 
 

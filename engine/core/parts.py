@@ -290,7 +290,7 @@ Factors = Annotated[
     Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
     Meta(
         title="factors",
-        description="size of each factor, such as 16, 16; if not set, side and count set the sizes",
+        description="size of each factor, such as 16, 16; if not set, `side` and `count` set the sizes",
     ),
 ]
 Side = Annotated[Dimension | None, Meta(title="side", description="common size of all factors")]
@@ -309,7 +309,9 @@ def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int 
     if factors is not None:
         for field, size in (("side", side), ("count", count)):
             if size is not None:
-                raise BadField(field, "factors already sets this; give either factors, or side and count")
+                raise BadField(
+                    field, "`factors` already sets this; give either `factors`, or `side` and `count`"
+                )
     elif (side is None) != (count is None):
         missing, given_name = ("count", "side") if count is None else ("side", "count")
         raise BadField(missing, f"missing; {given_name} requires it")

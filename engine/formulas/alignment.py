@@ -112,11 +112,12 @@ def signed_permutations(rows: Floats, labels: Floats) -> float:
 
 
 def rotations(profile: Callable[[Floats], Floats], d: int) -> float:
-    """Return C of f(x) = φ(t), t = w·x/(‖w‖‖x‖), under O(d), for x uniform on a sphere in d ≥ 3 dimensions.
+    """Return the alignment C(f, O(d)) of f(x) = φ(t), t = w·x/(‖w‖‖x‖), for x uniform on a sphere, d ≥ 3.
 
-    C is max_k W_k/dim H_k over the spherical harmonics H_k of degree k, which are inequivalent and
-    irreducible. For E φ² = 1, W_k/dim H_k is (E φ(t) P_k(t))² with the Gegenbauer polynomials P_k, P_k(1) =
-    1. `profile` is φ, which must be smooth except at t = 0.
+    C is max_k W_k/dim H_k. H_k is the space of spherical harmonics of degree k, and W_k is the squared norm
+    of the projection of f onto H_k. The H_k are inequivalent and irreducible under O(d). For E φ² = 1,
+    W_k/dim H_k is (E φ(t) P_k(t))² with the Gegenbauer polynomials P_k, P_k(1) = 1. `profile` is φ, which
+    must be smooth except at t = 0.
     """
     from scipy.special import roots_jacobi  # type: ignore[import-untyped]
 

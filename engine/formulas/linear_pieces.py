@@ -90,7 +90,7 @@ cells.
 
 
 def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> int:
-    """Return the number of cells of a net of two inputs in the square [−reach, reach]².
+    """Return the number of cells into which the units of a net with two inputs cut [−reach, reach]².
 
     Within a cell of the layers below, every signal z = a·x + c of a layer is linear in x. So each unit of the
     layer cuts the cell along a straight line, and all resulting cells are convex. Neighbouring cells with the

@@ -55,7 +55,7 @@ def least_norm(x: Floats, y: Floats) -> float:
 
 
 def penalised(x: Floats, y: Floats, rate: float) -> Penalised:
-    """Return the net f of ReLU units for which (1/m) Σ_i (f(x_i) − y_i)² + λR is least, for its cost R.
+    """Return the net f of ReLU units with the least (1/m) Σ_i (f(x_i) − y_i)² + λR, where R is its cost.
 
     The module defines R. Kinks at the points suffice. So the problem is a Lasso over units with kinks at the
     points, with a free constant. The residual z of the minimiser is the point nearest to y − ȳ that satisfies

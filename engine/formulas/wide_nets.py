@@ -38,7 +38,7 @@ def gaussian_mean(function: Transfer, variance: float) -> float:
 
 
 def layer_variances(transfer: Transfer, first: float, cw: Sequence[float], cb: Sequence[float]) -> Floats:
-    """Return V_l = C_w E σ(z^l)² of an infinitely wide net at its start, for the hidden layers l = 1 … L.
+    """Return V_l = C_w E σ(z^l)² of an untrained, infinitely wide net, for the hidden layers l = 1 … L.
 
     z^l are the signals of layer l, with z^{l+1} ~ N(0, C_b + V_l).
 
@@ -93,7 +93,7 @@ def product_mean(transfer: Transfer, covariances: Floats) -> Floats:
 
 
 def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], cb: Sequence[float]) -> Floats:
-    """Return the correlations c_l of two inputs' signals in an infinitely wide net at its start, [P, L].
+    """Return the correlations c_l of two inputs' signals in an untrained, infinitely wide net, [P, L].
 
     c_l is the correlation in layer l + 1, for l = 1 … L.
 

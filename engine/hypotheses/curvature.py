@@ -53,6 +53,12 @@ KRYLOV = 12
 STEPS = 36
 """Largest number of Lanczos steps that all nets make in step. Nets that need more steps use ARPACK."""
 
+COMPLETE = 1e-10
+"""Residual, relative to ∇²L, at which Lanczos vectors count as spanning an invariant subspace.
+
+This happens early if ∇²L has few different eigenvalues. The next vector would consist of rounding errors.
+"""
+
 MOST_NUMBERS = 1 << 22
 """Largest total size of the Lanczos vectors of all nets, in numbers."""
 
@@ -260,8 +266,9 @@ def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
     """Return the largest eigenvalue of every Hessian, [N], by Lanczos steps that all nets make together.
 
     The steps are in float64 on the CPU. If nets are small, a product for all nets costs little more than a
-    product for one. The result is NaN if the residual stays above λ times `tolerance`, or if the Hessian is
-    not finite. It is NaN for all nets if they are too large for this method.
+    product for one. A net is complete once its vectors span an invariant subspace, which then contains an
+    eigenvector of λ_max. The result is NaN if the residual stays above λ times `tolerance`, or if the Hessian
+    is not finite. It is NaN for all nets if they are too large for this method.
     """
     nets, size = curvature.gradient.shape
     if nets * size * STEPS > MOST_NUMBERS:
@@ -269,23 +276,28 @@ def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
     start = torch.from_numpy(np.random.default_rng(0).standard_normal(size))  # fixed seed
     vector = (start / start.norm()).expand(nets, -1)
     basis, projected = vector.new_zeros(nets, STEPS, size), vector.new_zeros(nets, STEPS, STEPS)
+    is_complete = torch.zeros(nets, dtype=torch.bool)
     for step in range(STEPS):
         basis[:, step] = vector
         spanned = basis[:, : step + 1]
         image = curvature.products(vector.to(curvature.gradient)).double().cpu()
-        projected[:, step, step] = (vector * image).sum(1)
+        # Complete nets get the first diagonal entry again, because it is at most λ_max.
+        projected[:, step, step] = torch.where(is_complete, projected[:, 0, 0], (vector * image).sum(1))
         for _ in range(2):  # one pass leaves rounding errors along the basis
             image = image - ((spanned @ image[:, :, None]).mT @ spanned)[:, 0]
         residual = image.norm(dim=1)
-        if step + 1 >= KRYLOV:
+        is_complete |= residual <= COMPLETE * projected.abs().amax((1, 2))
+        if step + 1 >= KRYLOV or bool(is_complete.all()):
             finite = projected.isfinite().all((1, 2)) & residual.isfinite()
             small = torch.where(finite[:, None, None], projected[:, : step + 1, : step + 1], 0.0)
             ritz, vectors = torch.linalg.eigh(small)
-            is_close = residual * vectors[:, -1, -1].abs() <= tolerance * ritz[:, -1].abs()
+            is_close = is_complete | (residual * vectors[:, -1, -1].abs() <= tolerance * ritz[:, -1].abs())
             if bool((is_close | ~finite).all()):
                 break
         if step + 1 < STEPS:
+            residual = torch.where(is_complete, 0.0, residual)
             projected[:, step, step + 1] = projected[:, step + 1, step] = residual
+            image = torch.where(is_complete[:, None], 0.0, image)
             vector = image / residual.clamp(min=torch.finfo(torch.float64).tiny)[:, None]
     return torch.where(is_close & finite, ritz[:, -1], torch.nan)
 
@@ -362,9 +374,9 @@ def tangent_kernels(
 def squared_jacobians(
     architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
 ) -> torch.Tensor:
-    """Return the largest eigenvalue of the tangent kernel of every net, [N].
+    """Return the largest eigenvalue of the tangent kernel Σ_l s_l J_l J_lᵀ of every net, [N].
 
-    It is the square of the largest singular value of the Jacobian ∂ŷ/∂θ.
+    If all factors s_l (`speeds`) are 1, it is the square of the largest singular value of the Jacobian ∂ŷ/∂θ.
     """
     batches = _kernel_batches(architecture, tensors, instances, speeds)
     return torch.cat([_largest_of_kernels(kernels) for kernels in batches])

@@ -79,7 +79,7 @@ class WithPosterior(Protocol):
     """Interface of predictors that are the mean of a posterior distribution of weights."""
 
     def posteriors(self) -> list[Posterior]:
-        """Return the posterior distribution for every member of the batch."""
+        """Return the posterior distribution of the weights, for every member of the batch."""
 
 
 @runtime_checkable
@@ -87,7 +87,7 @@ class Turnable(Protocol):
     """Interface of predictors whose initial state can be rotated along with the instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the initial state by the corresponding state for instances U x, given a rotation U.
+        """Replace the predictor's initial state by the one that corresponds to it for rotated instances U x.
 
-        Call it before the first example.
+        Call it before the first example. `rotation` is U.
         """

@@ -129,7 +129,10 @@ class LearnerJudgement:
 
     @property
     def broken(self) -> list[Group]:
-        """Groups other than rotations that changed predictions, contrary to the verdict by structure."""
+        """Groups that changed predictions although, by its structure, the learner is invariant under them.
+
+        The group of rotations is left out.
+        """
         return [
             group
             for group in self.changes

@@ -1,4 +1,4 @@
-"""Judgement of an update rule: its symmetries, and its losses beside the bound for invariant learners."""
+"""Judgement of an update rule: its symmetries, and its losses beside the bound on invariant learners."""
 
 from __future__ import annotations
 

@@ -51,14 +51,14 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class ConstantSchedule(Schedule, frozen=True, tag="constant"):
-    """Factor 1 at every step, for a warm-up without another schedule."""
+    """Factor 1 of the learning rate at every step. It allows a warm-up without another schedule."""
 
     def after_warm_up(self, step: int) -> float:
         return 1.0
 
 
 class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
-    """Factor 1 − t/T up to step T, and 0 after it.
+    """Factor 1 − t/T of the learning rate up to step T, and 0 after it.
 
     With `constant` c, the factor is 1 up to step cT, and then falls linearly to 0 at step T.
     """
@@ -74,7 +74,7 @@ class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
 
 
 class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
-    """Factor ½(1 + cos πt/T) up to step T, and 0 after it."""
+    """Factor ½(1 + cos πt/T) of the learning rate up to step T, and 0 after it."""
 
     steps: Steps
 
@@ -83,7 +83,7 @@ class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
 
 
 class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True):
-    """Factor γᵗ."""
+    """Factor γᵗ of the learning rate at step t."""
 
     factor_per_step: Annotated[Factor, Meta(description="factor of the rate after every step")]
 
@@ -92,7 +92,7 @@ class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True
 
 
 class StepSchedule(Schedule, frozen=True, tag="step", kw_only=True):
-    """Factor γ^⌊t/s⌋: after every s steps, the rate is multiplied by γ."""
+    """Factor γ^⌊t/s⌋ of the learning rate at step t: after every s steps, the rate is multiplied by γ."""
 
     factor_per_stage: Annotated[Factor, Meta(description="factor of the rate after every stage")]
     every: Annotated[Steps, Meta(title="every s", description="number of steps in a stage")]
@@ -102,7 +102,7 @@ class StepSchedule(Schedule, frozen=True, tag="step", kw_only=True):
 
 
 class PerLossSchedule(Schedule, frozen=True, tag="per-loss", kw_only=True):
-    """Factor 1/L, where L is the mean loss on the examples of the step.
+    """Factor 1/L of the learning rate, where L is the mean loss on the examples of the step.
 
     Steps are −η ∇L/L = −η ∇ ln L, which do not vanish as L falls to 0. The sum of the rates is the time that
     gradient flow on L takes to move as far. This sum differs between replicas. Replicas, rates and targets
@@ -178,7 +178,7 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     def __post_init__(self) -> None:
         if (self.norm is None) == (self.value is None):
-            raise BadField("norm", "clip needs exactly one of norm and value")
+            raise BadField("norm", "`clip` needs exactly one of `norm` and `value`")
 
     def clipped(self, gradients: Params) -> Params:
         """Return the gradients of every batch member, with large ones clipped."""
@@ -439,13 +439,14 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         unlayered = self.architecture is not None and not self.architecture.structure().layered
         if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:
             fault = f"start-jacobian requires a net of layers, unlike {self.architecture.kind}"
-            raise BadField("rate_unit", f"{fault}; take start-sharpness")
+            raise BadField("rate_unit", f"{fault}; take `start-sharpness`")
         if self.tends_to is not None and self.update is None and self.solver is None:
             raise BadField("tends_to", "this is for learners with an update rule or a solver; leave it out")
         if self.solver is not None:
             if self.architecture is not None or self.update is not None:
                 raise BadField(
-                    "solver", "a solver needs neither architecture nor update; give one or the other"
+                    "solver",
+                    "a solver takes the place of `architecture` and `update`; give `solver`, or these two",
                 )
             if self.layer_rates:
                 raise BadField("layer_rates", "a solver has no layers and no rate; leave it out")

@@ -198,7 +198,7 @@ class Probe:
 
     @property
     def gradient_of_logarithm(self) -> torch.Tensor:
-        """Gradient [N, P] of a logarithm of the loss, which has the direction of `gradient`.
+        """Gradient [N, P] with the direction of `gradient`, computed from the logarithm of the loss.
 
         It is a positive multiple of `gradient`, and does not underflow if the loss is tiny.
         """
@@ -534,7 +534,7 @@ def needs_teacher(problem: Problem) -> str | None:
     completes the sentence "it is measured only where …".
     """
     if not problem.target_structure.has_w_star:
-        return "labels depend on xᵀw*, as with the targets feature, sparse and weights"
+        return "labels depend on xᵀw*, as with the targets `feature`, `sparse` and `weights`"
     if not problem.matrix.structure().features_are_seen:
         return "learners see the features that targets refer to"
     return None

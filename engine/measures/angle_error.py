@@ -31,7 +31,7 @@ class AngleError(Measure, frozen=True, tag="angle-error"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if not problem.matrix.structure().isotropic:
-            return "the matrix declares isotropic Gaussian instances, as gaussian does"
+            return "instances are isotropic Gaussian vectors, as with the matrix `gaussian`"
         return needs_teacher(problem)
 
     def value(self, probe: Probe) -> torch.Tensor:

@@ -76,10 +76,10 @@ class Error(OfRows, frozen=True, tag="error"):
 
 
 def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch.Tensor:
-    """Return P(right) − P(wrong) for each prediction […, B, n]: 1 if it is right, −1 if wrong, 0 if tied.
+    """Return P(right) − P(wrong) for each prediction […, B, n]: 1 if it is right, and −1 if it is wrong.
 
-    Ties are broken at random. The one-hot labels of a row are predicted together, so all targets of the row
-    have the same value.
+    In a tie, a class is drawn at random from those with the largest prediction, so the result is between −1
+    and 1. The one-hot labels of a row are predicted together, so all targets of the row have the same value.
     """
     if not data.one_hot:
         return sides(predictions, data.labels, data.values, loss)

@@ -30,7 +30,7 @@ class ExcessRisk(Measure, frozen=True, tag="excess-risk"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if problem.matrix.second_moment is None:
-            return "the matrix declares its second moment, as gaussian does"
+            return "the matrix declares its second moment, as `gaussian` does"
         return needs_teacher(problem)
 
     def value(self, probe: Probe) -> torch.Tensor:

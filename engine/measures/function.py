@@ -39,7 +39,7 @@ class Function(Measure, frozen=True, tag="function"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if problem.matrix.structure().span is None:
-            return "instances are points of an interval, such as those of the matrix interval"
+            return "instances are points of an interval, such as those of the matrix `interval`"
         return _one_target(problem)
 
     def value(self, probe: Probe) -> torch.Tensor:

@@ -119,7 +119,10 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
 
 
 class Roots(NamedTuple):
-    """Square roots of the parts of G: for each part, a matrix A [rows, P] such that AᵀA equals the part."""
+    """Square roots of the parts of the Gauss–Newton matrix G.
+
+    For each part, this is a matrix A [rows, P] such that AᵀA equals the part.
+    """
 
     of_classes: torch.Tensor
     of_pairs: torch.Tensor

@@ -22,7 +22,7 @@ class KernelNorm(Measure, frozen=True, tag="kernel-norm"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         of_kernel = learner.solver is not None and learner.solver.structure().of_kernel
-        return None if of_kernel else "the learner is fitted by a kernel, as the solver kernel is"
+        return None if of_kernel else "the learner is fitted by a kernel, as with the solver `kernel`"
 
     def value(self, probe: Probe) -> torch.Tensor:
         return probe.data.over_targets(probe.squared_norm[None])[0]

@@ -107,7 +107,11 @@ def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
 
 
 def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
-    """Return tr(Σ_W Σ_B†)/C [nets], given Mᵀ (`centred`) and the deviations from class means [nets, n, h]."""
+    """Return NC1 = tr(Σ_W Σ_B†)/C [nets], for the covariances Σ_W within classes and Σ_B between them.
+
+    `around` [nets, n, h] are the features' deviations from the means of their classes. `centred` is Mᵀ, the
+    centred class means.
+    """
     singular_values, directions = torch.linalg.svd(centred, full_matrices=False)[1:]
     between = min(centred.shape[1] - 1, centred.shape[2])  # centred rows sum to 0
     along = around @ directions[:, :between].mT / singular_values[:, None, :between]
@@ -116,5 +120,9 @@ def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
 
 
 def _over(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
-    """Return tr Σ_W/tr Σ_B [nets], given Mᵀ (`centred`) and the deviations from class means [nets, n, h]."""
+    """Return tr Σ_W/tr Σ_B [nets], for the covariances Σ_W within classes and Σ_B between them.
+
+    `around` [nets, n, h] are the features' deviations from the means of their classes. `centred` is Mᵀ, the
+    centred class means.
+    """
     return around.square().sum(2).mean(1) / centred.square().sum(2).mean(1)

@@ -21,7 +21,7 @@ class OfPosterior(Measure, frozen=True):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         has_posterior = learner.solver is not None and learner.solver.structure().has_posterior
-        return None if has_posterior else "the learner has a posterior, as deep-linear-bayes has"
+        return None if has_posterior else "the learner has a posterior, as `deep-linear-bayes` has"
 
     def value(self, probe: Probe) -> torch.Tensor:
         by_member = [self.of_posterior(member) for member in probe.posteriors]

@@ -37,7 +37,7 @@ class SingularValues(Measure, frozen=True, tag="spectrum"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if problem.target.columns(problem.matrix) == 1:
-            return "there are several targets, as with the targets all and doubled"
+            return "there are several targets, as with the targets `all` and `doubled`"
         return None
 
     def value(self, probe: Probe) -> torch.Tensor:

@@ -72,9 +72,9 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         forms = [self.take, self.first_below, self.first_above, self.place_of]
         if sum(form is not None for form in forms) != 1:
-            raise BadField("take", "set exactly one of take, first_below, first_above and place_of")
+            raise BadField("take", "set exactly one of `take`, `first_below`, `first_above` and `place_of`")
         if self.between != "no" and not self.is_threshold:
-            raise BadField("between", "this option is only for first_below and first_above; leave it out")
+            raise BadField("between", "this option is only for `first_below` and `first_above`; leave it out")
         if self.until is not None and self.over != "record":
             raise BadField("until", "this condition ends a run, so it needs over = record")
 
@@ -117,7 +117,7 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.below is None and self.above is None:
             raise BadField(
-                "below", "a share counts values below or above a number; give below, above or both"
+                "below", "a share counts values below or above a number; give `below`, `above` or both"
             )
         if self.below is not None and self.above is not None and self.below <= self.above:
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
@@ -154,7 +154,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if (self.x is None) == (self.y is None):
-            raise BadField("x", "set exactly one of x and y")
+            raise BadField("x", "set exactly one of `x` and `y`")
 
 
 class Marked(NamedTuple):
@@ -360,12 +360,12 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     def __post_init__(self) -> None:
         if self.share is not None and self.summary != "mean":
-            raise BadField("summary", "a share is a mean over replicas; leave summary out")
+            raise BadField("summary", "a share is a mean over replicas; leave `summary` out")
         if self.summary in SPREADS:
             for step in ("times", "relative", "running"):
                 if getattr(self, step) is not None:
                     raise BadField(
-                        step, f"the summary {self.summary} needs the unchanged measure; leave {step} out"
+                        step, f"the summary {self.summary} needs the unchanged measure; leave `{step}` out"
                     )
 
     @property

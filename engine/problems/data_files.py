@@ -149,7 +149,7 @@ Columns = Annotated[
     Annotated[tuple[Column, ...], Meta(min_length=1, max_length=MOST)] | None,
     Meta(
         title="columns",
-        description="features: names or positions of columns; none: all but index and label",
+        description="features: names or positions of columns; none: all columns but the index and the label",
         extra=SELDOM,
     ),
 ]
@@ -192,10 +192,10 @@ class Version(NamedTuple):
 
 
 def make_absolute(part: Part) -> None:
-    """Replace the file paths in the fields of a matrix or target under construction by absolute paths.
+    """Replace the file paths in the fields of a matrix or target by absolute paths.
 
-    A ~ at the beginning is the user's home folder. All other relative paths are relative to the working
-    folder.
+    Call this function while the matrix or target is constructed. A ~ at the beginning is the user's home
+    folder. All other relative paths are relative to the working folder.
     """
     for name in part.file_fields:
         if (relative := getattr(part, name)) is None:

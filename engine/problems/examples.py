@@ -36,7 +36,7 @@ class Examples:
 
 
 def examples(problem: Problem, streams: Streams, dtype: str) -> Examples:
-    """Draw the examples of a problem once per replica.
+    """Draw the examples of a problem, independently for every replica.
 
     Raises: BadInput for a file that cannot be used.
     """
@@ -199,7 +199,7 @@ def _squared_singular_values(labels: Rows) -> Floats:
 
 
 def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
-    """Return ‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal, or None.
+    """Return the squared lengths ‖y_i‖² of the rows of a matrix Y [m, n] if they are orthogonal, or None.
 
     The test checks YYᵀv = (‖y_i‖² v_i)_i for random integer vectors v. If Y has integer entries, all numbers
     are exact, and the test errs with probability at most 2⁻⁸⁰.

@@ -47,7 +47,7 @@ class Instances:
 
     @property
     def rows(self) -> torch.Tensor:
-        """Instances as a matrix, [R, n, d]."""
+        """The n instances of each of the R replicas as a matrix, [R, n, d]."""
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:

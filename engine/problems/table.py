@@ -139,14 +139,14 @@ def layout_of(
     """
     if content.has_labels and label is not None:
         raise BadField(
-            "label", "in this file format, every line begins with its label; leave the setting label out"
+            "label", "in this file format, every line begins with its label; leave the setting `label` out"
         )
     place = None if label is None else _position(label, content, "label")
     index = _index(content, settings)
     if place is not None and index.pop(place, "") and settings.index is not None:
         raise BadField(
             "index",
-            f"{name_of(place, content)} is set both as index and as label; leave one of the two settings out",
+            f"{name_of(place, content)} is set both as `index` and as `label`; leave one of these two out",
         )
     if settings.columns is None:
         features, left_out = _all_features(content, place, index)
@@ -231,7 +231,7 @@ def _index(content: Content, settings: TableSettings) -> dict[int, str]:
 
 
 def _position(column: int | str, content: Content, field: str) -> int:
-    """Return the position of a column. Raises: BadField."""
+    """Return the position of a column that is given by its position or name. Raises: BadField."""
     last = content.width - 1
     if isinstance(column, int):
         if not -content.width <= column <= last:

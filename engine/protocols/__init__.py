@@ -85,9 +85,9 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if (self.clock is None) == (self.measure is None):
             raise BadField("clock", "`until` needs either a clock or a measure, and not both")
         if (self.above is None) == (self.below is None):
-            raise BadField("above", "`until` needs either above or below, and not both")
+            raise BadField("above", "`until` needs either `above` or `below`, and not both")
         if self.clock is not None and self.above is None:
-            raise BadField("below", "a clock only increases, so it cannot fall below a value; use above")
+            raise BadField("below", "a clock only increases, so it cannot fall below a value; use `above`")
 
     def in_words(self, loss: str) -> str:
         """Return the condition as text for a kind of loss, such as "0/1 error on seen rows < 0.01"."""

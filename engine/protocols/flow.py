@@ -113,7 +113,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         super().__post_init__()
         if self.first is not None and self.grid == "linear":
             raise BadField(
-                "first", "first only applies to a logarithmic grid; leave it out, or set grid = log"
+                "first", "`first` only applies to a logarithmic grid; leave it out, or set grid = log"
             )
         if self.first is not None and self.first > self.time / 2:
             raise BadField(
@@ -139,13 +139,13 @@ class Flow(Protocol, frozen=True, tag="flow"):
             return None
         if learner.update.mirror is None:
             reason = f"{learner.update.kind} does not follow a gradient flow, however small its rate is"
-            return f"{reason}; use gd, sgd or a mirror descent such as egu, or use the protocol steps"
+            return f"{reason}; use `gd`, `sgd` or a mirror descent such as `egu`, or use the protocol `steps`"
         if not learner.plain_steps:
-            return "a flow has no steps; leave out schedule, noise, clipping and decay"
+            return "a flow has no steps; leave out `schedule`, `noise`, `clip` and `decay`"
         if len(rates_of(learner)) > 1:
             return "a flow has no rate to choose, because time is η · step; set a single rate"
         if learner.rate_unit != "one":
-            return "a flow has no rate, because its time is η · step; leave out rate_unit"
+            return "a flow has no rate, because its time is η · step; leave out `rate_unit`"
         return None
 
     def check(self, n: int, labels: Values) -> None:
@@ -153,7 +153,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         if not loss.continuous_slope:
             reason = f"the slope of {loss.kind} loss jumps, and a flow cannot be solved past a jump"
             raise BadInput(
-                "protocol.loss", f"{reason}; use square or logistic loss, or use the protocol steps"
+                "protocol.loss", f"{reason}; use square or logistic loss, or use the protocol `steps`"
             )
         if self.train is not None and self.train > n:
             raise BadInput("protocol.train", f"there are only {n} rows; take at most {n}")
@@ -294,7 +294,7 @@ class Flowing(InPieces):
         stiff = "" if protocol.method in ("bdf", "radau") else "; if the flow is stiff, set method = bdf"
         return BadInput(
             "protocol.evaluations",
-            f"{progress}; allow more evaluations, end earlier, or increase rtol{stiff}",
+            f"{progress}; allow more evaluations, end earlier, or increase `rtol`{stiff}",
         )
 
     def _take(self, time: float, evaluations: int) -> None:

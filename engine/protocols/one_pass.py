@@ -91,7 +91,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
             message = f"an update needs {self.batch} examples, but there are only {rows}; take at most {rows}"
             raise BadInput("protocol.batch", message)
         if self.clip is not None and labels == "signs":
-            message = "clipping to 0 … Y needs labels in this range, but they are +1 and −1; leave clip out"
+            message = "clipping to 0 … Y needs labels in this range, but they are +1 and −1; leave `clip` out"
             raise BadInput("protocol.clip", message)
 
     def extent(self, n: int) -> Extent:
@@ -118,7 +118,7 @@ class InBatches:
         self.recorder = Recorder(inputs, self.hypothesis, records, order)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Make an update if example k completes a batch."""
+        """Learn example k: make an update if it completes a batch."""
         if k % self._batch > 0:
             return ()
         new = slice(k - self._batch, k)

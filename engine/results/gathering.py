@@ -323,10 +323,9 @@ def _gather_lines(
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
-    """Return the reason why a curve's learner cannot be measured by the picture's measure.
+    """Return the condition of the picture's measure that a curve's learner does not meet.
 
-    It is the condition of the measure that the learner does not meet, with the learner's name as the key. The
-    result is empty if the learner meets all conditions.
+    The result maps the learner's name to this condition. It is empty if the learner meets all conditions.
     """
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}

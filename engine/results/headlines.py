@@ -67,7 +67,7 @@ def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome])
 
 
 def ending(view: View) -> str:
-    """Return a sentence with the least and the greatest value at the end of the curves, and the bound there.
+    """Return a sentence with the least and greatest value at the end of the curves, and the bound at this x.
 
     For a heat map, the sentence states the least and the greatest value of the map. If the picture has no
     values, the sentence is empty.

@@ -499,7 +499,7 @@ class PictureSteps:
             rest.insert(0, first)
         if rest:
             undrawn = f"{' and '.join(rest)} of {self.picture.measure.kind}"
-            raise BadInput("pictures", f"{undrawn} must be named in x, reduced by read, or fixed by at")
+            raise BadInput("pictures", f"{undrawn} must be named in `x`, reduced by `read`, or fixed by `at`")
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
         """Yield the results of a reading along a sweep axis.
@@ -534,7 +534,7 @@ class PictureSteps:
             if names & (self._named | read):
                 continue
             if len({part.point.place[number] for part in parts}) > 1:
-                reason = f"{axis.name} varies along a curve; name it in x, curves, at or read"
+                reason = f"{axis.name} varies along a curve; name it in `x`, `curves`, `at` or `read`"
                 raise BadInput("pictures", reason)
 
 

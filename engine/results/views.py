@@ -286,7 +286,7 @@ def _is_logarithmic(text: str, sweep: Sweep) -> bool:
 def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) -> HeatView:
     """Return the heat map of a learner.
 
-    Either every sweep point gives a row or a cell of the map, or one sweep point gives the whole map.
+    Either one sweep point gives the complete map, or each sweep point gives one row or one cell of the map.
     """
     (learner, apart), stretches = key, collected.curves[key]
     drawn = partial(_contours, results, steps.picture, stretches)

@@ -49,7 +49,7 @@ def theory_lines(
 
 
 def _begun(setup: Setup, data: Data, learner: Learner) -> Descent:
-    """Return the training run of a learner at its start, on the data of the run."""
+    """Return a training run of a learner before its first step, on the data of the run."""
     loss = setup.loss.of_targets(data.targets)
     rates = len(rates_of(learner))
     return Descent(TrainingInputs(learner, data.with_variants(rates), loss, setup.run.random_streams()))

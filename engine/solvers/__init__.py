@@ -254,9 +254,9 @@ class Limit:
         self._weights: torch.Tensor | None = None
 
     def __call__(self, counts: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
-        """Return the solved weights [B, d] for the rows that a learner has seen.
+        """Return the weights [B, d] of the solver's solution on the rows that a learner has seen.
 
-        The weights are NaN for all learners until every learner has seen an example.
+        Until every replica has seen an example, all weights are NaN.
 
         Args:
             counts: how often each row was seen, [B or 1, n].

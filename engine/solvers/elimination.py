@@ -119,7 +119,7 @@ class Equations:
         return torch.from_numpy(signs).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
-        """Return None: predictions are not linear in x."""
+        """Return None, because predictions are not linear in the instance x."""
         return
 
 

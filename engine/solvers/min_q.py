@@ -299,7 +299,10 @@ class Dual:
         self._evaluate()
 
     def _evaluate(self) -> None:
-        """Compute w, its derivatives with respect to z, the residual and G at the current point."""
+        """Compute the weights w at the current point, and their derivatives with respect to z.
+
+        Also compute the residual and the objective G.
+        """
         c, p, z = self.scale * self._sizes, self._power, self._z
         if not p:
             self._w, self._slopes = 2 * c * np.sinh(z), 2 * c * np.cosh(z)

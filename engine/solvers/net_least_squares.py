@@ -116,7 +116,7 @@ class NetFits:
         return torch.from_numpy(predictions).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
-        """Return None: predictions are not linear in x."""
+        """Return None, because predictions are not linear in the instance x."""
         return
 
 

@@ -30,14 +30,14 @@ EVERY = 20
 class Nuclear(Solver, frozen=True, tag="nuclear"):
     """The W of least nuclear norm ‖W‖_* = Σ_i s_i(W) with x_tᵀWz_t = y_t on the examples so far.
 
-    W has `factors` rows and columns. Instances are matrices x zᵀ of the same shape, stored row by row. The
-    solver is the Douglas–Rachford method, which alternates two steps. One step moves to the nearest W that
-    fits the labels, and the other shrinks the singular values. The solver begins anew for every k, from the W
-    of least Frobenius norm that fits. If there are several minimisers, the solution is the one to which this
-    method converges. If instances are rotated, the solution is rotated with them. The dual problem gives a
-    lower bound on ‖W‖_* in every step. If no W fits the labels, the solution fits the predictions of least
-    squares instead. The solver raises ArithmeticError if the final relative gap is above 1e-3. Source: Fazel
-    2002; Candès, Recht 2009; Douglas, Rachford 1956; theory/hadamard#factors.
+    The field `factors` gives the numbers of rows and columns of W. Instances are matrices x zᵀ of the same
+    shape, stored row by row. The solver is the Douglas–Rachford method, which alternates two steps. One step
+    moves to the nearest W that fits the labels, and the other shrinks the singular values. The solver begins
+    anew for every k, from the W of least Frobenius norm that fits. If there are several minimisers, the
+    solution is the one to which this method converges. If instances are rotated, the solution is rotated with
+    them. The dual problem gives a lower bound on ‖W‖_* in every step. If no W fits the labels, the solution
+    fits the predictions of least squares instead. The solver raises ArithmeticError if the final relative gap
+    is above 1e-3. Source: Fazel 2002; Candès, Recht 2009; Douglas, Rachford 1956; theory/hadamard#factors.
     """
 
     factors: Pair = None

@@ -148,7 +148,7 @@ class Paths:
         return torch.from_numpy(predictions).to(instances.device, instances.dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """Return None: predictions are not linear in x."""
+        """Return None, because predictions are not linear in the instance x."""
         return
 
 

@@ -69,5 +69,5 @@ class TanhFit(LeastSquaresFit):
         return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
 
     def weights(self) -> None:
-        """Return None: predictions are not linear in x."""
+        """Return None, because predictions are not linear in the instance x."""
         return

@@ -88,7 +88,10 @@ class VAWStep(NamedTuple):
 
 
 class Forecast:
-    """Products xᵀw of the ridge solution with all rows x, and the rows' leverages, after every example."""
+    """State of the forecaster: products xᵀw of the ridge solution with all rows x, and leverages of the rows.
+
+    Both are updated after every example. Forecasts are computed from them.
+    """
 
     def __init__(self, data: Data, eps: float) -> None:
         self._rows = data.instances.rows  # [R, n, d]
@@ -189,5 +192,5 @@ class Forecast:
         return forecasts.to(self._rows.dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """Return None: predictions are not linear in x."""
+        """Return None, because predictions are not linear in the instance x."""
         return

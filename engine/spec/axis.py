@@ -114,7 +114,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.until is not None and any(number >= other for number, other in pairwise(self._numbers)):
             raise BadField(
                 "until",
-                "read finds the first value that meets its condition, so values must increase; sort them",
+                "`read` stops at the first value that meets its condition, so values must rise; sort them",
             )
 
     @property
@@ -130,7 +130,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         elif self.set is None and not all(map(_names_numbers, self.values)):
             raise BadField("values", 'only an axis with set = "FIELD" may have words as values; take numbers')
         elif self.log and not all(isinstance(value, int | float) and value > 0 for value in self.values):
-            raise BadField("log", "a logarithmic axis needs positive numbers; leave log out")
+            raise BadField("log", "a logarithmic axis needs positive numbers; leave `log` out")
 
     def _check_range(self) -> None:
         if self.from_ is None and self.to is None and self.points is None:

@@ -99,7 +99,8 @@ def _check_beneath(picture: Picture, pictures: Sequence[Picture], where: str) ->
         )
     if picture.y is not None or lower.y is not None:
         raise BadInput(
-            f"{where}.beneath", "a heat map cannot share a view with a second picture; leave beneath or y out"
+            f"{where}.beneath",
+            "a heat map cannot share a view with a second picture; leave `beneath` or `y` out",
         )
     for key in ("x", "x_log", "split_by"):
         if getattr(picture, key) != getattr(lower, key):
@@ -118,7 +119,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     if to is None:
         return
     if picture.y is not None:
-        raise BadInput(f"{where}.relative", "a heat map cannot be relative to a curve; leave relative out")
+        raise BadInput(f"{where}.relative", "a heat map cannot be relative to a curve; leave `relative` out")
     if to in learners:
         return
     choices = listed(map(repr, learners))
@@ -148,7 +149,7 @@ def _check_points(picture: Picture, where: str) -> None:
         return
     if not picture.measure.structure().of_labels:
         fault = f"examples can be drawn only beside a function of x, which {picture.measure.kind} is not"
-        raise BadInput(f"{where}.points", f'{fault}; leave points out, or take measure = "function"')
+        raise BadInput(f"{where}.points", f'{fault}; leave `points` out, or take measure = "function"')
     for key in ("running", "times", "read", "relative", "share", "y"):
         if getattr(picture, key) is not None:
             fault = f"labels cannot be drawn, because {key} changes the scale of the y-axis"
@@ -270,7 +271,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
     _check_known(picture.at, along, f"{where}.at")
     if picture.draw == "bars" and (picture.y is not None or not _along_few(dimensions, picture, where)):
         raise BadInput(
-            f"{where}.draw", "bars show the values of an axis or index; name one in x, and leave y out"
+            f"{where}.draw", "bars show the values of an axis or index; name one in `x`, and leave `y` out"
         )
     if picture.reading is not None:
         _check_known(
@@ -311,9 +312,7 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
     for name in names:
         if name in dimensions.axes and name not in dimensions.axes[name]:
             columns = listed(dimensions.axes[name])
-            right = (
-                f"name {columns}" if columns else "name it in curves, so that it has a curve for each value"
-            )
+            right = f"name {columns}" if columns else f"add {name} to `curves`, to get a curve for each value"
             raise BadInput(where, f"the values of {name} are {'tables' if columns else 'words'}; {right}")
 
 
@@ -347,7 +346,7 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
     ][:1]
     if undrawn := [dimension for dimension in remaining if dimension not in drawn]:
         indices = f"{' and '.join(undrawn)} of {picture.measure.kind}"
-        raise BadInput(where, f"{indices} must be named in x, reduced by read, or fixed by at")
+        raise BadInput(where, f"{indices} must be named in `x`, reduced by `read`, or fixed by `at`")
     if picture.y is not None and not drawn[1:] and not _named(picture, "y", where) & {*dimensions.of_axes}:
         raise BadInput(f"{where}.y", "nothing varies along y; name an axis, or an index that x does not use")
 
@@ -580,7 +579,7 @@ def _check_held_out(experiment: Experiment, n: int) -> None:
     learned_from = first_rows if protocol.schedule().in_data_order else extent.rows
     if learned_from > n - held_out:
         field = next((name for name in ("train", "examples") if name in protocol.__struct_fields__), None)
-        right = "take protocol steps" if field is None else f'set protocol.{field} = "training"'
+        right = "take the protocol `steps`" if field is None else f'set protocol.{field} = "training"'
         where = "protocol" if field is None else f"protocol.{field}"
         fault = f"learners train on {learned_from} of {n} rows, but the last {held_out} are held out"
         raise BadInput(where, f"{fault}; {right}")
@@ -609,7 +608,7 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
         raise BadInput(f"{place}.update", reason)
     if learner.schedule is not None and learner.schedule.of_loss and not loss.positive:
         fault = f"rates divided by the loss need a loss that is never 0, and {loss.kind} loss may be 0"
-        raise BadInput(f"{place}.schedule", f"{fault}; take exponential or logistic loss")
+        raise BadInput(f"{place}.schedule", f"{fault}; take `exponential` or `logistic` loss")
     d = problem.matrix.shape()[1]
     if learner.update is not None and (reason := learner.update.refuses_features(d)):
         raise BadInput(f"{place}.update", reason)

@@ -100,7 +100,7 @@ def _check_until(sweep: Sweep) -> None:
         )
         right = f"read = {{over = {axis.name!r}, first_below = …}}".replace("'", '"')
         raise BadInput(
-            f"axes[{number}].until", f"until requires pictures with {right}, but {reason}; leave until out"
+            f"axes[{number}].until", f"until requires pictures with {right}, but {reason}; leave `until` out"
         )
 
 
@@ -119,7 +119,7 @@ def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
             for learner in point.experiment.learners:
                 key = learner.name, sweep.apart(picture, point)
                 if first.setdefault(key, point.place[number]) != point.place[number]:
-                    fault = f"{axis.name} varies along a curve; name it in x, curves, at or read"
+                    fault = f"{axis.name} varies along a curve; name it in `x`, `curves`, `at` or `read`"
                     raise BadInput(where, fault)
 
 

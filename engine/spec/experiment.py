@@ -81,7 +81,7 @@ class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[tuple[MemberOf[Measure], ...], Meta(max_length=MOST_MEASURES)],
         Meta(
             title="measures",
-            description="measures to record besides those of pictures and claims, such as spectrum",
+            description="measures to record besides those of pictures and claims, such as `spectrum`",
             extra=SELDOM,
         ),
     ] = ()

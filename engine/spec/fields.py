@@ -60,7 +60,7 @@ class Field(msgspec.Struct, frozen=True):
     """Types of the tables that are allowed for a part, by kind."""
 
     def is_default(self, value: Any) -> bool:
-        """Return whether a value equals the default, or both mean that the field is empty."""
+        """Return whether a value equals the default, or value and default both mean an empty field."""
         if self.kind == "part":
             return value is None and self.default is None  # a table without entries is still a part
         return value == self.default or (value in NOTHING and self.default in NOTHING)

@@ -103,10 +103,10 @@ def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]
 
 
 def sweep_of(preset: str, described: Raw) -> Sweep:
-    """Return the sweep of a preset's document.
+    """Return the sweep that `described` describes: the document of a preset with the overrides of the user.
 
-    Claims that the overrides make invalid are not judged. No claim is judged if the preset cannot run without
-    the overrides, for example because the overrides say how to read a data file.
+    Claims that the overrides make invalid are not judged. If the document without the overrides is invalid,
+    no claim is judged. For example, the overrides may set a file that the preset requires.
 
     Raises: BadInput whose place begins with `preset`.
     """

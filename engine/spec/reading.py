@@ -93,7 +93,10 @@ class _Result(msgspec.Struct):
 
 
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
-    """Yield the name, the table and the file fields of the matrix and of the target, if they are tables."""
+    """Yield the name, the table and the names of the file fields of the matrix, and then of the target.
+
+    A part that is not written as a table with a kind is left out.
+    """
     problem = raw.get("problem")
     for part_name, family in (("matrix", "matrices"), ("target", "targets")):
         part = problem.get(part_name) if isinstance(problem, dict) else None

@@ -591,7 +591,7 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
         reason = f"the matrix is {matrix.kind}, where only the factors have random signs"
         return Finding(False, f"requires an independent random sign for every row, and {reason}")
     if not structure.random_signs:
-        return Finding(False, "requires random row signs, and row_signs is off")
+        return Finding(False, "requires random row signs, and `row_signs` is off")
     return None
 
 

@@ -28,7 +28,7 @@ class OfUnseen(Line, frozen=True):
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         n, _ = problem.matrix.shape()
         if not protocol.schedule().full_batch or protocol.extent(n).most_examples >= n:
-            return Finding(False, "requires full-batch steps on only some of the rows: set train")
+            return Finding(False, "requires full-batch steps on only some of the rows: set `train`")
         return Finding(True, "instances have private entries, which say nothing about unseen rows")
 
     def labels(self, at: At) -> tuple[Floats, Floats]:

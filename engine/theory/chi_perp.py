@@ -1,4 +1,4 @@
-"""The factor by which layers of an infinitely wide net at its start separate nearby inputs."""
+"""The factor by which layers of an untrained, infinitely wide net separate nearby inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The correlation of two inputs in the layers of an infinitely wide net at its start."""
+"""The correlation of two inputs in the layers of an untrained, infinitely wide net."""
 
 from __future__ import annotations
 

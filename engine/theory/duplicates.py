@@ -56,10 +56,10 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
         drawn = schedule.drawn_independently
         if matrix.repeat is None:
             if not drawn:
-                return Finding(False, "requires rows that come more than once: set repeat, or replacement")
+                return Finding(False, "requires rows that come more than once: set `repeat` or `replacement`")
             if not structure.random_signs:
                 return Finding(
-                    False, "requires rows with both signs, or random row signs, and row_signs is off"
+                    False, "requires rows with both signs, or random row signs, and `row_signs` is off"
                 )
             reason = "independent draws leave many rows unseen, and their labels are fair coins"
             return fair_signs(experiment, reason)

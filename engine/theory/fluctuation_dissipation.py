@@ -44,7 +44,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     def holds(self, experiment: Setup) -> Finding:
         if experiment.protocol.schedule().batches is None:
             requirement = "requires mini-batches that are drawn independently of earlier ones"
-            return Finding(False, f"{requirement}, as in the protocol steps with fresh or replacement")
+            return Finding(False, f"{requirement}, as in the protocol `steps` with `fresh` or `replacement`")
         return Finding(True, "every mini-batch is drawn independently of all earlier ones")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

@@ -21,19 +21,19 @@ probability 2⁻³².
 
 
 class LayerLogMean(Line, frozen=True, tag="layer-log-mean"):
-    """exp(E log V_l) = V_l exp(Σ_j E log(χ²_b/E χ²_b)): b ~ Binomial(n_j, ½), or n_j for linear nets.
+    """exp(E log V_l) = V_l^∞ exp(Σ_j E log(χ²_b/E χ²_b)): b ~ Binomial(n_j, ½), or n_j for linear nets.
 
-    V_l on the right is the variance in infinitely wide nets. The line is about a single input of fixed length
-    at the start, without biases. A ReLU unit is on with probability ½, independently of the size of its
-    signal. So a ReLU layer j multiplies V by (2/n_j) χ²_b, and a linear layer multiplies V by χ²_b/n_j. E log
-    χ²_b = ψ(b/2) + ln 2. The line assumes b ≥ 1, which fails with probability 2⁻ⁿ at width n.
-    `layer-recursion-finite` is the first order in 1/n. Source: HN20;
-    theory/regions-and-random-matrices#paths, theory/regions-and-random-matrices#random-matrices.
+    V_l is the variance that layer l gives to the next layer, and V_l^∞ is its value in infinitely wide nets.
+    The line is about untrained nets without biases, for a single input of fixed length. A ReLU unit is on
+    with probability ½, independently of the size of its signal. So a ReLU layer j multiplies V by (2/n_j)
+    χ²_b, and a linear layer multiplies V by χ²_b/n_j. E log χ²_b = ψ(b/2) + ln 2. The line assumes b ≥ 1,
+    which fails with probability 2⁻ⁿ at width n. `layer-recursion-finite` is the first order in 1/n. Source:
+    HN20; theory/regions-and-random-matrices#paths, theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "exact mean logarithm"
     measure: ClassVar[str] = "layer-variance"
-    formula: ClassVar[str] = "V_l exp(Σ_j E[ψ(b/2)] + ln(2/E b))"
+    formula: ClassVar[str] = "V_l^∞ exp(Σ_j E[ψ(b/2)] + ln(2/E b))"
     source: ClassVar[str] = "HN20"
 
     def structure(self) -> LineStructure:

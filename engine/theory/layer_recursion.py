@@ -1,4 +1,4 @@
-"""The variance of the signals in the layers of an infinitely wide net at its start."""
+"""The variance of the signals in the layers of an untrained, infinitely wide net."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 
 
 def signals_of(learner: Learner) -> Signals | None:
-    """Return the distribution of the signals in a learner's net at its start, or None if it is not known.
+    """Return the distribution of the signals in a learner's untrained net, or None if it is not known.
 
-    It is known for fully connected nets with Gaussian weights, unless the update rule replaces their start.
+    It is known only for fully connected nets with Gaussian initial weights.
     """
     replaced = learner.update is not None and learner.update.structure().own_start
     return None if learner.architecture is None or replaced else learner.architecture.structure().signals
@@ -81,7 +81,7 @@ def starts_anew(learner: Learner) -> Finding | None:
 
 
 def signals_at(at: At) -> Signals:
-    """Return the distribution of the signals in a net at its start, for the learner that `at` names.
+    """Return the distribution of the signals in the untrained net of the learner that `at` names.
 
     The theory line that is computed at `at` must apply to this learner.
     """

@@ -49,7 +49,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
             return Finding(
                 False,
                 "requires the mean of the hypotheses on independent examples, clipped to 1: "
-                "set replacement, average and clip = 1",
+                "set `replacement`, `average` and clip = 1",
             )
         return Finding(True, "features and predictions lie in [0, 1], and the examples are independent")
 

@@ -15,10 +15,10 @@ from engine.theory.percolation import OfFactors
 class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
     """1 − k/D, D = d₁⋯d_r: lower bound on the square loss of learners that are linear in the labels.
 
-    Instances are products of r factors of lengths d₁ … d_r. The bound applies to learners whose predictions
-    are a₀ + Σ_j a_j y_j and do not change if single factors are rotated. Gradient descent on a weight matrix
-    that starts at 0 attains the bound. Derived here; no earlier statement is known to us. Source:
-    theory/hadamard#factors.
+    Instances are products of r factors, of which factor l has d_l entries. The bound applies to learners
+    whose predictions are a₀ + Σ_j a_j y_j and do not change if single factors are rotated. Gradient descent
+    on a weight matrix that starts at 0 attains the bound. Derived here; no earlier statement is known to us.
+    Source: theory/hadamard#factors.
 
     Proof: choose coordinates in which the rows of factor l are √d_l e_i. Then the coefficients a do not
     depend on the signs of the rows. So they are independent of the labels, which are pairwise independent

@@ -1,4 +1,4 @@
-"""The gradient of a two-layer ReLU net at its start, if the labels are a parity."""
+"""The gradient of an untrained two-layer ReLU net, if the labels are a parity."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class ParityGradient(Line, frozen=True, tag="parity-gradient"):
-    """C_w (k λ⁰_{k−1} + (n − k) λ⁰_{k+1}) for the first layer, h C_w λ¹_k for the second layer.
+    """C_w (k λ⁰_{k−1} + (n − k) λ⁰_{k+1}), h C_w λ¹_k: squared gradients of the first and the second layer.
 
-    These are the expected squared gradients over random starts. The net has h ReLU units with Gaussian
-    weights and no biases, and the rows are all vectors of n bits. The label is the product of k bits, and C_w
-    is the weight variance of the other layer. λ⁰ and λ¹ are the eigenvalues, by degree, of the kernels of
-    step units and ReLU units with Gaussian weights. For odd k ≥ 3, both gradients are 0. Source:
+    These are expected values over random starts. The net has h ReLU units with Gaussian weights and no
+    biases, and the rows are all vectors of n bits. The label is the product of k bits, and C_w is the weight
+    variance of the other layer. λ⁰ and λ¹ are the eigenvalues, by degree, of the kernels of step units and
+    ReLU units with Gaussian weights. For odd k ≥ 3, both gradients are 0. Source:
     theory/parities-and-noise#parities.
     """
 

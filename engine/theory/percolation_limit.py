@@ -37,12 +37,12 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
     def holds(self, experiment: Setup) -> Finding:
         finding = Percolation().holds(experiment)
         if finding.holds and not experiment.problem.matrix.structure().random_order:
-            return Finding(False, "requires the rows in random order, and permute is off")
+            return Finding(False, "requires the rows in random order, and `permute` is off")
         return finding
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "path-rule":
-            return Finding(False, f"the line is the loss of path-rule, not of {learner.name}")
+            return Finding(False, f"the line is the loss of the solver `path-rule`, not of {learner.name}")
         return super().binds(learner, experiment)
 
     def value(self, at: At) -> Floats:

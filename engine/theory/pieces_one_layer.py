@@ -1,4 +1,4 @@
-"""The expected number of linear pieces of a net with one hidden layer at its start."""
+"""The expected number of linear pieces of an untrained net with one hidden layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The expected number of linear pieces of a wide net at its start, over all real inputs."""
+"""The expected number of linear pieces of an untrained wide net, over all real inputs."""
 
 from __future__ import annotations
 

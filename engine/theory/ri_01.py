@@ -34,7 +34,7 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
         if not structure.is_shifted_hadamard:
             return Finding(False, f"requires shifted Hadamard rows, and the matrix is {matrix.kind}")
         if not structure.random_signs:
-            return Finding(False, "requires random row signs, and row_signs is off")
+            return Finding(False, "requires random row signs, and `row_signs` is off")
         if not target.structure(matrix).are_features:
             return Finding(False, f"requires features 0 and 1 as labels, and the target is {target.kind}")
         if experiment.loss.bit_constant is None:

@@ -34,7 +34,7 @@ class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
         if not structure.is_hadamard:
             return Finding(False, f"requires Hadamard rows, and the matrix is {matrix.kind}")
         if not structure.random_order:
-            return Finding(False, "requires the rows in random order, and permute is off")
+            return Finding(False, "requires the rows in random order, and `permute` is off")
         if target.structure(matrix).fixed_feature in (None, structure.constant_column):
             return Finding(False, "requires one fixed feature as the target, not the constant one")
         return only_square(experiment) or Finding(

@@ -25,7 +25,7 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
 
     title: ClassVar[str] = "loss of the shortest fit"
     measure: ClassVar[str] = "unseen"
-    formula: ClassVar[str] = "mean of (f − y)², f = 3n₊α₊ + n₋α₋ for y = 1 and n₊α₊ + 3n₋α₋ for y = −1"
+    formula: ClassVar[str] = "mean of (xᵀw − y)² for the shortest w that fits the seen rows"
     source: ClassVar[str] = "after WRSSR17"
 
     def structure(self) -> LineStructure:

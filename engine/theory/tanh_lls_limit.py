@@ -1,6 +1,6 @@
 """The loss of least squares with tanh applied to its predictions, for random instances ±1.
 
-It is a limit of many dimensions.
+The loss is computed in the limit of many dimensions.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "tanh-lls":
-            return Finding(False, f"the line is the loss of tanh-lls, not of {learner.name}")
+            return Finding(False, f"the line is the loss of the solver `tanh-lls`, not of {learner.name}")
         return Finding(True, f"{learner.name} is tanh-lls, whose loss this is")
 
     def value(self, at: At) -> Floats:

@@ -35,7 +35,9 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     def holds(self, experiment: Setup) -> Finding:
         matrix, protocol = experiment.problem.matrix, experiment.protocol
         if not matrix.structure().in_halves:
-            return Finding(False, f"requires the rows of ordered-hadamard, and the matrix is {matrix.kind}")
+            return Finding(
+                False, f"requires the rows of the matrix `ordered-hadamard`, and the matrix is {matrix.kind}"
+            )
         n, d = matrix.shape()
         if not protocol.schedule().online or protocol.extent(n).last > d / 2 + 1:
             return Finding(False, "requires one pass over the first d/2 + 1 rows at most, example by example")
@@ -47,7 +49,9 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         architecture, update = learner.architecture, learner.update
         if architecture is None or architecture.kind != "two-layer-decoder":
-            return Finding(False, f"the line is the loss of two-layer-decoder, not of {learner.name}")
+            return Finding(
+                False, f"the line is the loss of the architecture `two-layer-decoder`, not of {learner.name}"
+            )
         if update is None or not update.structure().plain or learner.rate_choice != RATE:
             return Finding(
                 False, f"the line requires plain gradient descent at rate ½, not that of {learner.name}"

@@ -13,7 +13,7 @@ from engine.theory import At, Floats, Line, LineStructure, descends, only_square
 
 
 class ValleyDrift(Line, frozen=True, tag="valley-drift"):
-    """dv/dk = −η² σ² λ′(v)/(1 − ηλ(v)), λ = 1 + v²: drift of gradient descent to small curvature λ.
+    """dv/dk = −η² σ² λ′(v)/(1 − ηλ(v)), λ = 1 + v²: drift along a valley's floor to small curvature λ.
 
     The valley is L = λ(v) u², with its floor at u = 0. The noise keeps ⟨u²⟩ = ησ²/(1 − ηλ), so the mean
     gradient along the floor is λ′(v)⟨u²⟩. With α = 2σ², the ratio of the gradients' covariance to the Hessian

@@ -14,11 +14,11 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
-    """1 + n + n(n − 1)/2 = Σ_{i ≤ 2} C(n, i): number of cells of n lines in general position on a plane.
+    """1 + n + n(n − 1)/2: number of cells into which n lines in general position cut a plane.
 
-    The n units of a net with one hidden layer and biases (C_b > 0) switch along such lines. At a random
-    start, they are in general position with probability 1. Source: Zaslavsky 1975;
-    theory/regions-and-random-matrices#regions.
+    The number equals Σ_{i ≤ 2} C(n, i). The n units of a net with one hidden layer and biases (C_b > 0)
+    switch along such lines. At a random start, they are in general position with probability 1. Source:
+    Zaslavsky 1975; theory/regions-and-random-matrices#regions.
     """
 
     title: ClassVar[str] = "Zaslavsky count"

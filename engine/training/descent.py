@@ -64,7 +64,10 @@ class Undrawn:
 
 @dataclass(frozen=True)
 class KeptRecords:
-    """Set of record numbers: the multiples of `stride`, and the number of the last record."""
+    """Numbers of the records at which weights are stored.
+
+    They are the multiples of `stride`, and the number of the last record.
+    """
 
     stride: int
     last: int
@@ -77,9 +80,9 @@ class KeptRecords:
 
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
-    """Return the records at which the weights [d] of a curve are stored.
+    """Return the numbers of the records at which the weights [d] of a curve are stored.
 
-    MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES limit their number.
+    MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES limit how many they are.
     """
     # At least 2, because the first and the last record of every curve are stored.
     limit = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
@@ -351,7 +354,10 @@ class Descent:
         return self._update.multiply(self._params, factors, self._state)
 
     def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
-        """Return numbers [N] per net: the means of numbers [B] per batch member over each net's outputs."""
+        """Convert numbers [B] of batch members to numbers [N] of nets.
+
+        The number of a net is the mean of the numbers of its outputs, each of which is a batch member.
+        """
         outputs = self._architecture.outputs
         return by_member if outputs == 1 else by_member.view(-1, outputs).mean(1)
 
@@ -446,9 +452,8 @@ def begin(inputs: TrainingInputs) -> Hypothesis:
 class OptionedSteps:
     """Steps of a learner with options, such as weight decay or noise.
 
-    Each step applies the options in this order. The schedule sets the rate, the gradient is clipped, noise is
-    added to the gradient, and the weights decay. Then the rule makes its step, and noise is added to the
-    weights.
+    In each step, the schedule first sets the rate. Then the gradient is clipped, noise is added to it, and
+    the weights decay. After that, the rule makes its step, and noise is added to the weights.
     """
 
     def __init__(self, learner: Learner, streams: Streams) -> None:
@@ -490,7 +495,10 @@ class OptionedSteps:
         return params, state
 
     def _factor(self, schedule: AnySchedule, losses: torch.Tensor | None) -> float | torch.Tensor:
-        """Return the factor of the rates in the next step: one number, or one for every net [N]."""
+        """Return the factor by which the schedule multiplies the rates in the next step.
+
+        It is one number, or one number for every net [N].
+        """
         factor = schedule.factor(self._steps_made)
         return factor if losses is None else factor / losses
 

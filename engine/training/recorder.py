@@ -157,7 +157,7 @@ class Recorder:
         self._values: dict[str, dict[int, torch.Tensor]] = {measure.name: {} for measure in self._schedules}
 
     def take(self, clocks: Mapping[str, Time], seen: int | torch.Tensor) -> None:
-        """Record the hypothesis after `seen` examples, one number or [B, 1].
+        """Take a record of the hypothesis, after `seen` examples (one number, or [B, 1]).
 
         `clocks` gives the value of every clock at this record.
         """
@@ -183,7 +183,7 @@ class Recorder:
         self._waiting += 1
 
     def keeps(self, record: int) -> bool:
-        """Return whether the weights of the first replica and target are stored at a record."""
+        """Return whether weights (of the first replica and target) are stored at a record."""
         return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
@@ -229,7 +229,10 @@ class Recorder:
         return self._every_record or not schedule.expensive or looked_at(record)
 
     def _first_weights(self) -> torch.Tensor:
-        """Return the weights of the first replica and target [V, d], in the coordinates of the hypothesis."""
+        """Return the weights [V, d] of the V variants, in the first replica and for the first target.
+
+        They are in the coordinates of the hypothesis.
+        """
         weights = _signal_weights(self._hypothesis)
         assert weights is not None, "only hypotheses that have weights are recorded with them"
         members = self._data.variants * self._data.targets

@@ -114,12 +114,13 @@ def on_transformed(
 ) -> tuple[Data, TrainingRun]:
     """Return data with the transformed instances g x, and a training run on them.
 
-    If the hypothesis allows it, its start is transformed as well, so that it corresponds to the original
-    start.
+    If the hypothesis is `Turnable`, its start is transformed as well. Predictions at the start are then the
+    same as those of the original hypothesis on the original instances.
 
     Args:
         turn: g [d, d].
-        of_start: transformation of the start, g⁻ᵀ; by default g, which is equal if g is orthogonal.
+        of_start: matrix that transforms the start, g⁻ᵀ. It may be left out if g is orthogonal, because g⁻ᵀ
+            is then g.
     """
     data, training_run = on_instances(inputs, begin, inputs.data.instances.rows @ turn.T)
     if isinstance(training_run.hypothesis, Turnable):

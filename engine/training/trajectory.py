@@ -126,7 +126,7 @@ These are the Jacobian, its real and complex factorisations, and copies.
 
 
 class Accuracy(NamedTuple):
-    """Method and tolerances by which a solution is computed."""
+    """Method and tolerances by which a differential equation is solved."""
 
     method: Method
     rtol: float
@@ -304,7 +304,7 @@ class VerifiedTrajectory:
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations of the field by the solution itself, without comparisons."""
+        """Number of evaluations of the vector field for the solution, without those for comparisons."""
         return self._solution.evaluations
 
     @property

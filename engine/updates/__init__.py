@@ -419,7 +419,7 @@ def moved_by(
 ) -> torch.Tensor:
     """Return the weights w − η s v after a step along v, with one number s for each batch member.
 
-    `scale` must have a shape that broadcasts to `direction`.
+    s is `scale`, which must have a shape that broadcasts to that of v, `direction`.
     """
     if isinstance(rate, float):
         return torch.addcmul(w, scale, direction, value=-rate)
@@ -491,7 +491,10 @@ def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
 
 
 def identities(params: Params, size: float) -> Params:
-    """Return the matrix size · I for the d inputs of every parameter, in float64, [B, d, d]."""
+    """Return the matrix size · I for every parameter and batch member, [B, d, d] in float64.
+
+    A parameter has d inputs.
+    """
     matrices = {}
     for layer, w in params.items():
         identity = torch.eye(w.shape[-1], dtype=torch.float64, device=w.device)
@@ -500,7 +503,7 @@ def identities(params: Params, size: float) -> Params:
 
 
 def zeros(params: Params) -> Params:
-    """Return a state of zeros, shaped like the parameters."""
+    """Return a tensor of zeros for every parameter, in the shape of the parameter."""
     return {layer: torch.zeros_like(w) for layer, w in params.items()}
 
 
@@ -515,17 +518,17 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
         return None
     return (
         f"{rule.kind} sets the start of its weights itself, so it trains only the linear neuron, "
-        f"not {architecture.kind}; take egu-pm or hypentropy there"
+        f"not {architecture.kind}; take `egu-pm` or `hypentropy` there"
     )
 
 
 def only_layers(rule: Update, architecture: Architecture) -> str | None:
-    """Return why a rule that needs signals of layers cannot train this architecture, or None if it can."""
+    """Return why a rule that observes signals of layers cannot train an architecture; None if it can."""
     if architecture.structure().layered:
         return None
     return (
         f"{rule.kind} needs the inputs and outputs of every layer, which {architecture.kind} does not give; "
-        f"take linear or dense"
+        f"take `linear` or `dense`"
     )
 
 

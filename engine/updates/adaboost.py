@@ -53,7 +53,11 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
         return new, state
 
     def _votes(self, w: torch.Tensor, margins: torch.Tensor) -> float | torch.Tensor:
-        """Return the constant vote, or else one vote per edge, [B, …, 1]."""
+        """Return the votes α of the weak hypotheses with these margins.
+
+        If the field `vote` is set, it is the vote of all. Otherwise, the votes are [B, …, 1], computed from
+        the edges.
+        """
         if self.vote is not None:
             return self.vote
         edges = (w * margins).sum(-1, keepdim=True)

@@ -90,7 +90,10 @@ class Muon(Update, frozen=True, tag="muon"):
         return [layer for layer in params if layer not in layers[1:-1]]
 
     def _orthogonal(self, along: Params) -> Params:
-        """Return √max(1, h/d) O(V) for every V [B, h, d] in `along`, or 0 if V is only a rounding error."""
+        """Return the directions √max(1, h/d) O(V) of a step for all V [B, h, d] in `along`.
+
+        O sets the singular values of a matrix to about 1. If V is only a rounding error, its direction is 0.
+        """
         directions, lengths, real = {}, norms(along), with_direction(along)
         for layer, g in along.items():
             G = as_matrix(g / lengths[layer].where(real[layer], 1.0))
@@ -121,9 +124,9 @@ class Muon(Update, frozen=True, tag="muon"):
 
 
 def newton_schulz(X: torch.Tensor) -> torch.Tensor:
-    """Return matrices [B, h, d] after five steps that move their singular values to about 1.
+    """Return the matrices X [B, h, d] after five steps that move their singular values to about 1.
 
-    The matrices in X must have norm 1.
+    Every matrix must have the Frobenius norm 1.
     """
     wide = X if X.shape[1] <= X.shape[2] else X.mT
     a, b, c = QUINTIC

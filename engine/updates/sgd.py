@@ -24,7 +24,11 @@ class SGD(Plain, frozen=True, tag="sgd"):
 
     lr: Rate = 0.00390625
     batch: Annotated[
-        Count, Meta(title="mini-batch", description="examples per step, in the protocols erm and epochs")
+        Count,
+        Meta(
+            title="mini-batch",
+            description="number of examples per step, for the protocols `erm` and `epochs`",
+        ),
     ] = 1
 
     def structure(self) -> UpdateStructure:

@@ -87,11 +87,11 @@ class SOAP(Update, frozen=True, tag="soap"):
         }
 
     def _adam(self, M: torch.Tensor, V: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
-        """Return M̂ / √(ε + V̂), given M, V and the number of steps so far."""
+        """Return Adam's direction M̂ / √(ε + V̂), given the averages M and V and the number of steps."""
         return M / (1 - self.beta1**steps) / torch.sqrt(self.eps + V / (1 - self.beta2**steps))
 
     def _ideal(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
-        """Return the direction in the eigenbasis of L and R, and the next state.
+        """Return the direction of a step in the exact eigenbasis of L and R, and the next state.
 
         L and R include the gradient G [B, h, d] of this step.
         """
@@ -104,7 +104,10 @@ class SOAP(Update, frozen=True, tag="soap"):
         return QL @ inside @ QR.mT, {"M": M, "V": V, **factors}
 
     def _released(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
-        """Return the direction in the basis of the previous step, and the next state with the next basis."""
+        """Return the direction of a step in the stored basis, and the next state.
+
+        The stored basis is that of the previous step. The next state contains the basis for the next step.
+        """
         assert self.refresh is not None, "`step` asks"
         steps, QL, QR = state["seen"], state["QL"], state["QR"]  # the first G makes no step
         first, factors = steps == 0, self._updated_factors(G, state)
@@ -136,10 +139,11 @@ def _certain(sizes: torch.Tensor) -> torch.Tensor:
 
 
 def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Sort and update the columns of Q, which approximate the eigenvectors of S. Return order and new Q.
+    """Sort and update the columns of Q, which approximate the eigenvectors of S.
 
-    The columns q are sorted by qᵀSq, largest first, in the order [B, d]. The new Q is then the orthogonal
-    factor of a QR decomposition of S Q. Batch members that are not `due` keep their order and their Q.
+    Return the order [B, d] of the columns q, by qᵀSq, largest first, and the new Q. It is the orthogonal
+    factor of a QR decomposition of S Q in this order. Batch members that are not `due` keep their order and
+    their Q.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

@@ -61,7 +61,10 @@ class Spectral(Update, frozen=True, tag="spectral"):
         return weights, {"dual": dual}
 
     def _mapped(self, w: torch.Tensor, function: Function) -> torch.Tensor:
-        """Return w [B, d] with `function` applied to its singular values, or NaN if w is not finite."""
+        """Return the weights w [B, d] after `function` was applied to the singular values of their matrices.
+
+        If w is not finite, the result is NaN.
+        """
         d = w.shape[-1]
         matrices = w.view(-1, *pair_of(self.factors, d))
         sound = matrices.isfinite().flatten(1).all(1)[:, None]

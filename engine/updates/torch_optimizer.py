@@ -118,7 +118,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _copies(self) -> int:
-        """Number of copies of a net's parameters in its optimizer: net, gradient, moments and history."""
+        """Number of tensors of a net's size in its optimizer: net, gradient, moments and history."""
         history = optimizers.arguments(self._optimizer).get("history_size")
         length = self.options.get("history_size", 0 if history is None else history.default)
         # LBFGS keeps a step and a change of the gradient for each entry of its history.

@@ -39,7 +39,7 @@ class FirstProblem(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Two short sentences: one about the instances, one about the labels."""
+        """Two short sentences: one about the instances of the problem, one about their labels."""
         kinds = (("matrices", self.matrix), ("targets", self.target))
         clauses = (CLAUSE.split(summary_of(members(family)[kind]))[0] for family, kind in kinds)
         return ". ".join(clause.rstrip(".") for clause in clauses)
@@ -59,7 +59,10 @@ class Beginner(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Summary of the solver or the architecture; for a linear neuron, summary of the update rule."""
+        """One sentence about the learner: about its solver or its architecture.
+
+        For a linear neuron, it is about the update rule.
+        """
         part, kind = self.parts[0] if self.parts[0][1] != "linear" else self.parts[-1]
         return summary_of(members(FAMILIES[part])[kind])
 
@@ -111,7 +114,7 @@ def document(problem: FirstProblem, learner: Beginner) -> Raw:
 
 
 def _problem(raw: Raw) -> Iterator[FirstProblem]:
-    """Yield the problem of a preset, or nothing if the problem has no target."""
+    """Yield the matrix and the target of a preset, or nothing if its problem has no target."""
     problem = raw["problem"]
     if "target" in problem:
         yield FirstProblem(_kind(problem["matrix"]), _kind(problem["target"]))

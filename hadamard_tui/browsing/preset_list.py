@@ -121,7 +121,10 @@ def groups(opened: str | None = None) -> list[PresetGroup]:
 
 
 def _paths() -> Iterator[PresetEntry]:
-    """Yield an entry for each guided path. A search for words looks into the questions of the path."""
+    """Yield an entry of the preset list for each guided path.
+
+    A search for words also looks into the questions that the path asks.
+    """
     for path_name, path in paths().items():
         questions = " ".join(stop.predict for stop in path.stops)
         yield PresetEntry(path_name, path.title, questions, "", PATHS, (), (), frozenset(), "")
@@ -143,7 +146,10 @@ def matching(all_groups: Iterable[PresetGroup], typed: str) -> list[PresetGroup]
 
 
 def best(matches: Iterable[PresetGroup], typed: str) -> PresetEntry | None:
-    """Return the first match whose name contains the typed words, or else the first match."""
+    """Return the first preset whose name contains the typed words.
+
+    If there is none, return the first preset that matches the words in another way.
+    """
     all_entries = [entry for _, entries in matches for entry in entries]
     return next(
         (entry for entry in all_entries if has_words(typed, shown_name(entry), "")),

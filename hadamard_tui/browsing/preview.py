@@ -262,13 +262,13 @@ def _facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
 
 
 def takes(seconds: float) -> str:
-    """Return a phrase for the duration of a run on one processor core."""
+    """Return a phrase for the time that a preset's run takes on one processor core."""
     return "less than a second" if seconds < 1 else duration_in_words(seconds)
 
 
 @cache
 def shipped() -> Mapping[str, Thumbnail]:
-    """Return the thumbnails that come with the program, by preset name."""
+    """Return the thumbnails of runs that come with the program, by preset name."""
     return read_file(FILE)
 
 

@@ -210,7 +210,7 @@ def is_file(typed: str) -> bool:
 
 
 def completions(typed: str) -> list[str]:
-    """Return the paths of tables and folders that start with a typed path.
+    """Return the paths of tables and folders that start with a path that the user is typing.
 
     Tables come first, and folders end in a slash. The parent folder is the last completion of a path that
     ends in a slash.

@@ -238,7 +238,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def axes(self) -> Axes:
-        """Axes whose limits contain all cells."""
+        """Axes of the heat map. Their limits contain all cells."""
         (x_low, *_, x_high), (y_low, *_, y_high) = (
             cell_borders(self.x, self.x_log),
             cell_borders(self.y, self.y_log),
@@ -258,11 +258,11 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         )
 
     def nearest(self, x: float, y: float) -> tuple[int, int]:
-        """Return the column index and the row index of the cell that is nearest to the point (x, y)."""
+        """Return the column index and the row index of the heat map's cell nearest to the point (x, y)."""
         return int(np.abs(self.x - x).argmin()), int(np.abs(self.y - y).argmin())
 
     def part(self, columns: slice, rows: slice) -> HeatMap:
-        """Return the part of the heat map with some of its columns and rows."""
+        """Return a smaller heat map with some of the columns and rows of this one."""
         return replace(
             self,
             x=self.x[columns],
@@ -289,7 +289,7 @@ def _around(values: np.ndarray, place: float, count: int) -> slice:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Content of one cell of a heat map: x, y, the value (possibly NaN), and a text that describes it."""
+    """What a heat map shows in one cell: x, y, the value (possibly NaN), and a text that describes it."""
 
     x: float
     y: float
@@ -298,7 +298,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read_cell(heat: HeatMap, ix: int, iy: int) -> Reading:
-    """Return the content of the cell in column `ix` and row `iy`."""
+    """Return what a heat map shows in the cell in column `ix` and row `iy`."""
     x, y, z = float(heat.x[ix]), float(heat.y[iy]), float(heat.z[iy, ix])
     stderr = math.nan if heat.stderr is None else float(heat.stderr[iy, ix])
     where = f"{heat.x_label or 'x'} {_place(x)}, {heat.y_label or 'y'} {heat.y_name(y) or _place(y)}"

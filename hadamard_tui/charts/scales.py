@@ -170,7 +170,7 @@ def _log_label(value: float) -> str:
 
 
 def _labels(values: Sequence[float]) -> list[str]:
-    """Return labels with just enough digits to distinguish the values."""
+    """Return labels of ticks with just enough digits to distinguish their values."""
     if not values:
         return []
     largest = max(abs(value) for value in values) or 1.0

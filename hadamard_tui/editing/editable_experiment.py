@@ -306,7 +306,10 @@ class EditableExperiment:
         return place
 
     def remove_learner(self, learner_number: int) -> int:
-        """Remove a learner unless it is the last active one; return the position of the learner to select."""
+        """Remove a learner, unless it is the last active one.
+
+        Return the position of the learner to select after this.
+        """
         if learner_number in self.off or len(self.learners) - len(self.off) > 1:
             self._names.forget()
             del self.learners[learner_number], self.letters[learner_number]
@@ -330,7 +333,7 @@ class EditableExperiment:
         return True
 
     def place_in_run(self, learner_number: int) -> int | None:
-        """Return the position of the learner among the active ones, or None if it is switched off."""
+        """Return the position of a learner among the active learners, or None if it is switched off."""
         return (
             None
             if learner_number in self.off
@@ -338,7 +341,7 @@ class EditableExperiment:
         )
 
     def refused(self, learner_number: int) -> bool:
-        """Return whether the current error is about this learner."""
+        """Return whether the current error of the experiment is about this learner."""
         where = "" if self.error is None else self.error.where
         return where == f"learners[{learner_number}]" or where.startswith(f"learners[{learner_number}].")
 

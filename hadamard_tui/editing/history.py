@@ -115,11 +115,11 @@ class History:
         self._now, self._typed = len(self._states) - 1, typed
 
     def amend(self, editable: EditableExperiment) -> None:
-        """Replace the current state without recording a change, as after saving under a new file name."""
+        """Replace the current state of the set-up without a new undo step, as after saving it."""
         self._states[self._now] = editable.copied()
 
     def pause(self) -> None:
-        """End the current change, so that later typing is recorded as another change."""
+        """End the current undo step, so that later typing is recorded as another change."""
         self._typed = None
 
     def undo(self) -> Step | None:
@@ -161,7 +161,10 @@ def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[
 
 
 def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
-    """Yield descriptions of the changes in a list of the document, including added and removed items."""
+    """Yield descriptions of the changes in a list of the preset document, such as its learners.
+
+    Added and removed items are included.
+    """
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
             yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))
@@ -185,7 +188,7 @@ def _same(editable: EditableExperiment, other: EditableExperiment) -> bool:
 
 
 def shape(value: Any) -> Any:
-    """Return the structure of a document, which determines the fields of the form that edits it.
+    """Return the structure of a preset document, which determines the fields of the form that edits it.
 
     The structure consists of tables, lists of tables and kinds, without other values.
     """

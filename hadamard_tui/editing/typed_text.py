@@ -131,7 +131,10 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _of_toml(text: str) -> Any:
-    """Return the value of TOML text; text that is not TOML becomes a number or stays text."""
+    """Return the value that a text has in TOML.
+
+    If the text is not TOML, return it as a number if possible, otherwise unchanged.
+    """
     try:
         document = raw_values.toml(f"value = {text}")
     except (tomllib.TOMLDecodeError, BadInput):
@@ -208,7 +211,7 @@ def _next(value: float, is_whole: bool, up: bool) -> float:
 
 
 def _ladder(value: float, is_whole: bool) -> list[float]:
-    """Return the numbers to step through around a positive value, in increasing order."""
+    """Return positive numbers around `value`, in increasing order, through which keys can step."""
     decade = math.floor(math.log10(value))
     numbers = {
         float(f"{step * 10.0**power:.4g}") for power in range(decade - 1, decade + 2) for step in PREFERRED

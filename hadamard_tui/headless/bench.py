@@ -50,14 +50,14 @@ NET = {"kind": "dense", "widths": [128], "activation": "relu"}
 
 
 class Timed(NamedTuple):
-    """A job, with the cost of its last run."""
+    """A benchmark job, with the cost of its last run."""
 
     job: BenchmarkJob
     measured: Measured
 
 
 def timed(quick: bool, errors: Console) -> Iterator[Timed]:
-    """Run the jobs one by one on one thread, and yield their costs.
+    """Run the benchmark jobs one by one on one thread, and yield their costs.
 
     Short jobs run twice, and the cost is that of the second run.
     """
@@ -72,7 +72,7 @@ def timed(quick: bool, errors: Console) -> Iterator[Timed]:
 
 
 def table(timings: list[Timed]) -> Table:
-    """Return a table with the seconds of each job, here and on the reference machine."""
+    """Return a table with the seconds that each benchmark job took, here and on the reference machine."""
     columns = "job", "what", "backend", "seconds", "CPU", "reference", "ratio"
     shown = Table(*columns, box=SIMPLE_HEAD, title="One thread, float32")
     for job, measured in timings:
@@ -91,7 +91,7 @@ def table(timings: list[Timed]) -> Table:
 
 
 def as_json(timings: list[Timed]) -> dict[str, Any]:
-    """Return the timings as JSON data, together with the environment of the runs."""
+    """Return the timings of the benchmark jobs as JSON data, with the environment in which they ran."""
     return {
         "schema": 1,
         "environment": timings[0].measured.trace.environment if timings else {},
@@ -110,7 +110,7 @@ def as_json(timings: list[Timed]) -> dict[str, Any]:
 
 
 class BenchmarkJob(NamedTuple):
-    """Experiment to be timed."""
+    """Experiment that `hadamard-tui bench` times."""
 
     name: str
     text: str
@@ -130,7 +130,7 @@ class Measured(NamedTuple):
 
 
 def jobs() -> list[BenchmarkJob]:
-    """Return the jobs that every machine can run, beginning with the shortest."""
+    """Return the benchmark jobs that every machine can run, beginning with the shortest."""
     listed_jobs = [
         BenchmarkJob(
             "J1",
@@ -169,7 +169,7 @@ def jobs() -> list[BenchmarkJob]:
 def all_targets(
     learner_name: str, d: int = 1024, examples: int | None = None, matrix: str = "hadamard"
 ) -> Experiment:
-    """Return the experiment of job J2.
+    """Return the experiment of benchmark job J2.
 
     All features of a matrix are targets, and the examples are seen once.
     """
@@ -178,7 +178,7 @@ def all_targets(
 
 
 def million(learner_name: str, examples: int, d: int = 1 << 20) -> Experiment:
-    """Return the experiment of job J3: one target among 2²⁰ features."""
+    """Return the experiment of benchmark job J3: one target among 2²⁰ features."""
     gd = {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / (2 * d)}}
     protocol = {"kind": "one-pass", "examples": examples}
     return described(
@@ -187,7 +187,10 @@ def million(learner_name: str, examples: int, d: int = 1 << 20) -> Experiment:
 
 
 def learning_curve(replicas: int, d: int = 128) -> Experiment:
-    """Return the experiment of job J4: ReLU nets trained to a loss of 10⁻⁶, for about 32 values of k."""
+    """Return the experiment of benchmark job J4.
+
+    ReLU nets are trained to a loss of 10⁻⁶, for about 32 values of k.
+    """
     protocol = {"kind": "erm", "every": d // 32, "steps": 3000, "tolerance": 1e-6}
     net = {"architecture": {**NET, "widths": [d]}, "update": {"kind": "gd", "lr": 0.02}}
     return described(d, {"kind": "feature", "index": 3}, protocol, {"net": net}, replicas=replicas)

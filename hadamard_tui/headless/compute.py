@@ -100,7 +100,7 @@ def compute_all(
 
 
 def state(results: Results) -> tuple[str, float]:
-    """Return a phrase that describes the present computation, and the finished share of the sweep."""
+    """Return a phrase that says what a sweep is computing now, and the finished share of the sweep."""
     points = results.sweep.points
     number = max(results.traces, default=None)
     if number is None:
@@ -128,12 +128,12 @@ class Done:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the first sweep point."""
+        """Experiment of the run at its first sweep point."""
         return self.results.sweep.experiment
 
     @property
     def trace(self) -> Trace:
-        """Results at the first sweep point."""
+        """Results of the run at its first sweep point."""
         return self.results.traces[0]
 
     @property
@@ -146,7 +146,7 @@ class Done:
 
     @property
     def exit_code(self) -> int:
-        """Exit code: 1 if a claim failed or a learner diverged unexpectedly, and otherwise 0."""
+        """Exit code of the command: 1 if a claim failed or a learner diverged unexpectedly, otherwise 0."""
         return int(bool(self.strayed) or any(outcome.holds is False for outcome in self.outcomes))
 
     def as_json(self, by_replica: bool = False) -> bytes:

@@ -30,7 +30,7 @@ STOPPED = 130
 
 
 def refused(text: str) -> int:
-    """Print an error in the user's input as one line, and return the exit code."""
+    """Print an error in the user's input as one line, and return the exit code of the program."""
     _say(f"error: {message(' '.join(text.split()), LONGEST)}")
     return REFUSED
 

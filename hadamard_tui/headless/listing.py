@@ -145,7 +145,7 @@ def first_sentence(text: str) -> str:
 
 
 def written(default: object) -> str:
-    """Return a default value as it is written in preset files."""
+    """Return the default value of a field as it is written in preset files."""
     return "none" if default is None else msgspec.json.encode(default).decode()
 
 
@@ -172,7 +172,7 @@ def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
 
 
 def _row(field: Field) -> tuple[str, ...]:
-    """Return the name, the default, the allowed values and the description of a field."""
+    """Return a table row about a field of a part: name, default, allowed values and description."""
     default = "required" if field.required else written(field.default)
     allowed = ", ".join(filter(None, field.choices)) or f"{ALLOWED[field.kind]} {field.limits}".strip()
     return field.name, default, allowed, f"{field.title}: {field.help}" if field.help else field.title

@@ -103,7 +103,7 @@ def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> 
 
 
 def _write_page(folder: Path, preset_name: str, document: Raw, errors: Console, fresh: bool) -> IndexEntry:
-    """Run a preset, write its page, and return its entry in the index. Raises: BadInput."""
+    """Run a preset, write the HTML page of the run, and return its entry in the index. Raises: BadInput."""
     done = computed(preset_name, document, errors, fresh)
     file = f"{presets.name_of(preset_name)}.html"
     files.write(folder / file, web_page(done.results, done.outcomes, preset_name, document))
@@ -122,14 +122,14 @@ def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
 
 
 def _key(document: Raw) -> str:
-    """Return a digest of everything that determines the page of a preset."""
+    """Return a digest of everything that determines the HTML page of a preset."""
     written = msgspec.json.encode(document, order="deterministic")
     return hashlib.sha256(written + f"{_code()}{outside.digest()}".encode()).hexdigest()
 
 
 @cache
 def _code() -> str:
-    """Return a digest of the program's files."""
+    """Return a digest of the program's files, which changes with every new version."""
     digest = hashlib.sha256()
     for package in (engine, hadamard_tui):
         folder = Path(str(package.__file__)).parent

@@ -92,7 +92,7 @@ TWINS = {
 
 
 class Check(NamedTuple):
-    """Outcome of a check."""
+    """Outcome of a check of a part that the user wrote."""
 
     subject: str
     """Text that names the property that is checked."""

@@ -56,7 +56,7 @@ def write_new(family: str, file: Path) -> str:
 
 
 def report(parts: Iterable[CheckedPart]) -> Group:
-    """Return the outcomes of all checks, one line per check."""
+    """Return the outcomes of all checks of the user's parts as text, one line per check."""
     shown: list[Text | Table] = []
     for part in parts:
         grid = Table.grid(padding=(0, 2, 0, 0))

@@ -101,12 +101,15 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
 def said_of(
     view: View, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> Text:
-    """Return the headline of a picture."""
+    """Return the headline of a picture as text to print."""
     return Text(f"\n{headline(view, experiment, outcomes, results)}")
 
 
 def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[ConsoleRenderable]:
-    """Yield a heading, and the claims with their outcomes. If there are no claims, yield nothing."""
+    """Yield what is printed about claims: a heading, and each claim with its outcome.
+
+    If there are no claims, yield nothing.
+    """
     if not outcomes:
         return
     yield Text(f"\n{heading}", "bold")
@@ -181,7 +184,10 @@ def table(view: View, width: int) -> Table:
 
 
 def _wrapped(head: Text, room: int) -> Text:
-    """Break a heading between words. Otherwise, rich would break the numbers below the heading."""
+    """Return the heading of a column, broken between words.
+
+    Otherwise, rich would break the numbers below the heading.
+    """
     lines = (line for part in str(head).splitlines() for line in textwrap.wrap(part, room))
     return Text("\n".join(lines), head.style)
 

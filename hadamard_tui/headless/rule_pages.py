@@ -80,7 +80,7 @@ def page(name: str, settings: Sequence[str], errors: Console) -> JudgementPage:
 
 
 def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
-    """Return a judgement, formatted for the terminal."""
+    """Return the symmetries and the losses of an update rule, formatted for the terminal."""
     parts: list[ConsoleRenderable] = [Text(judged.measured, "bold")]
     parts += [Text(sentence) for sentence in judged.by_structure]
     parts.append(_symmetries(judged))
@@ -131,7 +131,7 @@ def _chart(judged: RuleJudgement, console: Console) -> Text:
 
 
 def as_markdown(judged: RuleJudgement) -> str:
-    """Return a judgement as Markdown, for the appendix of a paper."""
+    """Return the symmetries and the losses of an update rule as Markdown, for the appendix of a paper."""
     lines = [f"## {judged.name}", "", "| inputs | verdict | change of predictions | by rounding |"]
     lines += ["|---|---|---|---|"]
     lines += [_row(symmetry) for symmetry in judged.symmetries]

@@ -62,7 +62,7 @@ def difference(before: StoredRun, after: StoredRun) -> Iterator[Text | Table]:
 
 
 def _measured(run: StoredRun, text: str) -> str:
-    """Return the number that a run measured for a claim, with its standard error and its verdict."""
+    """Return the number that a stored run measured for a claim, with its standard error and its verdict."""
     claim = next((claim for claim in run.claims if claim["text"] == text), None)
     if claim is None:
         return "no such claim"

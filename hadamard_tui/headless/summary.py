@@ -40,8 +40,8 @@ COLUMNS: dict[str, tuple[str, JustifyMethod]] = {
     "k": ("\nk", "right"),
     "loss": ("\nloss", "right"),
     "error": ("0/1\nerror", "right"),
-    "train": ("loss on\nseen", "right"),
-    "unseen": ("loss on\nunseen", "right"),
+    "train": ("loss on\nseen rows", "right"),
+    "unseen": ("loss on\nunseen rows", "right"),
     "rank": ("\nrank", "right"),
     "bound": ("lower\nbound", "right"),
     "which": ("\nwhich", "left"),
@@ -130,7 +130,10 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
 
 
 def _rate(losses: View, curve: CurveView) -> str:
-    """Return a line of text about the best learning rate of a curve, or "" if no other rates were tried."""
+    """Return a line of text about the learning rate with which a curve is best.
+
+    If no other rates were tried, return "".
+    """
     if curve.training.grid:
         return f"\n  η={curve.training.rate:.4g}, best of {len(curve.training.grid)}"
     rivals = sum(other.learner == curve.learner for other in losses.curves)
@@ -176,7 +179,10 @@ def _at(measured: View, curve_name: str, x: float) -> float | None:
 
 
 def _mean(mean: float) -> str:
-    """Return the mean of a curve as text. Learning rates are compared by this mean."""
+    """Return the mean value of a curve as text, or "diverged" if the mean is not finite.
+
+    Learning rates are compared by this mean.
+    """
     return _number(mean) if np.isfinite(mean) else "diverged"
 
 
@@ -282,7 +288,7 @@ def _diverged(curve: Curve, clock: str) -> str:
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
-    """Yield hints about options that print more."""
+    """Yield hints about options of the command that print more."""
     options = {
         "--bounds lists the theory lines that apply here, to which learners, and why": not bounds,
         "--notes shows how the run was computed": not notes,

@@ -53,7 +53,7 @@ def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Le
 
 
 def shown(all_judged: Sequence[LearnerJudgement]) -> ConsoleRenderable:
-    """Return the judgements, formatted for the terminal."""
+    """Return the verdicts on learners, formatted for the terminal."""
     parts: list[ConsoleRenderable] = []
     for judged in all_judged:
         grid = Table.grid(padding=(0, 2, 0, 2))
@@ -76,7 +76,7 @@ def shown(all_judged: Sequence[LearnerJudgement]) -> ConsoleRenderable:
 
 
 def as_json(all_judged: Sequence[LearnerJudgement]) -> dict[str, Any]:
-    """Return the judgements as `judge --json` prints them."""
+    """Return the verdicts on learners as `judge --json` prints them."""
     learners = [
         {
             "learner": judged.learner,
@@ -101,7 +101,7 @@ def as_json(all_judged: Sequence[LearnerJudgement]) -> dict[str, Any]:
 
 
 def as_markdown(all_judged: Sequence[LearnerJudgement]) -> str:
-    """Return the judgements as Markdown, for the appendix of a paper."""
+    """Return the verdicts on learners as Markdown, for the appendix of a paper."""
     lines = ["| learner | rotation invariant | by structure | measured | bounds |", "|---|---|---|---|---|"]
     for judged in all_judged:
         bounds = "; ".join(f"{respect.called}: {respect.word}" for respect in judged.bounds) or "none"

@@ -35,7 +35,7 @@ class Verified:
 
     @property
     def holds(self) -> bool:
-        """Whether every claim holds and no learner diverged unexpectedly."""
+        """Whether every claim of the preset holds and no learner diverged unexpectedly."""
         return not self.strayed and all(outcome.holds for outcome in self.outcomes)
 
 
@@ -67,7 +67,7 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
 
 def shown(verified: Verified) -> ConsoleRenderable:
-    """Return one preset with the outcomes of its claims, formatted for the terminal."""
+    """Return the outcomes of a preset's claims, formatted for the terminal."""
     table = Table.grid(padding=(0, 2, 0, 0))
     sign = _sign(verified.holds)
     table.add_row(sign, Text.assemble((verified.preset, "bold"), f"  {verified.seconds:.1f} s"))
@@ -82,7 +82,7 @@ def shown(verified: Verified) -> ConsoleRenderable:
 
 
 def total(all_verified: Sequence[Verified]) -> str:
-    """Return a sentence with the number of claims that hold."""
+    """Return a sentence with the number of claims that hold, among all claims of all presets."""
     claims = [outcome for verified in all_verified for outcome in verified.outcomes]
     holding = sum(outcome.holds is True for outcome in claims)
     return f"{holding} of {len(claims)} claims of {len(all_verified)} presets hold."
@@ -93,7 +93,7 @@ def _sign(holds: bool) -> Text:
 
 
 def as_json(all_verified: Sequence[Verified]) -> dict[str, Any]:
-    """Return all presets with their claims, as `verify --json` prints them."""
+    """Return the outcomes of the claims of all presets, as `verify --json` prints them."""
     return {
         "schema": 1,
         "holds": all(verified.holds for verified in all_verified),

@@ -43,7 +43,10 @@ def _all_panels() -> tuple[Panel, ...]:
 
 
 def _panels_of(modules: Iterable[ModuleType]) -> list[Panel]:
-    """Return the panels that modules define, ordered by `place` and name. Experimental panels come last."""
+    """Return the panels that these modules define, ordered by their field `place` and by name.
+
+    Experimental panels come last.
+    """
     panels: list[Panel] = [module.PANEL for module in modules if hasattr(module, "PANEL")]
     return sorted(panels, key=lambda panel: (panel.experimental, panel.place, panel.name))
 

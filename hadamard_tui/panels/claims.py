@@ -42,7 +42,10 @@ def tally(context: PanelContext) -> str:
 
 
 def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:
-    """Return one line of text per claim, with the outcome of the claim if `outcomes` are known."""
+    """Return one line of text per claim of an experiment.
+
+    If `outcomes` are known, the line says whether the claim holds.
+    """
     if outcomes is None:
         return [Text.assemble(("· not measured yet  ", "dim"), claim.text) for claim in experiment.claims]
     lines = []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def lacks(experiment: Experiment) -> Lack | None:
     """Return the reason why an experiment has no 0/1 error, or None if it has one.
 
-    The labels must be two classes.
+    It has one if the labels are two classes.
     """
     if experiment.problem.label_values != "any":
         return None

@@ -65,7 +65,10 @@ def _drawn(
     labels: Rows | None,
     products: Rows | None,
 ) -> Text:
-    """Return a line of text for each row of `entries` [rows, features], with its label and inner product."""
+    """Return a drawing of rows of the matrix, `entries` [rows, features], with one line of text for each row.
+
+    A line shows the row, its label, and its inner product with the new row, which is the last one.
+    """
     low, high = float(entries.min()), float(entries.max())
     spread = (entries - low) / ((high - low) or 1.0)
     shades = np.array(list(SHADES))[np.rint(spread * (len(SHADES) - 1)).astype(int)]

@@ -75,9 +75,9 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     onward: Sequence[str] = ()
 
     def look(self, measure: str, title: str = "") -> Look:
-        """Return the data and options for a chart of a measure, up to the last visible x.
+        """Return the curves of a measure up to the last visible x, and the user's chart options.
 
-        The chart shows all learners that have the measure.
+        They are the data for a chart with all learners that have the measure.
         """
         from engine.results.results import of_one
         from engine.spec.experiment import of_run
@@ -88,12 +88,12 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def loss(self) -> Look:
-        """Data and options for the chart of all learners' losses."""
+        """Curves of all learners' losses, and the user's chart options."""
         return self.look("loss")
 
     @property
     def playhead(self) -> float | None:
-        """Position of the vertical line at the playhead; None if this is the end of the visible part."""
+        """The x at which a vertical line marks the playhead; None at the end of the visible part."""
         return self.place if self.place < self.shown else None
 
     def marked(self, x: np.ndarray) -> int | None:
@@ -142,7 +142,7 @@ def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
 
 
 def lacks_nothing(experiment: Experiment) -> Lack | None:
-    """Return None: nothing prevents the panel from having content."""
+    """Return None, for panels that have content for every experiment."""
     return None
 
 
@@ -190,7 +190,7 @@ def plot(
     highest: float = np.inf,
     smoothed: str = "",
 ) -> Plot:
-    """Return a chart of series against the clock of the run.
+    """Return the chart of a panel, with series against the clock of the run, such as the number of examples.
 
     Args:
         floor: a value that the y-axis must contain, in addition to the visible values.
@@ -230,5 +230,5 @@ def measured(context: PanelContext, measure: str) -> list[Series]:
 
 
 def nothing(text: str) -> Text:
-    """Return a text in italics, for a panel that has no other content."""
+    """Return a text in italics, which a panel shows if it has no other content."""
     return Text(text, style="italic")

@@ -42,7 +42,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
     if experiment.m < 2:
         return Lack(
             "There is one target, so the weights are one vector and not a matrix. "
-            "With the target all or doubled, there is a spectrum."
+            "With the target `all` or `doubled`, there is a spectrum."
         )
     if is_recorded(measure, experiment):
         return None
@@ -51,7 +51,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
 
 
 def no_spectrum(curve: Curve) -> str:
-    """Return the reason why a learner has no spectrum, even if other learners have one."""
+    """Return the reason why a learner has no spectrum of singular values, even if other learners have one."""
     if curve.length:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
     return f"The singular values of {curve.name} are computed at its first evaluation point."

@@ -46,7 +46,10 @@ def story_text(experiment: Experiment) -> Text:
 
 
 def _source(source: str) -> Text:
-    """Return the source of a set-up. A click on a cited theory page opens this page."""
+    """Return the source of an experiment as text.
+
+    If it cites a section of the theory pages, a click there opens the section.
+    """
     from engine.spec import theory_pages
 
     text = Text(f"Source: {source}\n", "dim")

@@ -48,7 +48,7 @@ def show(context: PanelContext) -> Text:
 
 
 def _rank(line: TheoryLine, learner_name: str) -> int:
-    """Return the sort key of a theory line that holds for the problem.
+    """Return the key by which the theory lines that hold for the problem are sorted.
 
     The key is 0 if the line applies to the learner. Otherwise, it is 1 for lower bounds, and 2 for all other
     lines.
@@ -73,7 +73,7 @@ def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
 
 
 def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
-    """Return a text with the theory lines that do not hold for the set-up, and with the reasons."""
+    """Return a text with the theory lines that do not hold for the experiment, and with the reasons."""
     verb = "lines do" if len(lines) > 1 else "line does"
     text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
     for line in lines:

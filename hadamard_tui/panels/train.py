@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the panel is empty, or None. It is empty if the train loss is not recorded."""
+    """Return the reason why the panel is empty, or None if it is not.
+
+    It is empty if the run does not record the loss on the examples seen.
+    """
     from engine.measures import named
     from engine.planning.run_plan import is_recorded
 

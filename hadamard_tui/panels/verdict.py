@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return a text with the verdicts on all learners, beginning with the selected learner."""
+    """Return a text that says, for all learners, whether they are rotation invariant.
+
+    The selected learner comes first.
+    """
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
     return Text("\n").join(_learner(context, curve) for curve in curves)
 
@@ -52,7 +55,10 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
 
 
 def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text:
-    """Return a text with the measured invariance of a learner, or with the state of the measurement."""
+    """Return a text on whether a learner is rotation invariant as measured.
+
+    If the measurement has not ended, the text states its progress.
+    """
     if certificates is None:
         return Text("will be measured once the run has finished", "italic")
     if learner_name in certificates.failed:
@@ -72,9 +78,9 @@ def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text
 
 
 def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
-    """Return a text with the distance of a curve from a bound at the playhead.
+    """Return a text with the difference between a curve and a bound at the playhead.
 
-    If the curve has standard errors, the text also gives the distance in standard errors.
+    If the curve has standard errors, the text also gives the difference in standard errors.
     """
     from engine.pictures.bounds import standing
 

@@ -114,7 +114,7 @@ def _note(context: PanelContext) -> str:
 
 
 def _title(context: PanelContext) -> str:
-    """Return a title with the name of the learner.
+    """Return the title of the chart, with the name of the learner.
 
     If there are several targets, it also names the first one.
     """
@@ -128,7 +128,7 @@ def _title(context: PanelContext) -> str:
 
 
 def target_feature(experiment: Experiment) -> int | None:
-    """Return the index of the instance entry that equals the first target, or None if no entry does."""
+    """Return the index of the entry of an instance that equals the first target, or None if no entry does."""
     return next(iter(features), None) if len(features := target_features(experiment)) == 1 else None
 
 
@@ -223,7 +223,7 @@ def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
 
 
 def _limits(series: list[Series]) -> tuple[float, float]:
-    """Return y-limits that contain 0 and all weights.
+    """Return limits of the y-axis that contain 0 and all weights.
 
     They change rarely, because they change in large steps.
     """
@@ -232,7 +232,10 @@ def _limits(series: list[Series]) -> tuple[float, float]:
 
 
 def weight_limits(values: np.ndarray) -> tuple[float, float]:
-    """Return limits that contain 0 and `values`. They are multiples of 1/4, so that they change rarely."""
+    """Return limits of the y-axis that contain 0 and `values`.
+
+    They are multiples of 1/4, so that they change rarely.
+    """
     values = values[np.isfinite(values)]
     low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)
     return float(np.floor(low * 4 + 1e-3) / 4), float(np.ceil(high * 4 - 1e-3) / 4)

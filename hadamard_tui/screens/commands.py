@@ -43,7 +43,7 @@ class Finder(Protocol):
 
 
 class ActionProvider(SystemCommandsProvider):
-    """Provider of actions, matched by letters of their names or words of their help texts."""
+    """Source of actions for the command palette, found by letters of names or words of help texts."""
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -53,7 +53,7 @@ class ActionProvider(SystemCommandsProvider):
 
 
 class PresetProvider(Provider):
-    """Provider of presets, matched by name, title, story, learners and papers."""
+    """Source of presets for the command palette, found by name, title, story, learners and papers."""
 
     _entries: tuple[PresetEntry, ...] = ()
 
@@ -69,7 +69,7 @@ class PresetProvider(Provider):
 
 
 class PartProvider(Provider):
-    """Provider of the parts of all families."""
+    """Source of parts, such as update rules, for the command palette. It offers the parts of all families."""
 
     async def search(self, query: str) -> Hits:
         for family in catalogue.FOLDERS:
@@ -84,7 +84,7 @@ class PartProvider(Provider):
 
 
 class TheoryProvider(Provider):
-    """Provider of the sections of the theory pages, matched by title, address and text."""
+    """Source of sections of the theory pages for the command palette, found by title, address and text."""
 
     async def search(self, query: str) -> Hits:
         for address, section in theory_pages.sections().items():

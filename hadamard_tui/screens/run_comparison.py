@@ -139,7 +139,8 @@ class RunComparison(RunControl):
                 return
             before.pinned = True
             self.notify(
-                f"{before.name} is now pinned, and its curves are subtracted; {key('runs')} lists the runs."
+                f"{before.name} is now pinned. The chart shows the differences from its curves. "
+                f"{key('runs')} lists the runs."
             )
             self._list_runs()
         self.chart_options = replace(self.chart_options, difference=not self.chart_options.difference)

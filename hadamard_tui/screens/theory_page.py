@@ -35,7 +35,10 @@ def section_option(section: Section) -> Option:
 
 
 class TheoryPage(Framed[None]):
-    """Page that shows one section of the theory pages, or the list of all sections. It links to others."""
+    """Page that shows one section of the theory pages, or the list of all sections.
+
+    It links to other sections.
+    """
 
     DEFAULT_CSS: ClassVar[str] = """
     TheoryPage > Words { width: 100; scrollbar-size-vertical: 1; }

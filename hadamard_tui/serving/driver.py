@@ -39,7 +39,10 @@ class ViewerDriver(WebDriver):
         self._lock = Lock()
 
     def start_application_mode(self) -> None:
-        """Start, and tell the app that it has the focus, because Textual assumes otherwise in a browser."""
+        """Start the app's output, and tell the app that it has the focus.
+
+        Textual assumes otherwise in a browser.
+        """
         super().start_application_mode()
         self.app.call_later(self.app.post_message, events.AppFocus())
 
@@ -50,7 +53,7 @@ class ViewerDriver(WebDriver):
         self._send(b"M", json.dumps(data).encode(errors="ignore"))
 
     def _send(self, kind: bytes, content: bytes) -> None:
-        """Write a complete packet, without packets of other threads in between."""
+        """Write a complete packet to the server, without packets of other threads in between."""
         packet = kind + len(content).to_bytes(4, "big") + content
         try:
             with self._lock:
@@ -83,7 +86,10 @@ class ViewerDriver(WebDriver):
     def deliver_binary(
         self, binary: BinaryIO | TextIO, *, save_path: Path, encoding: str | None = None, **_: Any
     ) -> None:
-        """Send a complete file, so that the browser knows its length and notices an interrupted download."""
+        """Send a complete file to the browser.
+
+        So the browser knows the file's length, and notices an interrupted download.
+        """
         with binary:
             content = binary.read()
         if isinstance(content, str):

@@ -28,7 +28,7 @@ class Size(Struct):
     height: Annotated[int, Meta(ge=1)] = 24
 
     def bounded(self) -> Size:
-        """Return this size, limited to LARGEST."""
+        """Return this size of a terminal, limited to LARGEST."""
         return Size(min(self.width, LARGEST[0]), min(self.height, LARGEST[1]))
 
 
@@ -185,7 +185,7 @@ class Viewer:
                 await process.wait()
 
     async def _offer(self, content: bytes) -> None:
-        """Keep a file, and ask the browser to download it."""
+        """Keep a file that the app has made, and ask the browser to download it."""
         file_name, _, data = content.partition(b"\0")
         key = secrets.token_urlsafe(16)
         self.files[key] = file_name.decode(), data
@@ -232,7 +232,7 @@ class Viewer:
 
 
 def _packet(message: Message) -> bytes:
-    """Return a message as a packet for Textual's driver for the web."""
+    """Return a message from the page as a packet for Textual's driver for the web."""
     match message:
         case Stdin(text):
             return _framed(b"D", text.encode())

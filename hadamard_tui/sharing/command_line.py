@@ -50,7 +50,7 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
 
 def views(view: KeptView) -> list[str]:
-    """Return the values of --view options that turn the default view into `view`, without the theme."""
+    """Return the values of --view options that turn the app's default view into `view`, except its theme."""
     old, new = msgspec.to_builtins(KeptView()), msgspec.to_builtins(view)
     return [change for part in new if part != "theme" for change in _changes(part, old[part], new[part])]
 

@@ -197,13 +197,16 @@ class FileKind(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """Command that installs the library; empty if the library is available, or if none is needed."""
+        """Command that installs the library which this kind of file needs.
+
+        It is empty if the library is available, or if none is needed.
+        """
         is_available = self.library is None or find_spec(self.library) is not None
         return "" if is_available else self.installation
 
     @property
     def installation(self) -> str:
-        """Command that installs the library for the running Python interpreter."""
+        """Command that installs the library of this kind of file for the running Python interpreter."""
         return f"{shlex.quote(sys.executable)} -m pip install {self.library}"
 
 
@@ -278,7 +281,7 @@ def missing_letters(path: Path, shown: Shown) -> str:
 
 
 def check_download(name: str) -> None:
-    """Check that `name` is a valid name for a download. Raises: BadInput."""
+    """Check that `name` is a valid name for a file that a browser downloads. Raises: BadInput."""
     if (
         not name.isprintable()
         or any(mark in name for mark in '/\\:*?"<>|')
@@ -289,13 +292,16 @@ def check_download(name: str) -> None:
 
 
 def download(name: str, shown: Shown, progress: Progress = lambda share: None) -> BytesIO:
-    """Return the content of a file that a browser downloads under `name`. Raises: BadInput."""
+    """Return the bytes of an exported file that a browser downloads under `name`. Raises: BadInput."""
     check_download(name)
     return BytesIO(_file_content(Path(name), shown, name, progress))
 
 
 def check_kind(path: Path, option: str) -> None:
-    """Check that the suffix of a path is known, and that its library is installed. Raises: BadInput."""
+    """Check that a file of this name can be written: its suffix is known, and its library is installed.
+
+    Raises: BadInput.
+    """
     where, kind = f"{option} {path}".strip(), KINDS.get(path.suffix.lower())
     if kind is None:
         raise BadInput(where, f"the suffix of the file name selects the format; use {', '.join(KINDS)}")
@@ -304,7 +310,7 @@ def check_kind(path: Path, option: str) -> None:
 
 
 def _file_content(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
-    """Return the content of a file. Raises: BadInput. It is also raised if a library cannot be loaded."""
+    """Return the bytes of an exported file. Raises: BadInput, also if a library cannot be loaded."""
     kind = KINDS[path.suffix.lower()]
     try:
         return kind.make(shown, progress)

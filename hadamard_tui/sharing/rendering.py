@@ -59,7 +59,10 @@ def fonts_for(text: str) -> Fonts:
 
 
 def boxes(text: str) -> str:
-    """Return a message that lists the characters of `text` that no font has, or "" if there are none."""
+    """Return a message that lists the characters of `text` that no font has, or "" if there are none.
+
+    Such characters are drawn as boxes.
+    """
     missing = fonts_for(text).missing
     if not missing:
         return ""
@@ -152,7 +155,7 @@ FINE = 2.0
 
 
 def png(page: SvgSheet, pixels: float = FINE) -> bytes:
-    """Return the page as a PNG file. One pixel of the page becomes `pixels` pixels of the file."""
+    """Return an SVG page as a PNG file. One pixel of the page becomes `pixels` pixels of the file."""
     from resvg_py import svg_to_bytes
 
     fonts = [str(REGULAR), str(BOLD), *fonts_for(page.text).files]
@@ -218,7 +221,7 @@ class _Painter:
     def paint(
         self, element: Element, matrix: np.ndarray, inherited: dict[str, str], area: Bbox | None
     ) -> None:
-        """Draw an element and its children, clipped to `area` if it is not None."""
+        """Draw an SVG element and its children, clipped to `area` if it is not None."""
         tag, attributes = element.tag.rpartition("}")[2], dict(element.attrib)
         if tag == "defs" or attributes.get("opacity") == "0":
             return
@@ -234,7 +237,10 @@ class _Painter:
             self.paint(part, matrix, passed_on, area)
 
     def _cut(self, area: Bbox | None, clip_name: str, matrix: np.ndarray) -> Bbox | None:
-        """Return the intersection of `area` and a clip rectangle. If `clip_name` is empty, return `area`."""
+        """Return the part of `area` that is inside a clip rectangle of the SVG page, given by its name.
+
+        If `clip_name` is empty, return `area`.
+        """
         from matplotlib.transforms import Bbox
 
         if not clip_name:
@@ -291,7 +297,7 @@ class _Painter:
         return words
 
     def _add(self, artist: Artist, area: Bbox | None) -> None:
-        """Add an artist on top of all earlier artists, clipped to `area` if it is not None."""
+        """Add a matplotlib artist on top of all earlier ones, clipped to `area` if it is not None."""
         from matplotlib.transforms import TransformedBbox
 
         self._order += 1
@@ -337,7 +343,10 @@ def _path(tag: str, attributes: dict[str, str]) -> Any:
 
 
 def _outline(words: str) -> Any:
-    """Return the path that SVG commands describe. Only the commands that the program writes are supported."""
+    """Return the path that the commands of an SVG path describe.
+
+    Only the commands that the program writes are supported.
+    """
     from matplotlib.path import Path
 
     places: list[tuple[float, float]] = []

@@ -83,7 +83,7 @@ class Turn(NamedTuple):
 def chart(
     series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0, growing: bool = False
 ) -> SvgPage:
-    """Return a page with a chart, a legend and a caption.
+    """Return an SVG page with a chart, a legend and a caption.
 
     The other arguments are those of `draw`.
     """
@@ -98,7 +98,7 @@ Chart = tuple[Sequence["Series"], Axes]
 
 
 def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:
-    """Return a page with charts one above the other, usually with a single chart.
+    """Return an SVG page with charts one above the other, usually with a single chart.
 
     The other arguments are those of `chart`.
     """
@@ -110,7 +110,7 @@ def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) ->
 
 
 class Drawing(NamedTuple):
-    """Page of a chart without legend and caption, and the same chart painted in the cells of a screen."""
+    """SVG page of a chart without legend and caption, and the same chart painted in the cells of a screen."""
 
     page: SvgPage
     picture: Raster
@@ -237,7 +237,7 @@ def _line_by_turns(
 
 
 def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return whether each value is between the minimum and the maximum of `limits`, up to one pixel."""
+    """Return whether each position is between the minimum and the maximum of `limits`, up to one pixel."""
     inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 
@@ -305,7 +305,7 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[S
 
 
 def _sample(curve: Series, into: Element, x: float, y: float) -> None:
-    """Draw a short sample of a curve for the legend."""
+    """Draw a short sample of a curve's line for the legend."""
     _line(into, curve, np.array([x, x + SAMPLE]), np.array([y, y]))
 
 
@@ -381,7 +381,7 @@ def heat_map_page(heat: HeatMap, caption: str = "", has_legend: bool = True) -> 
 
 
 def _cells(page: SvgPage, heat: HeatMap, scale: ValueScale) -> None:
-    """Draw the cells.
+    """Draw the cells of a heat map.
 
     Each colour has one path, which has one box for each sequence of cells of this colour in a row.
     """
@@ -407,7 +407,11 @@ def _cells(page: SvgPage, heat: HeatMap, scale: ValueScale) -> None:
 def _along(
     values: np.ndarray, limits: Limits, log: bool, size: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the indices of the cells drawn along an axis, and their lower and upper borders in pixels."""
+    """Return the indices of the cells of a heat map along an axis, and their borders in pixels.
+
+    The lower borders come first, then the upper borders. If there are more cells than pixels, some are
+    omitted.
+    """
     if len(values) <= size:
         edges = Scale(limits, log, 2).place(cell_borders(values, log)) * size
         return np.arange(len(values)), edges[:-1], edges[1:]
@@ -429,7 +433,7 @@ def _pattern(page: SvgPage) -> None:
 
 
 def _contour(into: Element, contour: ContourLine, across: np.ndarray, down: np.ndarray) -> None:
-    """Draw a contour as a black line with white edges, which is visible on every colour."""
+    """Draw a contour of a heat map as a black line with white edges, which is visible on every colour."""
     path = path_of(across, down)
     put(into, "path", d=path, fill="none", stroke=GROUND, stroke_width=4)
     put(into, "path", d=path, fill="none", stroke=INK, stroke_width=1.8, **dashes(contour.style))
@@ -442,7 +446,7 @@ def _point(mark: str, into: Element, x: float, y: float) -> None:
 def _bar(
     into: Element, page: SvgPage, scale: ValueScale, label: str, marked: Sequence[Tick], widest: float
 ) -> None:
-    """Draw the colour bar with its numbers and label."""
+    """Draw the colour bar of a heat map with its numbers and label."""
     bar_x, height = page.right + FROM_AREA, AREA_HEIGHT / STEPS
     bar = put(into, "g", shape_rendering="crispEdges")
     for step, colour in enumerate(colour_map(dark_is_more=True).colours.tolist()):

@@ -109,7 +109,7 @@ class SvgEntry(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Width of the entry in pixels."""
+        """Width of the legend entry in pixels."""
         return self._name_begins + length(self.text, WORDS)
 
     @property
@@ -121,7 +121,7 @@ class SvgEntry(NamedTuple):
         return self._sample_begins + (SAMPLE + GAP if self.sample else 0.0)
 
     def draw(self, into: Element, x: float, foot: float) -> None:
-        """Draw the entry with its left end at x and its baseline at `foot`."""
+        """Draw the legend entry with its left end at x and its baseline at `foot`."""
         if self.before:
             write(into, x, foot, self.before, WORDS, weight="bold", fill=self.colour)
         if self.sample:
@@ -143,7 +143,7 @@ class SvgSheet:
 
     @property
     def height(self) -> float:
-        """Height in pixels of the content so far."""
+        """Height in pixels of the content that the sheet has so far."""
         return round(self._end + EDGE)
 
     @property
@@ -200,7 +200,7 @@ class SvgPage(SvgSheet):
     """
 
     def __init__(self, axes: Axes, beside: float = GAP) -> None:
-        """Draw the axes. `beside` is the free space at their right in pixels."""
+        """Draw the axes of a chart on a new page. `beside` is the free space at their right in pixels."""
         title, x_label, y_label = labels(axes)
         super().__init__(title)
         self.rows = int(AREA_HEIGHT / CELL_HEIGHT)
@@ -244,7 +244,7 @@ class SvgPage(SvgSheet):
         return put(put(self.root, "defs"), tag, **attributes)
 
     def legend(self, entries: Sequence[SvgEntry]) -> None:
-        """Append a legend, with several entries in a row where there is room."""
+        """Append a legend to the page, with several entries in a row where there is room."""
         x, foot = WIDTH, self._end + GAP - 0.4 * WORDS
         for number, entry in enumerate(entries):
             needed, after = entry.width, number + 1
@@ -259,11 +259,14 @@ class SvgPage(SvgSheet):
             self._end = foot + 0.4 * WORDS
 
     def caption(self, words: str, into: Element | None = None) -> None:
-        """Append a paragraph that appears once the chart has grown completely."""
+        """Append a paragraph of text. In an animation, it appears once the chart has grown completely."""
         super().caption(words, self._last)
 
     def grow(self, share: float) -> None:
-        """Show the growing curves up to a share of the x-axis. If the share is 1, also show the caption."""
+        """Show the curves of an animation up to a share of the x-axis.
+
+        If the share is 1, also show the caption.
+        """
         x = self.left + share * (self.right - self.left) if share < 1 else WIDTH
         self._reached.set("width", f"{x:.2f}")
         self._rest.set("x", f"{x:.2f}")
@@ -281,7 +284,7 @@ class SvgPage(SvgSheet):
         return put(self.define("clipPath", id=clip_name), "rect", **place, **size)
 
     def _ticks(self, axes: Axes, up: Sequence[Tick]) -> None:
-        """Draw grid lines and tick labels."""
+        """Draw the grid lines and the tick labels of the axes."""
         rows, columns = (
             put(self.root, "g", fill=MUTED, **{"class": class_name}) for class_name in ("up", "along")
         )
@@ -309,14 +312,14 @@ def name_apart(root: Element, name: str) -> None:
 
 
 def put(into: Element, tag: str, **attributes: object) -> Element:
-    """Append an element to `into`. In the names of attributes, `_` becomes `-`."""
+    """Append an SVG element to the element `into`. In the names of attributes, `_` becomes `-`."""
     return SubElement(into, tag, {name.replace("_", "-"): str(value) for name, value in attributes.items()})
 
 
 def write(
     into: Element, x: float, y: float, text: str, size: float, anchor: str = "start", **attributes: object
 ) -> Element:
-    """Write a line of text with its baseline at y."""
+    """Write a line of text into an SVG element, with the baseline of the text at y."""
     attributes = {f"font_{name}" if name == "weight" else name: value for name, value in attributes.items()}
     if anchor != "start":
         attributes["text_anchor"] = anchor
@@ -326,7 +329,7 @@ def write(
 
 
 def write_upwards(into: Element, x: float, y: float, text: str) -> None:
-    """Write a label that reads upwards, with the middle of its baseline at (x, y)."""
+    """Write a label into an SVG element that reads upwards, with the middle of its baseline at (x, y)."""
     turned = put(into, "g", transform=f"translate({x:.2f} {y:.2f}) rotate(-90)")
     write(turned, 0, 0, text, WORDS, anchor="middle")
 
@@ -363,7 +366,7 @@ def pixels(limits: Limits, log: bool, size: float, values: np.ndarray) -> np.nda
 
 
 def values_of(ticks: Sequence[Tick]) -> np.ndarray:
-    """Return the values of ticks, without their labels."""
+    """Return the values of ticks, which are pairs of a value and a label."""
     return np.array([value for value, _ in ticks])
 
 

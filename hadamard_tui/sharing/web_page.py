@@ -142,7 +142,10 @@ def _title(experiment: Experiment) -> str:
 
 
 def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterator[str]:
-    """Yield the headline of a run, followed by its figures. The ids in the figures start with `prefix`."""
+    """Yield the HTML of a run: its headline, followed by its figures.
+
+    The ids in the figures start with `prefix`.
+    """
     experiment = results.sweep.experiment
     views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
     yield f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>'
@@ -159,7 +162,7 @@ def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterat
 
 
 def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
-    """Return a page, with its script. Raises: BadInput if the page would have more than LARGEST bytes."""
+    """Return a complete page with its script. Raises: BadInput if it would have more than LARGEST bytes."""
     script = f"<script>{(WEB / 'page.js').read_text()}</script>"
     content = html_document(title, dark_rules("".join(body)), [*body, script])
     if len(content) > LARGEST:
@@ -185,7 +188,7 @@ class IndexEntry(NamedTuple):
 
     @classmethod
     def of(cls, results: Results, outcomes: Sequence[Outcome], file: str) -> IndexEntry:
-        """Return the entry for the page of a finished run."""
+        """Return the entry in the index for the page of a finished run."""
         experiment = results.sweep.experiment
         first = view((drawn(experiment) or [of_run(experiment)])[0], results)
         holding = sum(outcome.holds is True for outcome in outcomes)
@@ -194,7 +197,7 @@ class IndexEntry(NamedTuple):
 
 
 def index_page(entries: Sequence[IndexEntry]) -> bytes:
-    """Return an HTML page that lists pages by subject."""
+    """Return an HTML page that lists other pages by the subjects of their presets."""
     body = ["<h1>Experiments</h1>"]
     for subject in SUBJECTS:
         items = [
@@ -273,7 +276,10 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
 
 
 def _row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
-    """Return a table row with a legend entry: its letter, a sample of its line, its name and `value_cell`."""
+    """Return a row of the HTML table that is the legend of a figure.
+
+    The row has the letter of a legend entry, a sample of its line, its name and `value_cell`.
+    """
     sample = Element("svg", {"viewBox": f"0 0 {SAMPLE:g} 12"})
     if legend_entry.sample is not None:
         legend_entry.sample(sample, 0, 6)

@@ -128,7 +128,7 @@ def parse(content: bytes) -> tuple[Config, list[str]]:
 
 
 def _unfit(setting_name: str, value: object) -> str:
-    """Return the reason why a value is invalid for a setting, or "" if it is valid."""
+    """Return the reason why a value in the configuration file is invalid, or "" if it is valid."""
     try:
         msgspec.convert({setting_name: value}, Config)
     except msgspec.ValidationError as error:
@@ -139,7 +139,10 @@ def _unfit(setting_name: str, value: object) -> str:
 
 
 def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the valid keys by action, and the reasons why other keys are invalid, by action."""
+    """Return the valid keys in the configuration file, by action.
+
+    The second result has the reasons why other keys are invalid, by action.
+    """
     from hadamard_tui.keyboard import ACTIONS, EVERY, MOTIONS
 
     sound: dict[str, str] = {}

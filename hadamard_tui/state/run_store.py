@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def folder() -> Path:
-    """Return the folder in which runs are stored."""
+    """Return the folder of the store, in which finished and unfinished runs are kept."""
     return user_data_path(NAME) / "runs"
 
 

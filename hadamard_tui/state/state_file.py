@@ -44,7 +44,10 @@ class KeptView(msgspec.Struct):
 
 
 def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
-    """Return `view` with changes such as `panel=svd` or `chart.y_log=true`. Raises: BadInput."""
+    """Return the view options `view` with changes such as `panel=svd` or `chart.y_log=true`.
+
+    Raises: BadInput.
+    """
     from engine.spec import reading
     from hadamard_tui.panels import ABOUT, FORMER
 
@@ -122,7 +125,7 @@ def read() -> tuple[Memory, str]:
 
 
 def write(memory: Memory) -> str:
-    """Save the state. Return an error message, or "" if the state was saved."""
+    """Save the set-up and the view for the next start. Return an error message, or "" after success."""
     try:
         with files.faults("the state of the app", "cannot be written"):
             file = path()
@@ -164,7 +167,7 @@ def read_or_set_aside(
 
 
 def _set_aside(path: Path) -> str:
-    """Rename a file to an unused name, and return a phrase with the new name or with the error."""
+    """Rename a broken file to an unused name, and return a phrase with the new name or with the error."""
     try:
         for number in count(1):
             aside = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")

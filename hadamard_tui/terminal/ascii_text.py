@@ -114,7 +114,7 @@ def _pieces(text: str) -> tuple[str, ...]:
 
 
 def _long_form(sign: str) -> str:
-    """Return the ASCII form of a sign, a power of ten, or an exponent."""
+    """Return the ASCII text that replaces a sign, a power of ten, or an exponent."""
     if sign[0] in _LONG:
         return _LONG[sign[0]]
     digits = unicodedata.normalize("NFKC", sign.lstrip("·").removeprefix("10")).replace("−", "-")

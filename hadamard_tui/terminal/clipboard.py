@@ -22,13 +22,16 @@ _setting: Clipboard = "auto"
 
 
 def use(setting: Clipboard) -> None:
-    """Choose when to copy: always, never, or only if the terminal is known to support copying."""
+    """Choose whether the program copies text to the clipboard: always, never, or if this is supported.
+
+    In the last case, the terminal must be known to support copying.
+    """
     global _setting
     _setting = setting
 
 
 def copies() -> bool:
-    """Return whether copied text is sent to the terminal."""
+    """Return whether text that the user copies is sent to the terminal."""
     return bool(sequence(""))
 
 

@@ -52,7 +52,10 @@ class TimedFile:
     """
 
     def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
-        """Wrap `file`. The function `lost` is called when a write fails because the terminal is lost."""
+        """Measure the time of writes to `file`.
+
+        The function `lost` is called when a write fails because the terminal is lost.
+        """
         self._file, self._lost = file, lost
         self._blocked = 0.0
         self._since: float | None = None
@@ -60,26 +63,26 @@ class TimedFile:
 
     @property
     def blocked(self) -> float:
-        """Seconds spent in writes since the start."""
+        """Seconds that the program has spent in writes to the terminal since the start."""
         since = self._since
         return self._blocked + (time.monotonic() - since if since is not None else 0.0)
 
     @property
     def busy(self) -> bool:
-        """Whether a write is in progress."""
+        """Whether a write to the terminal is in progress."""
         return self._since is not None
 
     def close(self) -> None:
-        """Drop all remaining output."""
+        """Drop all output to the terminal from now on."""
         self._closed = True
 
     def write(self, text: str) -> int:
-        """Write text, and measure the time."""
+        """Write text to the file, and measure the time."""
         self._timed(lambda: self._file.write(text))
         return len(text)
 
     def flush(self) -> None:
-        """Flush, and measure the time."""
+        """Flush the file, and measure the time."""
         self._timed(self._file.flush)
 
     def _timed(self, work: Callable[[], object]) -> None:
@@ -133,13 +136,13 @@ class TimedDriver(LinuxDriver):
             hang_up()
 
     def stop_application_mode(self) -> None:
-        """Restore the terminal. The exit does not wait for further keys; they go to the shell."""
+        """Restore the terminal's settings. The exit does not wait for further keys; they go to the shell."""
         signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         signal.signal(signal.SIGCONT, signal.SIG_DFL)
         super().stop_application_mode()
 
     def suspend_application_mode(self) -> None:
-        """Restore the terminal until the app resumes."""
+        """Restore the terminal's settings until the app resumes."""
         stop = signal.getsignal(signal.SIGTSTP)
         super().suspend_application_mode()
         signal.signal(signal.SIGTSTP, stop)
@@ -147,7 +150,7 @@ class TimedDriver(LinuxDriver):
         self._is_suspended = True
 
     def resume_application_mode(self) -> None:
-        """Take over the terminal again."""
+        """Set up the terminal for the app again."""
         super().resume_application_mode()
         self._is_suspended = False
 
@@ -161,7 +164,7 @@ class TimedDriver(LinuxDriver):
         self.resume_application_mode()
 
     def give_back(self) -> None:
-        """Restore the terminal at once, even if a write is in progress.
+        """Restore the terminal's settings at once, even if a write is in progress.
 
         This takes no lock. It waits at most PATIENCE seconds for the write in progress.
         """
@@ -194,7 +197,10 @@ def _raise(error: Exception) -> None:
 
 
 class FrameRate:
-    """Frame rate: as high as requested, unless the terminal connection or the engine limits it."""
+    """Number of frames per second that the app draws.
+
+    It is as high as requested, unless the terminal connection or the engine limits it.
+    """
 
     def __init__(self, highest_rate: float) -> None:
         self.highest = self.now = highest_rate
@@ -203,7 +209,9 @@ class FrameRate:
         self._seen = 0.0
 
     def adapt(self, line: TimedFile | None, drawing: float = 0.0) -> bool:
-        """Adapt the rate to the last frame, and return whether the connection can take another frame.
+        """Adapt the frame rate to the cost of the last frame.
+
+        Return whether the terminal connection can take another frame.
 
         Args:
             line: the timed terminal output; None if output is not timed.

@@ -31,7 +31,7 @@ Thus, an idle screen does not need to be redrawn.
 
 
 class Frames:
-    """Counter of frames. The rate that it reports changes at most once per PERIOD."""
+    """Counter of drawn frames. It reports the frame rate, which changes at most once per PERIOD."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate

@@ -128,7 +128,7 @@ class Row(Vertical):
 
     @property
     def _ready(self) -> bool:
-        """Whether widgets can be mounted below the control.
+        """Whether widgets can be mounted below the control of the form row.
 
         This is impossible before the row is composed, and while it is being removed.
         """
@@ -216,7 +216,7 @@ class FieldRow(Row):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the field holds a whole number."""
+        """Whether the field in the row holds a whole number."""
         return self._field.kind == "whole"
 
     @on(NumberEntry.Stepped)
@@ -279,7 +279,7 @@ class KindRow(Row):
     """Form row in which the user chooses the kind of a part, such as the kind of update rule, or no part."""
 
     def __init__(self, part: str, title: str, help: str, control: Widget, value: Any) -> None:
-        """Show the kind of the part at the place `part`."""
+        """Show the kind of the part at the place `part` of the preset document."""
         super().__init__(f"{part}.kind", title, help, control, value)
         self.part = part
 
@@ -355,7 +355,7 @@ class Fields(Vertical):
     DEFAULT_CSS = "Fields { height: auto; }"
 
     def __init__(self, place: str, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """Show `fields` of the part at `place`, with `values` by field name."""
+        """Show form rows for `fields` of the part at `place`, with `values` by field name."""
         super().__init__()
         self.place = place
         self._put(fields, values)
@@ -405,7 +405,10 @@ class PartForm(Fields):
     """
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
-        """Show the part at `place`. Its `values` are its fields by name, or only the name of its kind."""
+        """Show a form for the part at `place` of the preset document.
+
+        `values` are the fields of the part by name, or only the name of its kind.
+        """
         self._start(place, title, members(family), values)
 
     def _start(self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any) -> None:

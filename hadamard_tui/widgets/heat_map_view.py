@@ -161,7 +161,10 @@ class HeatMapView(CellView, can_focus=True):
         return cells.glyphs, self._styled(cells.fore.astype(np.int32) * INKS + cells.back)
 
     def _styled(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the position in `_styles` of each pair of inks. Missing styles are appended to `_styles`."""
+        """Return the position in the list `_styles` of the style for each pair of inks.
+
+        A pair is a foreground and a background colour. Missing styles are appended to the list.
+        """
         self._ink("frame")  # style 0 is for blanks
         if "heat" not in self._ink_of:
             self._ink_of["heat"] = 0

@@ -114,7 +114,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         """Request to show the changes of the set-up. Several quick changes cause one request."""
 
     class Replaced(Message):
-        """Request to replace the panels for another set-up. Several quick requests replace them once."""
+        """Request to rebuild the panels for another set-up. Several quick requests cause one rebuild."""
 
     def __init__(self, editable: EditableExperiment, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -112,7 +112,7 @@ class RunList(Vertical):
         Args:
             now: the document of the run on the screen; None if this run is already in the list.
             shown: the trace of the run on the screen.
-            running: the name of the run on the screen in the store, if it is still running.
+            running: the name under which the run on the screen is stored while it runs; None if it has ended.
         """
         self._now = now, shown, running
         if not all(widget.display for widget in self.ancestors_with_self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ from hadamard_tui.widgets.cell_view import NetsView
 from hadamard_tui.widgets.chart_view import ChartView, MultiplesView
 from hadamard_tui.widgets.controls import Words
 from hadamard_tui.widgets.heat_map_view import HeatMapView
+from hadamard_tui.widgets.scoreboard import LEAST as LEAST_WITH_NOTE
 from hadamard_tui.widgets.scoreboard import Scoreboard, TableNote
 from hadamard_tui.widgets.screen_lines import Caption
 from hadamard_tui.widgets.tabs import PictureRow, Tabs, shortened
@@ -51,8 +53,12 @@ HEAT, MULTIPLES = "heat", "multiples"
 LIVE, LAW = "the run", "law, stored"
 """Title of the picture of the run's losses, and short title of a sweep's stored picture, the law."""
 
-CHART_ROWS = 14
-"""Rows of a chart: nine inside the frame, two for the frame, one for tick labels and two for the legend."""
+BELOW_CHART = 0.3
+"""Largest share of the stage for everything but the chart while the table of learners is open.
+
+Frame, tick labels and legend take five rows of the chart. So 9, 20 or 34 rows remain inside the frame on
+screens of 24, 40 or 60 rows.
+"""
 
 LEAST_TABLE, MOST_TABLE = 3, 10
 """Minimum and maximum height of the table in rows: the heading, and two or nine learners."""
@@ -202,7 +208,9 @@ class Stage(Vertical):
 
     def _fit_table(self) -> None:
         """Limit the rows of the table of learners, so that the chart above it keeps its minimum height."""
-        rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # one row for the tabs
+        has_note = self.size.height >= LEAST_WITH_NOTE
+        other_rows = 1 + self.query_one(PictureRow).display + has_note  # one row for the tabs
+        rows = math.ceil(BELOW_CHART * self.size.height) - other_rows
         self.query_one(Scoreboard).styles.max_height = max(LEAST_TABLE, min(MOST_TABLE, rows))
 
     @property

@@ -349,7 +349,7 @@ def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_aga
     ("name", "kind", "at", "reason"),
     [
         ("schedule", "step", ".factor_per_stage", "missing"),
-        ("clip", UNTAGGED, ".norm", "clip needs exactly one of norm and value"),
+        ("clip", UNTAGGED, ".norm", "`clip` needs exactly one of `norm` and `value`"),
         ("noise", UNTAGGED, ".sigma", "missing"),
         ("decay", UNTAGGED, ".rate", "missing"),
     ],

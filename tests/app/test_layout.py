@@ -14,10 +14,12 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Static
 
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import ACTIONS, AT_REST, FOOTER, IN_A_RUN
 from hadamard_tui.panels import WORDS
+from hadamard_tui.running import stored
 from hadamard_tui.screens.help import Help
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import WIDTHS, Heads, Scoreboard, columns
@@ -162,7 +164,7 @@ async def test_a_screen_too_small_says_so_and_the_run_goes_on(app: HadamardApp):
             if size[0] >= 20:
                 text = " ".join(screen_text(app).split())
                 assert "60×16" in text
-                assert "goes on" in text
+                assert "Runs continue" in text
         await pilot.resize_terminal(*SMALL)
         await until(pilot, lambda: "running" in screen_text(app))
         check(app, SMALL)
@@ -319,19 +321,41 @@ def test_every_key_that_the_footer_ranks_has_a_place_in_it(keys: tuple[str, ...]
     assert set(keys) <= set(FOOTER) <= {action.id for action in ACTIONS}
 
 
-@pytest.mark.parametrize(("size", "rows"), [((80, 24), 9), ((120, 40), 20), ((200, 60), 34)])
+CHART_ROWS = {(80, 24): 9, (120, 40): 20, (200, 60): 34}
+"""Minimum number of rows inside the frame of the chart, by size of the screen."""
+
+
+def check_chart(app: HadamardApp, rows: int) -> None:
+    assert app.laboratory.query_one(Stage).chosen == "learners"
+    lines = lines_of(app, app.laboratory.query_one("#loss"))
+    top = next(number for number, line in enumerate(lines) if "┌─" in line)
+    bottom = next(number for number, line in enumerate(lines) if "└" in line)
+    assert bottom - top - 1 >= rows
+    assert sum("┤" in line for line in lines) >= 3
+    assert len(lines) - bottom - 2 <= 2, "a legend of at most two rows"
+
+
+@pytest.mark.parametrize("size", CHART_ROWS)
 async def test_the_chart_has_its_rows_with_the_learners_open_after_a_run(
-    app: HadamardApp, size: tuple[int, int], rows: int
+    app: HadamardApp, size: tuple[int, int]
 ):
     async with opened(app, size) as pilot:
         await finished(app, pilot)
-        assert app.laboratory.query_one(Stage).chosen == "learners"
-        lines = lines_of(app, app.laboratory.query_one("#loss"))
-        top = next(number for number, line in enumerate(lines) if "┌─" in line)
-        bottom = next(number for number, line in enumerate(lines) if "└" in line)
-        assert bottom - top - 1 >= rows
-        assert sum("┤" in line for line in lines) >= 3
-        assert len(lines) - bottom - 2 <= 2, "a legend of at most two rows"
+        check_chart(app, CHART_ROWS[size])
+
+
+@pytest.mark.slow
+async def test_charts_of_all_kinds_of_presets_have_their_rows(app: HadamardApp):
+    with_curves = [preset for preset in presets.names()[::20] if stored.read(preset).first is not None]
+    async with opened(app, SMALL) as pilot:
+        for preset in with_curves:
+            await app.choose_preset(preset)
+            chart = app.laboratory.query_one("#loss", ChartView)
+            await until(pilot, lambda chart=chart: any(len(series.x) for series in chart.shown[0]))
+            for size, rows in CHART_ROWS.items():
+                await pilot.resize_terminal(*size)
+                await pilot.pause(0.1)
+                check_chart(app, rows)
 
 
 async def test_the_chart_or_a_panel_is_shown_alone_and_escape_goes_back(app: HadamardApp):

@@ -350,7 +350,7 @@ def test_a_learner_that_diverges_leaves_the_axes_to_the_others(panel):
 def test_without_a_bound_there_is_no_gap_and_the_reason_is_told():
     words_of_panel = reason(gap.PANEL, "problem.matrix.row_signs=false", "problem.matrix.permute=false")
     assert "no gap to show" in words_of_panel
-    assert "row_signs is off" in words_of_panel
+    assert "`row_signs` is off" in words_of_panel
     assert gap.lacks(presets.load("hadamard-128", SMALL)) is None
 
 

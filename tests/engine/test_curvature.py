@@ -1,6 +1,7 @@
 """Measures of parameters: gradients, Hessians and signals against those of torch and of loops by hand."""
 
 import math
+from types import SimpleNamespace
 
 import msgspec
 import numpy as np
@@ -133,6 +134,26 @@ def test_nets_together_have_the_sharpness_that_each_has_alone(steps, monkeypatch
     broken = Curvature(hypothesis.architecture, tensors, drawn.instances, drawn.labels, shares, loss)
     tops[1] = torch.nan
     np.testing.assert_allclose(eigenvalues.largest(broken), tops, rtol=eigenvalues.TOLERANCE**2)
+
+
+def test_hessians_with_few_different_eigenvalues_need_as_few_products():
+    """The zero matrix, rank 1, −I, and three eigenvalues: Krylov spaces of at most three dimensions."""
+    size = 2 * eigenvalues.EXACT
+    spectra = torch.zeros(4, size, dtype=torch.float64)
+    spectra[1, 0], spectra[2], spectra[3, :20], spectra[3, 20:50] = 3, -1, 2, -5
+    turns = torch.linalg.qr(torch.randn(4, size, size, generator=torch.Generator().manual_seed(1))).Q.double()
+    turns = torch.linalg.qr(turns).Q
+    matrices = (turns * spectra[:, None]) @ turns.mT
+    products = []
+
+    def product(vectors):
+        products.append(vectors)
+        return (matrices @ vectors[:, :, None])[..., 0]
+
+    curvature = SimpleNamespace(size=size, gradient=spectra, products=product)
+    tops = eigenvalues.largest(curvature)
+    np.testing.assert_allclose(tops, [0, 3, -1, 2], atol=1e-12)
+    assert len(products) <= 4
 
 
 SMALL = {

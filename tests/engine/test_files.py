@@ -206,7 +206,7 @@ def bad_files(folder):
         "cube.npy": "shape (2, 2, 2)",
         "scalar.npy": "shape ()",
         "none.npy": "shape (0, 3)",
-        "two.npz": "several arrays: a, b; set array to the name of one of them",
+        "two.npz": "several arrays: a, b; set `array` to the name of one of them",
         "objects.npy": "cannot be read as a table of numbers: it holds objects",
         "text.npy": "cannot be read as a table of numbers: it holds texts",
         "complex.npy": "complex numbers",
@@ -520,7 +520,7 @@ def test_ridge_on_standardised_rows_of_a_file_predicts_the_held_out_rows_as_scik
         ({"kind": "epochs", "train": 9}, 'set protocol.train = "training"'),
         ("erm", 'set protocol.examples = "training"'),
         ("one-pass", 'set protocol.examples = "training"'),
-        ("at-init", "take protocol steps"),
+        ("at-init", "take the protocol `steps`"),
     ],
 )
 def test_learning_from_held_out_rows_is_refused(protocol, remedy, tmp_path):

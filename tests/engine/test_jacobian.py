@@ -101,7 +101,7 @@ def test_half_of_them_may_be_plus_in_every_output_and_replica():
     np.testing.assert_array_equal((output > 0).sum(2), 3)
     np.testing.assert_allclose(np.abs(output), np.sqrt(1 / 5))
     assert (output[0] != output[1]).any(), "which they are is drawn by every replica"
-    with pytest.raises(BadInput, match="set output_signs too"):
+    with pytest.raises(BadInput, match="set `output_signs` too"):
         described({"balanced_signs": True}, "jacobian-spectrum")
 
 
@@ -115,7 +115,7 @@ def test_biases_may_be_uniform_with_alternating_signs():
     assert sizes.max() < np.sqrt(0.75)
     assert abs(sizes.mean() - np.sqrt(0.75) / 2) < 4 * error
     assert (hidden[0] != hidden[1]).all(), "they are drawn by every replica"
-    with pytest.raises(BadInput, match="set cb too"):
+    with pytest.raises(BadInput, match="set `cb` too"):
         described({"alternating_biases": True}, "jacobian-spectrum")
 
 

@@ -122,7 +122,11 @@ def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learn
     [
         ({"x": "j", "read": {"over": "j", "take": "max"}}, "pictures[0].x", "read reduces j to one number"),
         ({"x": "j", "at": {"j": 1}}, "pictures[0].x", "`at` already fixes j"),
-        ({"x": "k"}, "pictures[0]", "j of spectrum must be named in x, reduced by read, or fixed by at"),
+        (
+            {"x": "k"},
+            "pictures[0]",
+            "j of spectrum must be named in `x`, reduced by `read`, or fixed by `at`",
+        ),
     ],
 )
 def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
@@ -157,7 +161,7 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             [{"name": "rule", "set": "learners[0].update.kind", "values": ["gd", "egu"]}],
             {"x": "rule"},
             "pictures[0].x",
-            "the values of rule are words; name it in curves, so that it has a curve for each value",
+            "the values of rule are words; add rule to `curves`, to get a curve for each value",
         ),
         ([{"name": "eta", "values": [1, 2]}], {"x": "k"}, "pictures[0]", "eta varies along a curve"),
         (

@@ -37,14 +37,14 @@ def passed(architecture, lr=0.01, **more):
 @pytest.mark.parametrize(
     ("words", "field", "reason"),
     [
-        ({"widths": [4], "depth": 2}, "depth", "give either widths, or depth and width"),
-        ({"widths": [4], "width": 4}, "width", "give either widths, or depth and width"),
+        ({"widths": [4], "depth": 2}, "depth", "give either `widths`, or `depth` and `width`"),
+        ({"widths": [4], "width": 4}, "width", "give either `widths`, or `depth` and `width`"),
         ({"depth": 3}, "width", "it is required if depth is set"),
         ({"width": 3}, "depth", "it is required if width is set"),
         ({"scale": 1.0, "cw": 1.0}, "cw", "C_w = s²"),
         ({"widths": [4, 4], "cw": [1.0, 2.0]}, "cw", "2 values for 3 layers"),
         ({"widths": [4], "cb": [0.1, 0.1, 0.1]}, "cb", "3 values for 2 layers"),
-        ({"widths": [4, 4], "parametrisation": "mean-field"}, "parametrisation", "take mup"),
+        ({"widths": [4, 4], "parametrisation": "mean-field"}, "parametrisation", "take `mup`"),
     ],
     ids=str,
 )

@@ -155,7 +155,7 @@ def test_clocks_of_replicas_are_kept_as_they_are():
 
 @pytest.mark.parametrize("kind", ["square", "hinge"])
 def test_losses_that_may_be_0_have_no_rates_over_them(kind):
-    with pytest.raises(BadInput, match="take exponential or logistic loss") as caught:
+    with pytest.raises(BadInput, match="take `exponential` or `logistic` loss") as caught:
         reading.parse(document(loss=kind))
     assert caught.value.where == "learners[0].schedule"
 

@@ -470,7 +470,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "dots between thousands": (
         "X.csv",
         "a;b\n1.234,56;2,5\n3.456,78;3,5\n",
-        "rows have 3 cells separated by commas; set separator if another character separates the cells",
+        "rows have 3 cells separated by commas; set `separator` if another character separates the cells",
     ),
     "a gap in a column": (
         "y.csv",
@@ -657,8 +657,8 @@ def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> Non
         (None, {"columns": (0, "a")}, "columns", "column 'a' is listed twice"),
         (None, {"columns": (0, 1), "index": True}, "columns", "column 'a' is the index"),
         (None, {"columns": (0, -1), "index": "c"}, "columns", "column 'c' is the index"),
-        ("a", {"index": True}, "index", "column 'a' is set both as index and as label"),
-        (2, {"index": -1}, "index", "column 'c' is set both as index and as label"),
+        ("a", {"index": True}, "index", "column 'a' is set both as `index` and as `label`"),
+        (2, {"index": -1}, "index", "column 'c' is set both as `index` and as `label`"),
     ],
     ids=str,
 )

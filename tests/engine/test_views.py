@@ -328,11 +328,11 @@ def test_a_picture_shows_in_which_share_of_replicas_the_largest_gap_is_at_a_plac
 @pytest.mark.parametrize(
     ("words", "where", "reason"),
     [
-        ({"share": {}}, "pictures[0].share.below", "give below, above or both"),
+        ({"share": {}}, "pictures[0].share.below", "give `below`, `above` or both"),
         ({"share": {"below": 1, "above": 2}}, "pictures[0].share.below", "no value is below 1 and above 2"),
-        ({"share": {"below": 1}, "summary": "max"}, "pictures[0].summary", "leave summary out"),
-        ({"summary": "log-variance", "times": "k"}, "pictures[0].times", "leave times out"),
-        ({"summary": "relative-variance", "relative": "it"}, "pictures[0].relative", "leave relative out"),
+        ({"share": {"below": 1}, "summary": "max"}, "pictures[0].summary", "leave `summary` out"),
+        ({"summary": "log-variance", "times": "k"}, "pictures[0].times", "leave `times` out"),
+        ({"summary": "relative-variance", "relative": "it"}, "pictures[0].relative", "leave `relative` out"),
         ({"read": {"place_of": "max", "take": "min"}}, "pictures[0].read.take", "exactly one of"),
         ({"read": {"place_of": "max", "between": "log"}}, "pictures[0].read.between", "leave it out"),
     ],

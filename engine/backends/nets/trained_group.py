@@ -80,7 +80,10 @@ class TrainedGroup(BatchedModels):
 
 
 class NetBatch(NamedTuple):
-    """B nets Σ_i a_i σ(w_iᵀx) of h units, trained on the first k of the instances c·e_1, c·e_2 and so on."""
+    """B nets Σ_i a_i σ(w_iᵀx) of h units, each trained on k instances for its own k.
+
+    They are the first k of the instances c·e_1, c·e_2, …
+    """
 
     first: Array
     """[B, K, h], w_ij for every unit i and instance j, which is the pre-activation divided by c.

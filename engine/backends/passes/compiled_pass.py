@@ -38,7 +38,7 @@ COUNT = 8
 
 
 class Reached(NamedTuple):
-    """Losses, weights and counts after an example."""
+    """Losses, weights and numbers of right minus wrong predictions after an example is learned."""
 
     losses: torch.Tensor
     """Means of ‖w − w*‖² over targets, [R, V]."""

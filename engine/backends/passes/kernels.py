@@ -256,7 +256,7 @@ def residual_apart(members: Any, member: int, signs: Array) -> float:
 
 @part
 def assemble(members: Any, member: int, weights: Array) -> None:
-    """Write the weight vector w [d] of one member to `weights`."""
+    """Write the weight vector w [d] of one batch member to `weights`."""
     halves = members.halves[member]
     for i in range(len(weights)):
         weights[i] = weight(halves, i)
@@ -330,7 +330,7 @@ def record(members: Any, records: Any, member: int, after: int, scratch: Array) 
 
 @loop
 def learn(members: Any, signs: Array, records: Any, scratch: Array, begin: int, end: int) -> None:
-    """Train the members from index `begin` to `end` − 1 on K examples, int8 signs [R, K, d]."""
+    """Train the batch members `begin` to `end` − 1 on K examples, given as int8 signs [R, K, d]."""
     replicas, count = signs.shape[0], signs.shape[1]
     for member in range(begin, end):
         record(members, records, member, 0, scratch)

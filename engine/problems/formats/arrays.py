@@ -67,7 +67,7 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
     names = listed(members)
     if settings.array is None and len(members) != 1:
         raise BadField(
-            "array", f"{file.name} holds several arrays: {names}; set array to the name of one of them"
+            "array", f"{file.name} holds several arrays: {names}; set `array` to the name of one of them"
         )
     name = settings.array or next(iter(members))
     if name not in members:

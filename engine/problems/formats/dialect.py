@@ -410,7 +410,7 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
     if len(names) != width:
         counted = "1 name" if len(names) == 1 else f"{len(names)} names"
         cells = f"{width} cells separated by {SEPARATORS_IN_WORDS[separator]}"
-        remedy = "set separator if another character separates the cells"
+        remedy = "set `separator` if another character separates the cells"
         raise NotATable(f"line {line} has {counted}, but rows have {cells}; {remedy}")
     return tuple(names)
 

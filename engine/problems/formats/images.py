@@ -85,7 +85,7 @@ def read(images: Path, labels: Path | None) -> Images:
         if labels is None:
             raise BadField(
                 "labels",
-                f"missing: {images.name} is an IDX file of images; set labels to the file of their labels",
+                f"missing: {images.name} is an IDX file of images; set `labels` to the file of their labels",
             )
         pixels = _of_idx(images, 3)
     with _at_fault(labels, "labels"):

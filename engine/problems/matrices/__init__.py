@@ -41,7 +41,10 @@ class Arrangement(NamedTuple):
     """Whether an instance is ½(s h + 1) for the row h and its sign s, instead of s h."""
 
     def repeated(self, times: int) -> Arrangement:
-        """Return the arrangement with 2 · `times` copies of every row in sequence, with alternating signs."""
+        """Return an arrangement with 2 · `times` copies of each row in place of the row.
+
+        The signs of the copies alternate.
+        """
         order = self.order.repeat(2 * times, axis=1)
         signs = self.signs.repeat(2 * times, axis=1)
         signs[:, 1::2] *= -1
@@ -299,7 +302,10 @@ class Matrix(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def shape(self) -> tuple[int, int]:
-        """Return (n, d), the numbers of instances and of entries. Raises BadInput for an unusable file."""
+        """Return (n, d): the number of instances, and the number of entries of each.
+
+        Raises BadInput for an unusable file.
+        """
         n, d = self.size()
         return n * 2 * (self.repeat or 0) or n, d
 

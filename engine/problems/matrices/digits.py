@@ -91,7 +91,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         if self.labels is not None and self.images is None:
             raise BadField(
                 "labels",
-                "labels need a file of images; set `images`, or leave labels out",
+                "labels need a file of images; set `images`, or leave `labels` out",
             )
         if len(set(self._digits)) < len(self._digits):
             raise BadField("digits", "a digit occurs twice; list every digit once")

@@ -48,10 +48,10 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
 
     @property
     def second_moment(self) -> Floats:
-        """¼((dI − 11ᵀ)/(d − 1) + 11ᵀ), because Σ_j h_j h_jᵀ = dI − 11ᵀ, summed over the rows h_j.
+        """Second moment of the instances, ¼((dI − 11ᵀ)/(d − 1) + 11ᵀ) for random signs.
 
-        Without random signs, ¼(h̄1ᵀ + 1h̄ᵀ) is added, where h̄ is the mean of the rows: (d − 1)h̄ = d e_0 −
-        1.
+        It follows from Σ_j h_j h_jᵀ = dI − 11ᵀ, summed over the rows h_j. Without random signs, ¼(h̄1ᵀ +
+        1h̄ᵀ) is added, where h̄ is the mean of the rows: (d − 1)h̄ = d e_0 − 1.
         """
         d = self.d
         moment: Floats = ((d * np.eye(d) - 1) / (d - 1) + 1) / 4

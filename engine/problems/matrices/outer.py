@@ -60,7 +60,7 @@ class Outer(Matrix, frozen=True, tag="outer"):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Size of every factor."""
+        """Number of entries of every factor."""
         return factor_sizes(self.factors, self.side, self.count) or BY_DEFAULT
 
     def structure(self) -> MatrixStructure:
@@ -103,5 +103,5 @@ class Outer(Matrix, frozen=True, tag="outer"):
         return placed(reduce(np.kron, map(hadamard, self.sizes)), self.arrangement(streams))
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Return, for every row, the index of its product, [R, D]."""
+        """Return the order in which the D outer products are the instances, as indices [R, D]."""
         return arranged(streams, math.prod(self.sizes), self.permute, row_signs=False).order

@@ -31,7 +31,8 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
     n: Annotated[Count, Meta(title="rows n", description="number of instances")] = 20
     p: Annotated[float, Meta(ge=0, le=1, title="p", description="probability of y = +1")] = 0.6
     private: Annotated[
-        Count, Meta(title="private", description="number of entries that each instance has for itself")
+        Count,
+        Meta(title="private", description="number of entries of each instance that are 0 in all others"),
     ] = 5
     shown: Annotated[
         tuple[Examples, Examples] | None,

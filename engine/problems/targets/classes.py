@@ -68,7 +68,7 @@ class Classes(Target, frozen=True, tag="classes"):
         if matrix.repeat is not None:
             raise BadInput(
                 "problem.matrix.repeat",
-                "repeat shows negated instances, which belong to no class; leave repeat out",
+                "`repeat` shows negated instances, which belong to no class; leave `repeat` out",
             )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:

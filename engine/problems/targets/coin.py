@@ -36,7 +36,7 @@ class Coin(Target, frozen=True, tag="coin"):
         if self.classes > 2 and matrix.repeat is not None:
             raise BadInput(
                 "problem.matrix.repeat",
-                "repeat shows negated instances, which belong to no class; leave repeat out",
+                "`repeat` shows negated instances, which belong to no class; leave `repeat` out",
             )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:

@@ -79,12 +79,12 @@ class File(Target, frozen=True, tag="file"):
         if matrix.repeat is not None:
             raise BadInput(
                 "problem.matrix.repeat",
-                "rows whose labels come from a file cannot be repeated; leave repeat out",
+                "rows whose labels come from a file cannot be repeated; leave `repeat` out",
             )
         for name, value in asdict(self._settings()).items():
             if self.path is None and value is not None:
                 fault = (
-                    "this setting is for a file of labels; set path to this file, or leave the setting out"
+                    "this setting is for a file of labels; set `path` to this file, or leave the setting out"
                 )
                 raise BadInput(f"{PLACE}.{name}", fault)
         n, _ = matrix.shape()
@@ -119,7 +119,10 @@ class File(Target, frozen=True, tag="file"):
         return report.of_labels(labels.numbers.shape[1], f"labels: {classes or numbers}", classes)
 
     def _labels(self, matrix: Matrix) -> RowLabels:
-        """Return the labels of the rows. Raises: BadInput for an unusable or missing file."""
+        """Return the labels that a file gives to the rows of the matrix.
+
+        Raises: BadInput for an unusable or missing file.
+        """
         if self.path is not None:
             labels = table.read(self._request(matrix), PLACE).labels
             assert labels is not None, "all columns are labels"
@@ -127,7 +130,7 @@ class File(Target, frozen=True, tag="file"):
         if (labels := matrix.structure().given_labels) is None:
             raise BadInput(
                 f"{PLACE}.path",
-                "missing; set a file of labels here, or set problem.matrix.label to a column of labels",
+                "missing; set a file of labels here, or set `problem.matrix.label` to a column of labels",
             )
         return labels
 

@@ -112,7 +112,7 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
 
 
 def _label(text: str, room: int) -> str:
-    """Return the text, cut to `room` cells. If too little of the text fits, return ""."""
+    """Return the text of a label, cut to `room` cells. If too little of the text fits, return ""."""
     return elided(text, room) if room >= min(_LEAST, cell_len(text)) else ""
 
 

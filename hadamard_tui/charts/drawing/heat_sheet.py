@@ -134,7 +134,7 @@ def _centres(heat: HeatMap, rows: int) -> np.ndarray:
 
 
 def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
-    """Paint half blocks, and return the background ink for marks on them.
+    """Paint the values of a heat map as half blocks, and return the background ink for marks on them.
 
     It is the mean of the inks of both halves.
     """
@@ -153,7 +153,7 @@ def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
 
 
 def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
-    """Paint digits, and return the background ink for marks on them."""
+    """Paint the values of a heat map as digits, and return the background ink for marks on them."""
     ix = cells_at(np.arange(across.size), across, heat.x)
     iy = cells_at(_centres(heat, up.size // HALVES), up, heat.y)
     steps = scale.steps(heat.z[np.ix_(iy, ix)], DIGITS)
@@ -313,12 +313,12 @@ def _put_frame(cells: Inked, surround: Frame) -> None:
 
 
 def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the column index and row index of a cell, or None if the cell is outside the map."""
+    """Return the column index and the row index of a cell, or None if the heat map does not contain it."""
     return cell if 0 <= cell[0] < len(heat.x) and 0 <= cell[1] < len(heat.y) else None
 
 
 def in_sight(heat: HeatMap) -> str:
-    """Return a phrase that describes the visible part of a map, or "" if the complete map is visible."""
+    """Return a phrase that says which part of a heat map is visible, or "" if the complete map is visible."""
     if heat.full_size is None or heat.full_size == (len(heat.x), len(heat.y)):
         return ""
     axes = (heat.x_label, heat.x, heat.full_size[0]), (heat.y_label, heat.y, heat.full_size[1])
@@ -331,7 +331,7 @@ def in_sight(heat: HeatMap) -> str:
 
 
 def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
-    """Mark columns on the frame above and below the plot area."""
+    """Mark the columns in `HeatMap.columns` on the frame, above and below the plot area."""
     for marked in heat.columns:
         column = column_of(heat, marked.x, surround.columns)
         if column is None or surround.top == 0:
@@ -402,12 +402,12 @@ def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
 
 
 def cell_in_words(scale: ValueScale, label: str) -> str:
-    """Return a phrase that explains the digits of a map without colours."""
+    """Return a phrase that explains the digits with which a heat map is drawn without colours."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     quantity = f"{label} " if label else ""
     return f"digits 0 to 9: {quantity}from {low} to {high}, {'logarithmic' if scale.log else 'linear'}"
 
 
 def bar_ticks(scale: ValueScale, rows: int) -> tuple[Tick, ...]:
-    """Return the ticks of a colour bar of `rows` rows."""
+    """Return the ticks of a heat map's colour bar, which has `rows` rows."""
     return ticks(scale.limits, scale.log, min(_MOST_TICKS, max(2, rows // _ROWS_PER_TICK)))

@@ -150,20 +150,20 @@ class EntryPart(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Text of the entry, with the name or the formula, whichever is shorter."""
+        """Text of the legend entry, with the name or the formula, whichever is shorter."""
         return self.named(self.brief)
 
     @property
     def full_text(self) -> str:
-        """Text of the entry, with the name and the formula."""
+        """Text of the legend entry, with the name and the formula."""
         return self.named(f"{self.name} {self.formula}".rstrip())
 
     def named(self, name: str) -> str:
-        """Return the text of the entry, with `name` in place of its name."""
+        """Return the text of the legend entry with `name` in place of its name."""
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the text of the entry, with `name` in place of its name.
+        """Return the text of the legend entry with `name` in place of its name.
 
         If `name` is empty, there is no name. If the series has a letter, there is no line sample.
         """
@@ -229,7 +229,7 @@ def legend_entries(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[LegendEntry, ...]:
-    """Return the entries of a legend, those of series with letters first.
+    """Return the entries of a legend, with series that have letters first.
 
     `legend` describes the arguments.
     """
@@ -323,7 +323,7 @@ def wrapped(
 
 
 def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
-    """Return whether the legend contains the name of a curve and not only letters.
+    """Return whether the legend still contains the name of a curve, and not only letters of curves.
 
     The result is also True if no curve has a letter.
     """
@@ -359,9 +359,10 @@ def _wrapped(
 
 
 def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
-    """Return entries in which the names of theory lines contain letters in place of the names of curves.
+    """Return legend entries in which a name such as "bound of EGU" contains the curve's letter, "bound of A".
 
-    If several curves have a line of the same name, this name is written once, as in "bound of A", "of B".
+    If several curves have a theory line of the same name, this name is written once, as in "bound of A", "of
+    B".
     """
     letters = {part.name: part.mark for part in _parts_of(entries) if part.mark}
     named_lines: set[str] = set()
@@ -453,7 +454,7 @@ def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> lis
 
 
 def _by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield entries that write the name of each learner once, before the letters of its curves.
+    """Yield a form of the legend that has the name of each learner once, before the letters of its curves.
 
     Each theory line also appears once. Nothing is yielded if this saves no names.
     """
@@ -506,7 +507,7 @@ def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
-    """Return rows with the entries. Each entry follows the previous one in the same row, if it fits.
+    """Return the rows of a legend with these entries. Each entry follows the previous one if it fits.
 
     An entry that is too long for a row is broken between its parts.
     """
@@ -525,7 +526,10 @@ def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]
 
 
 def _are_distinct(rows: Sequence[Row]) -> bool:
-    """Return whether all texts that end in an ellipsis differ from each other and from all other texts."""
+    """Return whether names that were shortened with an ellipsis still differ from each other.
+
+    They must also differ from all other names.
+    """
     texts = [piece.text for row in rows for piece in row]
     return all(texts.count(text) == 1 for text in texts if text.endswith("…"))
 
@@ -545,7 +549,7 @@ def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
 
 
 def _end(row: Row) -> int:
-    """Return the column in which a row ends."""
+    """Return the column in which a row of the legend ends."""
     return row[-1].column + cell_len(row[-1].text) if row else 0
 
 

@@ -177,9 +177,10 @@ def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
 
 
 def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
-    """Return the dot columns of the points of a series, in increasing order.
+    """Return the columns of dots in which a curve has points, so that each can have a letter.
 
-    If there are many points, or if they are close to each other, return an empty array.
+    They are in increasing order. If there are many points, or if they are close to each other, return an
+    empty array.
     """
     in_sight = np.isfinite(curve.y) & (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1])
     if axes.y_log:
@@ -312,7 +313,7 @@ def _side(row: int, rows: np.ndarray) -> int:
 
 
 def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
-    """Yield cells in which the name of a line may begin, the best first.
+    """Yield cells in which the name of a theory line may begin, the best first.
 
     The first cell is right of the line's end. All others are above or below the line.
     """

@@ -144,7 +144,7 @@ def _head(net: Net) -> str:
 
 
 def _places(net: Net, high: int) -> list[NodePlace]:
-    """Return the units of each layer that are drawn.
+    """Return the units of each layer of a net that are drawn, with their rows.
 
     A unit above the inputs is drawn if it has an edge from a drawn unit of the layer below. If a layer has no
     such unit, its first units are drawn.
@@ -173,9 +173,9 @@ def _place(units: np.ndarray, count: int, high: int) -> NodePlace:
 def _edges(
     net: Net, places: Sequence[NodePlace], at: np.ndarray, wide: int, high: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the level of brightness of the strongest edge in each cell, and the dots of all edges.
+    """Return the drawing of a net's edges: the level of brightness in each cell, and the dots of all edges.
 
-    The level of a cell without edges is −1.
+    The level is that of the strongest edge in the cell, or −1 if the cell has no edges.
     """
     lines: dict[tuple[int, bool], list[np.ndarray]] = {}
     for layer, weights in enumerate(net.layers):

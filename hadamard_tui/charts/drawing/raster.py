@@ -137,7 +137,7 @@ _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 class Raster(msgspec.Struct, frozen=True):
-    """Painted plot area. All arrays have one entry per cell, [rows, columns]."""
+    """Painted plot area of a chart. All arrays have one entry per cell, [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points
     colours: np.ndarray  # int16, index of the series that colours the cell, −1 for none
@@ -263,7 +263,7 @@ def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
 
 
 def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
-    """Return whether the line style of each series draws each dot column, bool [series, wide]."""
+    """Return the dash pattern of each series: whether it draws each column of dots, bool [series, wide]."""
     on = np.ones((len(series), wide), dtype=bool)
     for index, curve in enumerate(series):
         if curve.style in PATTERNS:
@@ -274,7 +274,7 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
     """Return the sparse pattern of dots with which bands are filled, bool [high, wide].
 
-    In a column that has dots, they are `apart` dots apart.
+    Every column whose index is a multiple of `apart` // 2 has a dot in one of `apart` rows.
     """
     row, column = np.arange(high)[:, None], np.arange(wide)
     pattern: np.ndarray = (column % (apart // 2) == 0) & (row % apart == column % apart)
@@ -310,7 +310,7 @@ def braille(dots: np.ndarray) -> np.ndarray:
 
 
 def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Return the index of the last series with a dot in each cell, −1 for none, int32 [rows, columns]."""
+    """Return the index of the last series that has a dot in each cell, or −1, int32 [rows, columns]."""
     owner = np.full(rows * columns, -1, dtype=np.int32)
     index, column = np.nonzero(on)  # in the order of series, so that the last assignment to a cell wins
     first, last = spans.top[on] // DOTS_DOWN, spans.bottom[on] // DOTS_DOWN
@@ -322,10 +322,10 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 
 def _points(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
-    """Yield the points that no line joins to a neighbour, as (index of the series, row, column).
+    """Yield the points that are drawn as whole characters, as (index of the series, row, column).
 
-    These are the points of series with the style "points", and isolated points of lines without letters. They
-    are drawn as whole characters, because a single dot is easy to overlook.
+    These are the points of series with the style "points", and isolated points of lines without letters. No
+    line joins them to a neighbour, and a single dot would be easy to overlook.
     """
     for index, curve in enumerate(series):
         alone = lines.shown[index] if curve.style == "points" else lines.lone[index] & is_line(curve)

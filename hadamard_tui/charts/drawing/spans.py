@@ -88,7 +88,7 @@ def fill_spans(
 
 
 class _Grid(msgspec.Struct, frozen=True):
-    """Assignment of points to dot columns, for curves that share their x."""
+    """Assignment of the points of curves to columns of dots. The curves have the same x values."""
 
     full: np.ndarray  # int [m], dot columns that contain points
     starts: np.ndarray  # int [m], the first point in each of these columns
@@ -100,7 +100,7 @@ class _Grid(msgspec.Struct, frozen=True):
 
     @property
     def single(self) -> bool:
-        """Whether each column holds at most one point, so that no decimation is needed."""
+        """Whether each column of dots holds at most one point, so that no points must be merged."""
         return self.full.size == 0 or self.end - self.starts[0] == self.full.size
 
     @classmethod
@@ -230,7 +230,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
 
 
 def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
-    """Group the indices of series that have equal x."""
+    """Group series that have equal x values; return the indices of the series in each group."""
     groups: list[tuple[np.ndarray, list[int]]] = []
     for index, curve in enumerate(series):
         for x, members in groups:
@@ -243,7 +243,7 @@ def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
 
 
 def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Return the x that can be drawn, their indices, and the number of x that cannot be drawn.
+    """Return the x values of a series that can be drawn, their indices, and the number of all others.
 
     The x and their indices are in increasing order of x. If all x can be drawn and are already increasing,
     the indices are None.

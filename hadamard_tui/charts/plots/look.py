@@ -244,7 +244,7 @@ STORED = "stored"
 
 
 class Pinned(NamedTuple):
-    """Another run that is drawn in the same picture: a pinned run or the previous run."""
+    """Another run that is drawn in the same picture, for comparison: a pinned run or the previous run."""
 
     name: str
     """Setting in which this run differs from the run on the screen, such as "d = 128", or a name."""
@@ -491,6 +491,6 @@ def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
 
 
 def _until(places: np.ndarray | None, x: float) -> int:
-    """Return the number of elements of the increasing array `places` that are at most x."""
+    """Return how many of the increasing numbers `places` are at most x."""
     assert places is not None, "a curve that is played has a clock"
     return int(np.searchsorted(places, x, side="right"))

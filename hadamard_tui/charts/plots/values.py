@@ -26,7 +26,7 @@ MOST_TIMES = 1e5
 
 
 class ShownValue(msgspec.Struct, frozen=True):
-    """Value of a curve, or of a learner's heat map, at the x (and y) at which values are read."""
+    """Value of a curve or of a learner's heat map that tables show: the value at the playhead or cursor."""
 
     mark: str
     """Letter of the curve in the chart, or a blank if it has none."""
@@ -135,13 +135,13 @@ def looked_at(look: Look, learner_name: str) -> ShownValue | None:
 
 
 def compares(view: View) -> bool:
-    """Return whether a view compares several learners that minimise the same risk."""
+    """Return whether a picture compares several learners by a loss or another risk."""
     structure = view.picture.measure.structure()
     return structure.is_risk and not structure.per_learner and len(view.curves) + len(view.heats) > 1
 
 
 def equals(look: Look, best: ShownValue) -> int:
-    """Return the number of other learners whose value equals `best`, up to rounding."""
+    """Return the number of other learners whose value is equal to the value `best`, up to rounding."""
     lowest = _value(best)
     candidates = [value for value in _unpinned(look) if value.value is not None and not value.diverged]
     return sum(_is_same(_value(value), lowest, value.rounding) for value in candidates) - 1
@@ -213,7 +213,7 @@ def _lost_by(curve: CurveView, place: int) -> int:
 
 
 def _is_signed(view: View) -> bool:
-    """Return whether a view has curves with values below 0 that are not rounding errors."""
+    """Return whether a picture has values below 0 that are not rounding errors."""
     least = min(
         (float(np.nanmin(curve.y)) for curve in view.curves if np.isfinite(curve.y).any()), default=0.0
     )
@@ -266,7 +266,7 @@ def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
 
 
 def _of_heat(look: Look, number: int, heat: HeatView) -> ShownValue:
-    """Return the value of a learner's heat map in the selected cell."""
+    """Return the value of a learner's heat map in the cell that the user has selected."""
     column, row = np.flatnonzero(heat.x == look.x), np.flatnonzero(heat.y == look.y)
     value = float(heat.z[row[0], column[0]]) if len(column) and len(row) else np.nan
     is_defined = not np.isnan(value)

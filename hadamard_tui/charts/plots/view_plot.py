@@ -58,7 +58,7 @@ def different_lines(lines: Sequence[LineView]) -> list[LineView]:
 
 
 def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
-    """Return whether several lines have equal points, up to `rounding` times the largest value.
+    """Return whether several theory lines have equal points, up to `rounding` times the largest value.
 
     For a single line, return False.
     """
@@ -72,7 +72,10 @@ def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
 
 
 def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[LineView]]:
-    """Group lines by their keys. The groups are in the order of their first lines."""
+    """Group theory lines by keys, given as pairs of a key and a line.
+
+    The groups are in the order of their first lines.
+    """
     groups: dict[Hashable, list[LineView]] = {}
     for key, line in pairs:
         groups.setdefault(key, []).append(line)
@@ -200,7 +203,7 @@ def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
 
 
 def _begins_as(curve: CurveView, other: CurveView) -> bool:
-    """Return whether `curve` begins with the points of the shorter curve `other`."""
+    """Return whether the shorter curve `other` consists of the first points of `curve`."""
     shared = slice(len(other.x))
     return _same(curve.x[shared], other.x) and _same(curve.y[shared], other.y)
 
@@ -226,7 +229,7 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Return the region that proved lower bounds exclude for all learners to which they apply.
+    """Return the region of a chart below proved lower bounds. No learner to which they apply can be there.
 
     The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, no
     region is returned.
@@ -290,7 +293,7 @@ def _is_drawn(line: LineView, view: View) -> bool:
 
 
 def _ghost(run: Pinned) -> list[Series]:
-    """Return the faint curves of the previous run, with one legend entry for all of them."""
+    """Return the curves of the previous run, drawn faint behind the run, with one legend entry for all."""
     nothing = np.empty(0)
     curves = [curve for curve in run.view.curves if len(curve.x)]
     faint = [Series("", curve.x, curve.y, colour_of(curve), "sparse", faint=True) for curve in curves]

@@ -35,7 +35,7 @@ def solution(X: NDArray[Any], y: NDArray[Any], lam: float) -> NDArray[Any]:
 def naive_my_part(solver: MyPart, X: NDArray[Any], y: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
     """Return the predictions for `rows` of a solver that has seen examples X [k, d] with labels y [k].
 
-    They are computed by another method than in the solver.
+    They are computed by another method than the solver uses, to test the solver.
     """
     coefficients = np.linalg.inv(X @ X.T + solver.lam * np.eye(len(X))) @ y
     predictions: NDArray[Any] = rows @ X.T @ coefficients
