@@ -102,7 +102,7 @@ def test_so_many_of_the_first_rows_are_plus_and_minus_one_in_a_random_order():
     assert (numbers[:, :7].sum(1) == 4).all()
     assert (numbers[:, 7:] == 0).all()
     assert len({tuple(row) for row in numbers.tolist()}) > 20
-    with pytest.raises(ValueError, match="13 rows of 12"):
+    with pytest.raises(ValueError, match="13 rows, but there are only 12"):
         catalogue.make("matrices", "wilson", n=12, shown=(6, 7))
 
 

@@ -389,14 +389,14 @@ def test_a_parquet_file_that_cannot_be_made_is_one_line_and_no_file(
     ],
 )
 def test_a_download_has_a_plain_name(shown: Shown, file_name: str):
-    with pytest.raises(BadInput, match="plain name"):
+    with pytest.raises(BadInput, match="of plain characters, without a folder"):
         download(file_name, shown)
 
 
 def test_a_download_is_what_the_file_would_be(shown: Shown, tmp_path: Path):
     export(tmp_path / "curves.csv", shown, "")
     assert download("curves.csv", shown).read() == (tmp_path / "curves.csv").read_bytes()
-    with pytest.raises(BadInput, match=r"take \.svg"):
+    with pytest.raises(BadInput, match=r"use \.svg"):
         download("curves", shown)
 
 
