@@ -39,7 +39,9 @@ def headline(
     if outcome is None:
         return laws_in_words(view) or _law_of_split(view, experiment, results) or ending(view)
     if outcome.holds is None:
-        return cut(f"Not judged, because {outcome.detail}: {ending(view)}", wording.LONGEST)
+        shown = outcome.finding or ending(view)
+        sentence = f"Not judged, because {outcome.detail}: {shown}"
+        return sentence if len(sentence) <= wording.LONGEST else cut(f"Not judged: {shown}", wording.LONGEST)
     sentence = outcome.finding or outcome.detail
     return cut(sentence if outcome.holds else f"The claim fails: {sentence}", wording.LONGEST)
 

@@ -21,19 +21,19 @@ from engine.spec.experiment import Experiment, picture_of, picture_of_claim
 def judge(results: Results) -> list[Outcome]:
     """Return the outcome of every claim of a sweep's experiment.
 
-    A claim whose index is in `sweep.unjudged` is not judged; its outcome then states the reason.
+    A claim whose index is in `sweep.unjudged` is not judged. Its outcome then states the reason, and what its
+    picture shows about the claim's subject.
     """
     experiment, views = results.sweep.experiment, _Views(results)
     outcomes = []
     for number, claim in enumerate(experiment.claims):
-        if why := results.sweep.unjudged.get(number):
-            outcomes.append(Outcome(claim, None, None, why))
-            continue
         try:
-            view_of_claim = views.of(picture_of_claim(experiment, claim))
-            outcomes.append(_judged(number, claim, view_of_claim, results))
+            outcome = _judged(number, claim, views.of(picture_of_claim(experiment, claim)), results)
         except BadInput as error:
-            outcomes.append(claim.fails(f"there is no such picture: {error.fault}"))
+            outcome = claim.fails(f"there is no such picture: {error.fault}")
+        if why := results.sweep.unjudged.get(number):
+            outcome = Outcome(claim, None, None, why, finding=outcome.finding)
+        outcomes.append(outcome)
     return outcomes
 
 

@@ -27,6 +27,9 @@ MOST_FEATURES = 32
 MOST_WEIGHED = 1 << 14
 """Maximum number of features for which inner products are computed. They need complete rows."""
 
+ROUNDING = 1e-12
+"""Inner products below this, relative to the lengths of both rows, are 0 up to rounding in float64."""
+
 SHADES = "·░▒▓█"
 """Characters that show entries of the matrix, from the least to the largest entry."""
 
@@ -52,8 +55,15 @@ def new_row(context: PanelContext) -> Text | None:
     entries = excerpt(matrix, experiment.run.seed, rows, features)
     drawn = entries[:, first : first + MOST_FEATURES] if d <= MOST_WEIGHED else entries
     labels = None if target is None else entries[:, target - features.start]
-    products = entries[:-1] @ entries[-1] if d <= MOST_WEIGHED else None
+    products = _inner_products(entries) if d <= MOST_WEIGHED else None
     return _drawn(drawn, range(rows.start + 1, new + 2), first, d, target, labels, products)
+
+
+def _inner_products(entries: Rows) -> Rows:
+    """Return the inner products of all rows but the last one with the last one. Rounding errors become 0."""
+    lengths = np.linalg.norm(entries, axis=1)
+    products = entries[:-1] @ entries[-1]
+    return np.where(abs(products) > ROUNDING * lengths[:-1] * lengths[-1], products, 0.0)
 
 
 def _drawn(
