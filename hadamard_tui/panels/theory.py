@@ -61,11 +61,16 @@ def _rank(line: TheoryLine, learner_name: str) -> int:
 def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
     """Return a text about a theory line: its statement, and whether and why it applies to a learner.
 
-    A reason that equals `reason` is left out. If the line applies, the idea of its proof follows.
+    A line that applies to a learner has two reasons: one about the learner and one about the problem. A
+    reason that ends in `reason`, the reason of the learner's verdict, is left out. If the line applies, the
+    idea of its proof follows.
     """
     stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "
-    why = "" if stands.reason.endswith(reason) else f": {stands.reason}"
+    finding = line.on_learners[learner_name]
+    reasons = [finding.reason, stands.reason] if finding.holds else [stands.reason]
+    reasons = [text for text in dict.fromkeys(reasons) if text and not text.endswith(reason)]
+    why = f": {'; '.join(reasons)}" if reasons else ""
     text = Text.assemble(head(line.statement), (words, "italic"), (stands.words, stands.style), f"{why}.\n")
     if line.on_learners[learner_name].holds and (idea := proof(line.kind)):
         text.append(f"{idea}\n", "dim")

@@ -125,7 +125,7 @@ class Guide:
             return "predict", stop.predict if session is not None else f"{stop.predict} {keys}"
         words = stop.line or experiment.story
         if stop.breaks is not None:
-            words = f"{words} {key('break_stop')} breaks it."
+            words = f"{words} Key {key('break_stop')} breaks the theorem."
         return "why" if stop.predict else "", words
 
     def _keep_score(self, session: Session) -> None:

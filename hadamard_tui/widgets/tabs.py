@@ -12,9 +12,14 @@ from textual.widget import Widget
 
 from hadamard_tui.charts.drawing.raster import elided
 from hadamard_tui.keyboard import key
+from hadamard_tui.panels import DIGITS
 
 LEAST = 8
 """Minimum width of a cut name in cells."""
+
+
+BETWEEN = " · "
+"""Text between two titles of pictures if there is room, because titles are often sentences."""
 
 
 class PictureRow(Widget):
@@ -41,7 +46,9 @@ class PictureRow(Widget):
         hint = f" {key('next_picture')} next"
         shown = texts(self.names, self.short, self.chosen, self.content_size.width - cell_len(hint))
         named = (_linked(number, text, number == self.chosen) for number, text in enumerate(shown))
-        return Content(" ").join(named) + hint
+        room = self.content_size.width - cell_len(hint) - sum(map(cell_len, shown))
+        has_room = room >= cell_len(BETWEEN) * len(shown)
+        return Content(BETWEEN if has_room else " ").join(named) + (f"  {hint}" if has_room else hint)
 
 
 def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
@@ -127,7 +134,10 @@ GAP = 2
 
 
 class Tab(NamedTuple):
-    """Visible tab: its number among all tabs, the word on it, and the column in which the word begins."""
+    """Visible tab: its number among all tabs, the text on it, and the column in which the text begins.
+
+    The text is the word for the panel, after the digit key that opens the panel if there is one.
+    """
 
     number: int
     word: str
@@ -150,7 +160,10 @@ class Tabs(Widget):
     @property
     def in_sight(self) -> list[Tab]:
         """Tabs that fit into the line, including the open one."""
-        words = [self.words.get(panel_name, panel_name) for panel_name in self.names]
+        words = [
+            _with_digit(number, self.words.get(panel_name, panel_name))
+            for number, panel_name in enumerate(self.names, 1)
+        ]
         hidden = {number for number, panel_name in enumerate(self.names) if panel_name in self.dimmed}
         chosen = self.names.index(self.chosen) if self.chosen in self.names else 0
         numbers = fitting([cell_len(word) for word in words], chosen, self.content_size.width, hidden)
@@ -176,6 +189,11 @@ class Tabs(Widget):
     def _style(self, number: int) -> str:
         panel = self.names[number - 1]
         return f"{' bold reverse' if panel == self.chosen else ''}{' dim' if panel in self.dimmed else ''}"
+
+
+def _with_digit(number: int, word: str) -> str:
+    """Return the text on the tab with this number."""
+    return f"{key(f'panel-{number}')} {word}" if number <= DIGITS else word
 
 
 def more_words(count: int) -> str:
