@@ -57,6 +57,7 @@ class Guide:
     async def leave(self) -> None:
         """End the tour: remove its banner, and leave the rest of the screen unchanged."""
         self._laboratory.watchers.remove(self._look)
+        self._laboratory.asks_first = False
         if self._next_look is not None:
             self._next_look.cancel()
         self._laboratory.remove_class(TOUR)
@@ -90,7 +91,7 @@ class Guide:
         The experiment runs at once unless the stop asks for a prediction.
         """
         self._is_broken = False
-        waits = bool(self.tour.stop.predict) and not self.tour.alone
+        self._laboratory.asks_first = waits = bool(self.tour.stop.predict) and not self.tour.alone
         await self._put_up(self.tour.editable, run=not waits)
 
     async def break_stop(self) -> None:

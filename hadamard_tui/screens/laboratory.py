@@ -561,12 +561,14 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     @property
     def _is_replaced_by_stored(self) -> bool:
-        """Whether the stored curves of an opened preset replace the run on the screen.
+        """Whether stored curves of an opened preset, or an empty chart, replace the run on the screen.
 
         They do so only if the run has ended, so that the list of runs contains it, and if no run is pinned.
+        The chart stays empty if a stop asks a question about the run.
         """
         has_ended = self.session is not None and self.session.state in ENDED
-        return has_ended and not self.runs.pinned and self.stored_beside(None) is not None
+        has_successor = self.asks_first or self.stored_beside(None) is not None
+        return has_ended and not self.runs.pinned and has_successor
 
     @on(SetupPane.Changed)
     def _setup_changed(self) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.session import Session
+    from hadamard_tui.running.stored import StoredPictures
 
 
 class Predicting(ViewControl):
@@ -27,6 +28,9 @@ class Predicting(ViewControl):
         super().__init__(editable, pace)
         self.guesses: Guesses | None = None
         """Guesses in progress, or None."""
+
+        self.asks_first = False
+        """Whether the stop of a tour asks a question that the stored curves of its preset would answer."""
 
         self._set_aside: Session | None = None
         """Finished run that was on the screen before the guessing. If the user cancels, it is shown again."""
@@ -54,6 +58,11 @@ class Predicting(ViewControl):
         self._set_aside = ended_run
         self.guesses = Guesses(places, names)
         self._show_guess()
+
+    def stored_beside(self, session: Session | None) -> StoredPictures | None:
+        """Return None while the user guesses, and before the run of a stop that asks a question."""
+        would_answer = self.guesses is not None or (self.asks_first and session is None)
+        return None if would_answer else super().stored_beside(session)
 
     def _stop_guessing(self) -> None:
         """Stop asking for guesses, and show the previous run again."""

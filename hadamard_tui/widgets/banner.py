@@ -110,9 +110,8 @@ class Banner(Horizontal):
             static.update(Text.assemble((head, "bold"), "\n", fitting(*layout_state)), layout=False)
         seen, best, ratio = (self.query_one(f"#{id}", Number) for id in ("seen", "best", "ratio"))
         if look is None or look.shown_at is None:
-            seen.show(NOTHING, "loading engine", "loading")
-            best.show(NOTHING, "least loss")
-            ratio.show(NOTHING, "of the bound")
+            for shown in (seen, best, ratio):
+                shown.show("", "")
             return
         place, last = number(look.shown_at), f"of {number(look.view.places[-1])}"
         if look.ended_low:
@@ -126,8 +125,8 @@ class Banner(Horizontal):
         else:
             best.show(f"{now.value:.3f}", f"loss of {now.name}")
         has_ratio = now is not None and now.ratio is not None
-        brief = "" if now is None else f"{now.mark}: of bound"
-        ratio.show(f"{now.ratio:.3f}" if now is not None and has_ratio else NOTHING, "of the bound", brief)
+        brief = "" if now is None else f"{now.mark}: loss/bound"
+        ratio.show(f"{now.ratio:.3f}" if now is not None and has_ratio else NOTHING, "loss / bound", brief)
 
     def has_title(self, title: str) -> bool:
         """Return whether the banner shows this title. If a stop has its own text, a long title is omitted."""

@@ -15,6 +15,7 @@ from hadamard_tui.colours import palette
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import story
 from hadamard_tui.running import stored
+from hadamard_tui.tours import Stop, Tour
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.screen_lines import Caption
 from hadamard_tui.widgets.setup import SetupPane
@@ -157,3 +158,30 @@ async def test_a_preset_that_is_opened_after_a_run_shows_its_own_stored_curves()
         await until(pilot, lambda: curves_of(app) and all(series.faint for series in curves_of(app)))
         assert app.laboratory.session is None
         assert len(app.laboratory.runs.finished) == 1
+
+
+async def test_a_guess_replaces_the_stored_curves_until_it_is_cancelled():
+    app = HadamardApp(EditableExperiment.of(PRESET))
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: len(curves_of(app)) > 4)
+        await pilot.press("g")
+        await until(pilot, lambda: "A (GD) stays below 0.1" in screen_text(app))
+        app.laboratory.wake()
+        await pilot.pause(0.3)
+        assert [series.name for series in curves_of(app)] == ["loss 0.1"], "no frame draws the curves again"
+        await pilot.press("escape")
+        await until(pilot, lambda: len(curves_of(app)) > 4)
+
+
+async def test_a_stop_that_asks_a_question_shows_no_stored_curves_before_its_run():
+    tour = Tour((Stop(PRESET, None, "Rows are orthogonal.", (), "When is A below a tenth?"),))
+    app = HadamardApp(tour.editable, tour=tour)
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: "When is A below a tenth?" in screen_text(app))
+        app.laboratory.wake()
+        await pilot.pause(0.3)
+        assert curves_of(app) == []
+        assert app.laboratory.stored_beside(None) is None
+        await pilot.press("f", "r")
+        await until(pilot, lambda: "Rows are orthogonal." in screen_text(app))
+        assert app.laboratory.stored_beside(app.laboratory.session) is not None

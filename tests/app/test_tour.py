@@ -93,7 +93,7 @@ async def test_a_tour_runs_its_stops_and_is_moved_with_the_keys_of_a_clicker(siz
         await until(pilot, lambda: session_of(app).state == "finished")
         await until(pilot, lambda: "64 0.012 0.023" in banner(app))
         labels = [str(label.render()) for label in app.laboratory.query("Banner Label").results(Label)]
-        assert ("at k = 64" in labels, "E: of bound" in labels) == (size == SMALL, size == SMALL)
+        assert ("at k = 64" in labels, "E: loss/bound" in labels) == (size == SMALL, size == SMALL)
         await until(pilot, lambda: "below a tenth after 30 examples" in screen_text(app))
         assert "> Next" in screen_text(app)
         assert "< Back" in screen_text(app)
