@@ -53,7 +53,14 @@ def test_a_command_may_take_two_lines():
 
 
 PROGRAM = "hadamard-tui"
-OWN_PART = "my_rule.py"
+OWN_PART, OWN_OPTIMIZER = "my_rule.py", "my_file.py"
+
+OPTIMIZER = """import torch
+
+
+class MyOptimizer(torch.optim.SGD):
+    pass
+"""
 
 SLOW = ("bench", "demo", "diagnose", "report", "serve", "share", "judge")
 """Subcommands that take seconds; `run` does along axes, and so does the app."""
@@ -67,11 +74,17 @@ def is_of_the_app(words: list[str]) -> bool:
     return words[1].startswith("-") or words[1] == "watch" or is_tour
 
 
+def runs_own_code(words: list[str]) -> bool:
+    """Whether a command names the user's part or the file of the user's optimizer."""
+    return any(word.startswith((OWN_PART, OWN_OPTIMIZER)) for word in words)
+
+
 def is_slow(words: list[str]) -> bool:
     along_axes = words[2:] and words[2] in presets.names() and "axes" in presets.document(words[2])
     return bool(
         words[1] in SLOW
-        or {OWN_PART, "@last", "--detach"} & {*words}
+        or {"@last", "--detach"} & {*words}
+        or runs_own_code(words)
         or is_of_the_app(words)
         or (words[1] == "run" and along_axes)
     )
@@ -99,6 +112,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "my.csv").write_text("\n".join(["a,b,c,d,e,f,y", *(",".join(map(str, row)) for row in rows)]))
     (tmp_path / "my.toml").write_text(first.text, encoding="utf-8")
     part_files.write_new("update", tmp_path / OWN_PART)
+    (tmp_path / OWN_OPTIMIZER).write_text(OPTIMIZER, encoding="utf-8")
     return tmp_path
 
 
@@ -118,7 +132,7 @@ def test_a_command_of_the_program_succeeds(words: list[str], folder: Path, call:
         store_two_runs(call)
     if "new" in words:
         (folder / OWN_PART).unlink()
-    if OWN_PART in words:  # in a process of its own, because parts are loaded once per process
+    if runs_own_code(words):  # in a process of its own, because parts are loaded once per process
         command = [sys.executable, "-m", "hadamard_tui", *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         code, out, err = done.returncode, done.stdout, done.stderr
