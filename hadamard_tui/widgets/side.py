@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hadamard_tui.editing.document_edits import LeftOutClaim
     from hadamard_tui.panels.panel import PanelContext
 
-NONE_YET = "No run has ended yet. To compare runs, run the set-up, press {pin}, change it, and run again."
+NONE_YET = "No run has ended yet. Run, press {pin}, change the set-up, and run again."
 KEYS = (
     "enter shows it · {pin} pins or unpins · {difference} difference · {rename} renames · {delete} deletes "
     "· {filter} filters"

@@ -78,7 +78,7 @@ def test_what_was_left_comes_back_and_no_run_begins(terminal: Terminal) -> None:
     terminal.press(b"q")
     assert terminal.end() == 0
     again = Terminal()
-    again.shows("device auto")
+    again.shows("matrix.d 128 → 16")
     again.press(b"q")
     assert again.end() == 0
     assert b"Traceback" not in again.written
