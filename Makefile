@@ -18,8 +18,8 @@ run: .venv/installed
 test: .venv/installed-test lint
 	$(BIN)/python -m pytest -m "not slow"
 
-# The wheel, Chromium, kills, random experiments, a third of the presets and of the breaks of talks (another third
-# with each commit), and all tests that take long.
+# The wheel, Chromium, kills, random experiments, a third of the presets and an eighth of the breaks of talks
+# (others with each commit), and all tests that take long.
 test-slow: .venv/installed-test
 	$(BIN)/python -m pytest -m slow
 

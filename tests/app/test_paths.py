@@ -15,7 +15,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.headless.compute import computed
 from hadamard_tui.tours import Break, Stop, Tour, broken
 from hadamard_tui.widgets.banner import Banner
-from tests.slow.commits import third
+from tests.slow.commits import turn
 
 from .conftest import SMALL, until
 from .test_runs import session_of
@@ -85,11 +85,11 @@ BREAKS = [
     for number, stop in enumerate(read.stops)
     if stop.break_ is not None
 ]
-"""All stops with a change that breaks the theorem. Each commit computes another third of them."""
+"""All stops with a change that breaks the theorem. Each commit computes another eighth of them."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("talk_name", "number"), third(BREAKS))
+@pytest.mark.parametrize(("talk_name", "number"), turn(BREAKS, commits=8))
 def test_a_break_does_what_its_words_say(talk_name: str, number: int) -> None:
     stop = stops(talk_name)[number]
     assert stop.breaks is not None

@@ -25,12 +25,12 @@ from engine.diagnosis.pair_verdict import PairLosses, corrected_interval, judge_
 from engine.diagnosis.pairs import FITTINGS
 from engine.diagnosis.plan import plan_of
 from engine.problems.instances import haar
-from tests.slow.commits import commit_number
+from tests.slow.commits import turn
 
 KINDS = "3-sparse", "12-sparse", "dense", "noise", "signs"
 ROWS, FEATURES, NOISE = 400, 60, 0.5
 
-TABLES = KINDS[0], KINDS[1 + commit_number() % 4]
+TABLES = KINDS[0], *turn(KINDS[1:], commits=4)
 """Kinds whose fresh tables this commit diagnoses: sparse ones, and one of the others in turn."""
 
 

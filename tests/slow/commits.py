@@ -20,6 +20,6 @@ def commit_number() -> int:
     return int(count.stdout) if count.returncode == 0 else 0
 
 
-def third(cases: Sequence[T]) -> Sequence[T]:
-    """Every third case. Three commits in a row take all cases."""
-    return cases[commit_number() % 3 :: 3]
+def turn(cases: Sequence[T], commits: int) -> Sequence[T]:
+    """The cases of this commit: as many commits in a row as `commits` says take all cases."""
+    return cases[commit_number() % commits :: commits]

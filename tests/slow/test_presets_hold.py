@@ -7,12 +7,12 @@ from rich.console import Console
 
 from engine.spec import presets
 from hadamard_tui.headless.verifying import shown, verify
-from tests.slow.commits import third
+from tests.slow.commits import turn
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("preset_name", third(presets.names()))
+@pytest.mark.parametrize("preset_name", turn(presets.names(), commits=3))
 def test_every_claim_of_a_preset_holds(preset_name: str, capsys: pytest.CaptureFixture[str]) -> None:
     (verified,) = verify([preset_name], Console(stderr=True))
     Console().print(shown(verified))
