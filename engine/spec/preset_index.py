@@ -16,7 +16,7 @@ from engine.spec import documents, presets, reading
 from engine.spec.document_expressions import texts_of
 from engine.spec.experiment import SUBJECTS
 
-WORDS = ("title", "story", "source", "subject")
+WORDS = ("title", "story", "source", "subject", "reason")
 """Keys of a preset's texts, which do not affect runs."""
 
 
@@ -59,7 +59,7 @@ def entry_of(preset: str) -> PresetEntry:
     raw = reading.read_raw(presets.path_of(preset))
     if any(map(has_braces, texts_of(raw).values())):
         raw = documents.with_words(raw)
-    title, story, source, subject = (str(raw.get(key, "")) for key in WORDS)
+    title, story, source, subject, _ = (str(raw.get(key, "")) for key in WORDS)
     return PresetEntry(
         preset,
         title,
