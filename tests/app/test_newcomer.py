@@ -60,7 +60,7 @@ async def test_the_slopes_stand_beside_their_reasons(size: tuple[int, int]):
         await until(pilot, lambda: "why log d:" in screen_text(app))
         shown = screen_text(app)
         assert "GD and least squares ∝ d^1.00" in shown
-        for phrase in ("why d:", "fair coin", "grows by a factor"):
+        for phrase in ("why d:", "coin", "factor"):
             assert phrase in shown
         await pilot.press(panel_key("why"))
         await until(pilot, lambda: screen_text(app).count("why log d:") == 2)
