@@ -88,13 +88,16 @@ def _texts(listed: Any, key: str) -> tuple[str, ...]:
 
 
 def digest(raw: reading.Raw) -> str:
-    """Return a hash of a preset that ignores its texts and the texts of its claims."""
+    """Return a hash of a preset that ignores its texts, and the texts of its claims and pictures."""
     content = {key: part for key, part in raw.items() if key not in WORDS}
-    if isinstance(claims := content.get("claims"), list):
-        content["claims"] = [
-            {key: part for key, part in claim.items() if key != "text"} if isinstance(claim, dict) else claim
-            for claim in claims
-        ]
+    for listed, text in (("claims", "text"), ("pictures", "title")):
+        if isinstance(tables := content.get(listed), list):
+            content[listed] = [
+                {key: part for key, part in table.items() if key != text}
+                if isinstance(table, dict)
+                else table
+                for table in tables
+            ]
     written = msgspec.json.encode(content, order="deterministic")
     return hashlib.sha256(written).hexdigest()[:16]
 
