@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 WORDS = {
     "waiting": "Waiting for the previous run, which ends after\ndrawing its data or after its current step.",
     "loading engine": "Loading the engine, which takes a second or two.\nMeanwhile, every key works.",
-    "preparing": "Drawing the data and computing the bounds.",
+    "drawing data": "Drawing the data and computing the bounds.",
     "running": "The first evaluation point is being computed.",
     "paused": "Paused before the first evaluation point. {pause} resumes, {step} takes one step.",
     "stopped": "Stopped before the first evaluation point. {run} runs the set-up from the start.",
@@ -280,9 +280,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.notify(error.fault, severity="warning")
         else:
             await self.present(editable)
-
-    async def action_redo(self) -> None:
-        await self.query_one(SetupPane).redo()
 
     def action_leave(self) -> None:
         if self.query_one(RunList).has_focus_within and self.query_one(RunList).leave_filter():
