@@ -549,6 +549,13 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     async def _part_chosen(self, event: SelectionBar.Chosen) -> None:
         await self.query_one(SetupPane).choose_kind(event.place, event.kind)
 
+    @on(SelectionBar.FieldWanted)
+    def _field_wanted(self, event: SelectionBar.FieldWanted) -> None:
+        setup = self.query_one(SetupPane)
+        if not setup.display:
+            self.action_setup()
+        setup.enter(event.place)
+
     @on(SelectionBar.LearnerChosen)
     async def _learner_chosen_in_bar(self, event: SelectionBar.LearnerChosen) -> None:
         if event.number is None:
