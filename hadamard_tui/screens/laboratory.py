@@ -40,7 +40,7 @@ from hadamard_tui.widgets.screen_lines import Caption, DataLine, Keys, MachineLi
 from hadamard_tui.widgets.selection_bar import Progress, SelectionBar, Situation, keys_to_run
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList, Side, Story
-from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.stage import FULL, Stage
 
 if TYPE_CHECKING:
     from engine.core.machine import MachineSample
@@ -93,9 +93,6 @@ TALL = 30
 
 ENDED = ("finished", "stopped", "failed")
 """Final states of a run."""
-
-FULL = "-full"
-"""CSS class of the screen while the chart or the open panel is shown alone."""
 
 
 class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
