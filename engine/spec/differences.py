@@ -71,7 +71,7 @@ def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[SetupDiffer
 
 
 def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
-    """Return a difference for each renamed axis, and the earlier document with the new axis names."""
+    """Find renamed axes. Return a difference for each, and the earlier document with the new names."""
     from engine.spec.changes import rename_axis
 
     old, new = ({axis["name"]: axis for axis in raw["axes"]} for raw in (before, after))
@@ -112,7 +112,7 @@ def _plain(learner: Raw) -> Raw:
 
 
 def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
-    """Return the differences between two values of the field at `place`.
+    """Return the differences between an earlier and a later value of the field at `place`.
 
     If the values are parts of different kinds, the result is a single difference of the kinds.
     """

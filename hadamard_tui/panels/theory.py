@@ -78,7 +78,7 @@ def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
 
 
 def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
-    """Return a text with the theory lines that do not hold for the experiment, and with the reasons."""
+    """Return a text about the theory lines that do not hold for the experiment, with the reasons."""
     verb = "lines do" if len(lines) > 1 else "line does"
     text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
     for line in lines:

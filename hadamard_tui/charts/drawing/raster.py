@@ -58,7 +58,7 @@ def code_points(text: str) -> np.ndarray:
 
 
 def runs(glyphs: np.ndarray, inks: np.ndarray) -> Sequence[tuple[str, int]]:
-    """Split a row of cells into pairs of a text and an ink (colour number), where the ink stays the same."""
+    """Divide a row of cells into stretches of one ink (colour number). Return pairs of a text and its ink."""
     text = glyphs.astype("<u4").tobytes().decode("utf-32-le")
     starts = [0, *(np.flatnonzero(np.diff(inks)) + 1).tolist()]
     pieces = zip(starts, [*starts[1:], len(text)], inks[starts].tolist(), strict=True)
