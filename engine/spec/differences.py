@@ -155,10 +155,10 @@ SHOWN_ELSEWHERE = "device", "path"
 def texts_of_changed(
     name: str, experiment: Experiment, document: Raw, origin: Experiment, origin_document: Raw
 ) -> dict[str, str]:
-    """Return the title, story and source of an experiment that was made from a preset.
+    """Return the title, story, source and reason of an experiment that was made from a preset.
 
     If only run settings, pictures or claims differ from the preset, these are the preset's texts. Expressions
-    in the texts are not evaluated. Otherwise, the title states the change, and story and source are empty.
+    in the texts are not evaluated. Otherwise, the title states the change, and the other texts are empty.
 
     Args:
         name: name of the preset.
@@ -166,10 +166,10 @@ def texts_of_changed(
         origin: the experiment of `origin_document`, which is the preset with its defaults.
     """
     if all(getattr(experiment, part) == getattr(origin, part) for part in TRAINED):
-        return {text: origin_document[text] for text in ("title", "story", "source")}
+        return {text: origin_document[text] for text in ("title", "story", "source", "reason")}
     changes = [
         str(change)
         for change in differences(origin_document, document)
         if change.part != ("run",) or change.place not in SHOWN_ELSEWHERE
     ]
-    return {"title": plain(f"{name}: {', '.join(changes)}"), "story": "", "source": ""}
+    return {"title": plain(f"{name}: {', '.join(changes)}"), "story": "", "source": "", "reason": ""}

@@ -219,7 +219,11 @@ Path = tuple[str | int, ...]
 
 TextChange = Callable[[str, Path], str]
 
-TEXTS: Mapping[str, tuple[str, ...]] = {"": ("title", "story"), "pictures": ("title",), "claims": ("text",)}
+TEXTS: Mapping[str, tuple[str, ...]] = {
+    "": ("title", "story", "reason"),
+    "pictures": ("title",),
+    "claims": ("text",),
+}
 """Keys that have texts in a document, in each of its pictures, and in each of its claims."""
 
 NAMED = ("marks", "contours")

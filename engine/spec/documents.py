@@ -70,8 +70,12 @@ def _check_texts(sweep: Sweep) -> None:
 
 
 def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
-    """Yield the path and the content of every text of an experiment in which expressions are allowed."""
-    yield from (("title", experiment.title), ("story", experiment.story))
+    """Yield the path and the text of every field of an experiment that may contain expressions."""
+    yield from (
+        ("title", experiment.title),
+        ("story", experiment.story),
+        ("reason", experiment.reason),
+    )
     for number, picture in enumerate(experiment.pictures):
         place = f"pictures[{number}]"
         yield f"{place}.title", picture.title

@@ -187,6 +187,8 @@ class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     title: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
     story: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
+    reason: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
+    """Why the curves are as they are. Each line is a short sentence, which charts may show by itself."""
     source: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
     subject: Subject = "Other"
     axes: Annotated[tuple[Axis, ...], Meta(max_length=MOST_AXES)] = ()

@@ -16,7 +16,7 @@ DEEPEST = 32
 WIDEST = 63
 """Largest number of bits of an integer, besides its sign, as in TOML."""
 
-MULTILINE = frozenset({"story", "problem.matrix.separator", "problem.target.separator"})
+MULTILINE = frozenset({"story", "reason", "problem.matrix.separator", "problem.target.separator"})
 """Paths of texts that may contain line breaks and tabs, which are shown as spaces.
 
 A separator must not be a tab character, but a later check refuses it with a better message, which names the

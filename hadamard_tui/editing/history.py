@@ -77,7 +77,7 @@ MOST_SHOWN = 2
 ITEMS = {"axes": "axis ", "learners": "", "pictures": "picture ", "claims": "claim "}
 """Word before the name of an item, by the list of the document that contains the item."""
 
-WORDS = ("title", "story", "source", "subject")
+WORDS = ("title", "story", "source", "subject", "reason")
 """Fields with texts that describe the set-up; they change whenever the set-up changes."""
 
 

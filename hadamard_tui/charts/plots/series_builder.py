@@ -199,6 +199,8 @@ class Plot(NamedTuple):
     playhead: float | None = None
     smoothed: str = ""
     """Width of the moving average as text; empty if no curve is smoothed."""
+    sentences: Sequence[str] = ()
+    """Sentences that are written where no curve is, from top to bottom, if there is room for all of them."""
 
 
 class Pen(msgspec.Struct, frozen=True):
