@@ -343,7 +343,7 @@ class RunPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Measures that are recorded for at least one learner, without repetitions."""
+        """All measures that are recorded for at least one learner, each once."""
         by_name = {measure.name: measure for planned in self.learners for measure in planned.measures}
         return tuple(by_name.values())
 

@@ -61,7 +61,7 @@ Begin = Callable[[Connection], None]
 
 
 def serve(connection: Connection) -> None:
-    """Compute the experiments that a connection receives, until the connection is closed."""
+    """Receive experiments over a connection, and send back their computed curves, until it is closed."""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches all processes of the terminal, but only the sweep ends this process
@@ -255,7 +255,10 @@ class Spread:
 
 
 class SpreadKeeper:
-    """Keeper of a run whose curves may come from devices. It stores all curves if it has a writer."""
+    """Keeper of a run (see `Keeper`) whose curves may come from devices.
+
+    It stores them if it has a writer.
+    """
 
     def __init__(self, spread: Spread, writer: RunWriter | None) -> None:
         self._spread, self._writer = spread, writer

@@ -294,7 +294,7 @@ class Line(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the theory line. The lines that `every` returns have different names."""
+        """Name of the theory line. It differs from the names of all other lines."""
         return self.kind
 
     @property
@@ -326,14 +326,14 @@ class Line(Part, frozen=True):
         return Finding(False, f"{self.kind} does not declare to which learners it applies")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
-        """Return the measures of a learner's own run from which `value` computes the theory line.
+        """Return the measures that `value` needs from the learner's own run to compute the theory line.
 
         `value` reads them from `at.measured`. The line must apply to the learner.
         """
         return ()
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
-        """Return the additional training runs from which `value` computes the theory line, by name.
+        """Return further training runs that `value` needs to compute the theory line, by name.
 
         `value` reads their measures from `at.runs`. The learner is that of a single curve, so it has one
         rate.
@@ -467,9 +467,10 @@ def loss_constant(setup: Setup) -> float:
 
 
 def times_constant(factor: str, setup: Setup) -> str:
-    """Return the formula c · `factor` as text, where c is `loss_constant`. `factor` must be in parentheses.
+    """Return the formula c · `factor` as text, for the constant c that `loss_constant` returns.
 
-    The formula shows the value of c. If c = 1, it shows `factor` alone, without parentheses.
+    `factor` must be in parentheses. The formula shows the value of c. If c = 1, it shows `factor` alone,
+    without parentheses.
     """
     constant = loss_constant(setup)
     if constant != 1:
