@@ -72,8 +72,8 @@ def raised(end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
 
     Signals that the program ignores, as after nohup, or already handles, such as Ctrl-C, are not affected.
     A second signal is ignored, because the command timeout sends two, and so do the kernel and the shell when
-    a terminal is closed. A timer ends the program GRACE seconds after the first signal. It also runs after the
-    block, because a terminal that has stopped its output would block the program.
+    a terminal is closed. A timer ends the program GRACE seconds after the first signal. The timer also runs
+    after the block, because a terminal that has stopped its output would block the program.
 
     Args:
         end_at_once: function that ends the program with an exit code. It interrupts the program at any point,
