@@ -392,7 +392,7 @@ def cuda_devices() -> list[Begin]:
 
 
 def serve_on_cuda(name: str, parts: Sequence[Path], connection: Connection) -> None:
-    """Serve a connection on the CUDA device with this name. The process sees no other device."""
+    """Serve a connection on the CUDA device called `name`. The process sees no other device."""
     os.environ["CUDA_VISIBLE_DEVICES"] = name
     outside.request(parts)
     serve(connection)
