@@ -61,10 +61,11 @@ Begin = Callable[[Connection], None]
 
 
 def serve(connection: Connection) -> None:
-    """Receive experiments over a connection, and send back their computed curves, until it is closed."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches all processes of the terminal, but only the sweep ends this process
+    """Compute the experiments that a connection receives, until the connection is closed."""
+    # Ctrl-C and a hangup reach all processes of the terminal, and SIGTERM all processes of a batch job.
+    # But only the sweep ends this process.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     drawn_data = DrawnData()
     while True:
         try:
@@ -149,7 +150,7 @@ class Device:
     def end(self) -> None:
         """End the process, even if it is working."""
         self.connection.close()
-        self.process.terminate()
+        self.process.kill()
         self.process.join()
 
 
