@@ -56,7 +56,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         instances: Instances,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
     ) -> torch.Tensor:
-        """Return the predictions of the linearised net with the tensors `params`.
+        """Return the predictions of the linearised net, for the values `params` of its tensors.
 
         `layers` are the inputs and signals of every layer of the net at its start.
         """
@@ -110,5 +110,5 @@ class Linearised(Dense, frozen=True, tag="linearised"):
 
 
 def _at_start(name: str) -> str:
-    """Return the name of the fixed tensor that stores the initial values of a trained tensor."""
+    """Return the name under which the initial values of a trained tensor are stored."""
     return f"start {name}"

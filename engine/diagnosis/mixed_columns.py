@@ -215,7 +215,7 @@ class MixedColumns:
 
 
 def _vectorizer(threshold: int = WORDS) -> Any:
-    """Return an unfitted vectorizer that encodes strings with a fixed random seed."""
+    """Return a vectorizer that encodes strings with a fixed random seed. It is not fitted yet."""
     from skrub import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
         StringEncoder,
         TableVectorizer,

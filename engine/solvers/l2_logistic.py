@@ -93,7 +93,7 @@ def check_range(least: float, largest: float) -> None:
 
 
 def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[float]:
-    """Return the values to try for C: all numbers a·10^i from `least` to `largest`.
+    """Return the values of C to try: all numbers a·10^i from `least` to `largest`.
 
     The digit a is one of `leading`. If there is no such number, return only `least`.
     """
@@ -142,7 +142,10 @@ def fitted(Z: Floats, C: float) -> Floats:
 
 
 def slopes(Z: Floats, w: Floats) -> Floats:
-    """Return −∇_w Σ_j ln(1 + e^(−z_jᵀw)) = Σ_j σ(−z_jᵀw) z_j for rows z_j = y_j x_j."""
+    """Return the negative gradient of the logistic loss Σ_j ln(1 + e^(−z_jᵀw)), for rows z_j = y_j x_j.
+
+    It is Σ_j σ(−z_jᵀw) z_j.
+    """
     from scipy.special import expit  # type: ignore[import-untyped]
 
     descent: Floats = expit(-(Z @ w)) @ Z
