@@ -225,7 +225,7 @@ def _vectorizer(threshold: int = WORDS) -> Any:
 
 
 def _labels(column: Any, kind: str | None) -> tuple[Any, tuple[str, ...]]:
-    """Return the labels as numbers, and the names of their classes if they are classes."""
+    """Return the labels of a column as numbers, and names of their classes if they are classes."""
     import pandas as pd
 
     is_numeric = pd.api.types.is_numeric_dtype(column)
