@@ -111,7 +111,7 @@ class MixedColumns:
     def _encoded(
         self, columns: list[str], threshold: int, train: Indices, tested: Indices
     ) -> tuple[Any, Any]:
-        """Return training and test rows with encoded columns.
+        """Encode the columns of training and test rows as numbers, and return both.
 
         A column with fewer than `threshold` distinct words becomes one column per word.
         """
@@ -165,7 +165,7 @@ def _label_column(frame: Any, label: str) -> str:
 
 
 def _labels(column: Any, kind: str | None) -> tuple[Any, tuple[str, ...]]:
-    """Return the labels as numbers, and the names of their classes if they are classes."""
+    """Return the labels of a column as numbers, and names of their classes if they are classes."""
     import pandas as pd
 
     is_numeric = pd.api.types.is_numeric_dtype(column)

@@ -95,7 +95,10 @@ def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
 
 
 def _numbers(content: Content) -> tuple[tuple[str, ...], ...]:
-    """Return the first rows of a file that is not text, or no rows if they cannot be read."""
+    """Return the first rows of a file that is not a text file.
+
+    There are no rows if they cannot be read.
+    """
     columns = [column for column in range(content.width) if column not in content.words]
     try:
         numbers = content.read(columns, None).numbers[:ROWS]

@@ -202,7 +202,7 @@ def _chosen_features(
 
 
 def name_of(column: int, content: Content) -> str:
-    """Return the name or position of a column, in the form used in messages."""
+    """Return how messages name a column: by its name or position."""
     name = content.names[column] if content.names else ""
     return f"column {cut(name, LONGEST_NAME)!r}" if name else f"column {column}"
 
@@ -360,7 +360,7 @@ def report(request: Request, where: str) -> DataReport:
 
 
 def values_of(numbers: NDArray[np.float64]) -> Values:
-    """Return the range of the given numbers: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
+    """Return which range numbers have: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
     signs = bits = True
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         piece = numbers[first : first + rows]

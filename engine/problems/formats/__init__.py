@@ -72,7 +72,7 @@ class TooLarge(NotATable):
 
 
 class IndexFinding(NamedTuple):
-    """Index columns of a table: columns that only count or name the rows."""
+    """Which columns of a table are index columns, that is, only count or name the rows."""
 
     columns: Mapping[int, str] = MappingProxyType({})
     """Index columns by position, each with the reason why it is an index."""

@@ -231,7 +231,7 @@ class _Place:
         self._file, self._dialect, self._first = file, dialect, first
 
     def __call__(self, row: int, column: int) -> str:
-        """Return the line and the column of a cell as text.
+        """Return the line and column of a cell as text for messages.
 
         Raises: NotATable if the cell's row does not have as many cells as the table has columns.
         """
