@@ -86,7 +86,7 @@ def entry(name: str, library: str) -> str:
 
 
 def qualified(optimizer: type[Optimizer]) -> str:
-    """Return the name of an optimizer in tables such as REFUSED: its package, a dot and its class."""
+    """Return the name by which tables such as REFUSED list an optimizer: its package, a dot and its class."""
     return f"{optimizer.__module__.split('.')[0]}.{optimizer.__name__}"
 
 
@@ -147,7 +147,7 @@ def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
 
 
 def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
-    """Return the constructor arguments of an optimizer that options may set, by name."""
+    """Return the constructor arguments of an optimizer that users may set by `options`, by name."""
     after_parameters = [*inspect.signature(optimizer.__init__).parameters.items()][2:]
     return {
         name: parameter

@@ -247,7 +247,7 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
 
 
 def is_recorded(measure_name: str, experiment: Experiment) -> bool:
-    """Return whether the measure with this name is recorded for at least one learner."""
+    """Return whether at least one learner of the run records the measure called `name`."""
     by_learner = recorded_measures(experiment).by_learner
     return any(measure.name == measure_name for measures in by_learner.values() for measure in measures)
 
@@ -356,7 +356,7 @@ class RunPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Measures that are recorded for at least one learner, without repetitions."""
+        """All measures that are recorded for at least one learner, each once."""
         by_name = {measure.name: measure for planned in self.learners for measure in planned.measures}
         return tuple(by_name.values())
 
@@ -378,7 +378,7 @@ class RunPlan:
 
 
 def plan_run(experiment: Experiment) -> RunPlan:
-    """Return all decisions for a run of a checked experiment.
+    """Make all decisions about a run of a checked experiment, and return them as a plan.
 
     Raises: BadInput if `run.path` names a backend that cannot serve a learner.
     """
@@ -415,7 +415,7 @@ def _learner_plan(experiment: Experiment, learner: Learner, recorded: RecordedMe
 
 
 def sizes_of(learner: Learner, setup: Setup) -> Sizes:
-    """Return the sizes of a learner's run, from which its memory is estimated."""
+    """Return the sizes that determine the memory of a learner's run, such as the number of nets."""
     n, d = setup.n, setup.d
     sizes = Sizes(
         n=n,

@@ -118,7 +118,7 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OnlineLearner(Interface):
-    """Interface of a learner that learns examples one at a time, in the order of a pass."""
+    """Interface of learners that are trained on one example at a time, in the order of a pass."""
 
     @property
     def hypothesis(self) -> Weighted:
@@ -388,7 +388,7 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Return the memory in bytes that a step needs if it copies this number of rows."""
+    """Return how many bytes of memory a step needs to copy `rows` rows."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 

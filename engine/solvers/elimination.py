@@ -73,7 +73,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
 
 
 class Equations:
-    """Linear equations over F₂ for the set S of entries whose signs have the label as their product.
+    """Linear equations over F₂ for a set S of entries: the label is the product of their signs.
 
     They are given by the examples seen, for every replica and target.
     """
@@ -132,7 +132,7 @@ class ReducedEquations:
         """Solution in which all unknowns without a pivot are 0."""
 
     def settles(self, left_sides: Bits) -> Bits:
-        """Return a mask [n]: whether the equations seen determine the right side of a new equation.
+        """Return which of n new equations have a right side that the equations seen determine, [n].
 
         `left_sides` [n, d] are the left sides of n new equations, as coefficients of the d unknowns.
         """

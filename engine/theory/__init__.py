@@ -86,7 +86,7 @@ class RunData:
         return np.tile(np.arange(labels.n), (labels.replicas, 1)) if order is None else order
 
     def start(self, learner: Learner) -> Descent:
-        """Return a learner's state before its first step of training.
+        """Return the state of a learner before its first training step.
 
         The learner must have an update rule.
         """
@@ -294,7 +294,7 @@ class Line(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the theory line. The lines that `every` returns have different names."""
+        """Name of the theory line. It differs from the names of all other lines."""
         return self.kind
 
     @property
@@ -326,14 +326,14 @@ class Line(Part, frozen=True):
         return Finding(False, f"{self.kind} does not declare to which learners it applies")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
-        """Return the measures of a learner's own run from which `value` computes the theory line.
+        """Return the measures that `value` needs from the learner's own run to compute the theory line.
 
         `value` reads them from `at.measured`. The line must apply to the learner.
         """
         return ()
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
-        """Return the additional training runs from which `value` computes the theory line, by name.
+        """Return further training runs that `value` needs to compute the theory line, by name.
 
         `value` reads their measures from `at.runs`. The learner is that of a single curve, so it has one
         rate.
@@ -464,7 +464,7 @@ def shares_layers(learner: Learner) -> bool:
 
 
 def about_one_target(learner: Learner) -> str:
-    """Return the reason why a theorem about one target does not apply to a learner with shared layers.
+    """Return a text that says why a theorem about one target does not apply to `learner`.
 
     The learner has one net for all targets, which share the hidden layers of this net.
     """
@@ -482,9 +482,10 @@ def loss_constant(setup: Setup) -> float:
 
 
 def times_constant(factor: str, setup: Setup) -> str:
-    """Return the formula c · `factor` as text, where c is `loss_constant`. `factor` must be in parentheses.
+    """Return the formula c · `factor` as text, for the constant c that `loss_constant` returns.
 
-    The formula shows the value of c. If c = 1, it shows `factor` alone, without parentheses.
+    `factor` must be in parentheses. The formula shows the value of c. If c = 1, it shows `factor` alone,
+    without parentheses.
     """
     constant = loss_constant(setup)
     if constant != 1:
@@ -646,7 +647,7 @@ def only_square(setup: Setup) -> Finding | None:
 
 
 def only_numbers(setup: Setup) -> Finding | None:
-    """Return the reason why instances are not single numbers, or None if they have one entry."""
+    """Return the reason why instances have more than one entry, or None if each is a single number."""
     d = setup.d
     return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
 
@@ -712,7 +713,7 @@ def product_curve(at: At) -> Floats:
 
 
 def product_formula(setup: Setup) -> str:
-    """Return the formula of `product_curve` for the n rows and d features of an experiment."""
+    """Return the formula of `product_curve` as text, with the numbers n and d of an experiment."""
     n, d = setup.n, setup.d
     if n == d:
         return "(1 − k/d)²"
@@ -720,7 +721,7 @@ def product_formula(setup: Setup) -> str:
 
 
 def several_targets(setup: Setup) -> Finding:
-    """Return whether there are several targets, square loss and unclipped predictions, and the reason."""
+    """Return whether there are several targets, square loss and unclipped predictions. Add the reason."""
     finding = more_than_one_target(setup)
     if not finding.holds:
         return finding

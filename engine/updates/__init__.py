@@ -231,7 +231,7 @@ class Update(Part, frozen=True):
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
-        """Return the parameters and the state before the first step.
+        """Return the parameters and the rule's state before the first step.
 
         The parameters may differ from those of the architecture, `params`.
         """
@@ -247,14 +247,17 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def evaluating(self, evaluate: Evaluate, state: State) -> State:
-        """Return a state that contains `evaluate`, by which the next step computes losses and gradients.
+        """Return a state with a function `evaluate`, which computes losses and gradients for the next step.
 
         Only rules with `evaluates` implement this method.
         """
         raise NotImplementedError
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        """Return parameters and state after a step along `gradients` with the given rates."""
+        """Make a step along `gradients` with the given learning rates.
+
+        Return the new parameters and state.
+        """
         raise NotImplementedError
 
     def pause(self, active: torch.Tensor, state: State) -> State:
@@ -296,7 +299,7 @@ class Update(Part, frozen=True):
         return None
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        """Return the rule as a step that adds multiples of single examples.
+        """Return the rule in the form of steps that add multiples of single examples to the weights.
 
         Return None if the rule has no such form.
         """
@@ -417,9 +420,9 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
 def moved_by(
     w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
 ) -> torch.Tensor:
-    """Return the weights w − η s v after a step along v, with one number s for each batch member.
+    """Return the weights after a step along v with a separate length for each batch member, w − η s v.
 
-    s is `scale`, which must have a shape that broadcasts to that of v, `direction`.
+    The length s is `scale`. It must have a shape that broadcasts to that of v, `direction`.
     """
     if isinstance(rate, float):
         return torch.addcmul(w, scale, direction, value=-rate)
@@ -503,7 +506,7 @@ def identities(params: Params, size: float) -> Params:
 
 
 def zeros(params: Params) -> Params:
-    """Return a tensor of zeros for every parameter, in the shape of the parameter."""
+    """Return zeros in the shape of every parameter, by the parameter's name."""
     return {layer: torch.zeros_like(w) for layer, w in params.items()}
 
 
@@ -533,7 +536,7 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
 
 
 def refused_loss(rule: Update, loss: Loss) -> str | None:
-    """Return the reason why a rule cannot be used with this loss, or None if it can."""
+    """Return the reason why an update rule cannot be used with a loss, or None if it can."""
     structure = rule.structure()
     if structure.only_after_mistakes and loss.kind != "mistake":
         return (
