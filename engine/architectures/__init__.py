@@ -199,7 +199,7 @@ class Layout(NamedTuple):
 
     @property
     def l2_penalty(self) -> float:
-        """Largest L2 penalty λ of all tensors, or 0 if no tensor is penalised."""
+        """Largest L2 penalty λ of all tensors. It is 0 if no tensor is penalised."""
         return max(self.l2_penalties.values(), default=0.0)
 
 
@@ -214,7 +214,7 @@ class Edges(NamedTuple):
 
     @property
     def offsets(self) -> torch.Tensor:
-        """Biases b, [B, units], or zeros if the layer has no biases."""
+        """Biases of the layer, [B, units]. They are zeros if it has no biases."""
         return torch.zeros_like(self.weights[..., 0]) if self.biases is None else self.biases
 
 
@@ -255,7 +255,7 @@ class Architecture(Part, frozen=True):
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
-        """Return the properties that theorems require of the architecture, for d features.
+        """Return those properties required by theorems that depend on the number d of features.
 
         A subclass replaces fields of `super().structure_at(d)`.
         """
@@ -267,7 +267,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def start(self, stream: Stream, d: int) -> Start:
-        """Return initial tensors for d features, drawn separately for each replica."""
+        """Draw the initial tensors for d features, separately for each replica."""
         raise NotImplementedError
 
     def layout(self, d: int) -> Layout:
@@ -275,7 +275,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Return the initial tensors `params`, after computing fixed tensors that depend on the instances.
+        """Compute fixed tensors that depend on the instances, and return all initial tensors.
 
         For example, a net that standardises its inputs stores the mean of every feature. By default, no
         tensor depends on the instances, and `params` is returned unchanged.
@@ -283,7 +283,10 @@ class Architecture(Part, frozen=True):
         return params
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] of B/outputs nets with the tensors `params` [B/outputs, …]."""
+        """Return the predictions [B, n] of nets with the tensors `params` [B/outputs, …].
+
+        B counts outputs: a net with several outputs has several predictions for each instance.
+        """
         raise NotImplementedError
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
@@ -356,7 +359,7 @@ class ModuleArchitecture(Architecture, frozen=True):
     """
 
     def module(self, d: int) -> Any:
-        """Return a new `torch.nn.Module` with a random start that maps instances [n, d] to [n] or [n, 1]."""
+        """Create a torch module with random parameters. It maps instances [n, d] to [n] or [n, 1]."""
         raise NotImplementedError
 
     @property

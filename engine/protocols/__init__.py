@@ -144,9 +144,10 @@ records, including the start. If the indices are None, the rows are in stored or
 
 
 class ModelGroup(Interface):
-    """Interface of a group of models that train side by side, each on the first k rows for its own k.
+    """Interface of a group of models that train at the same time, each on its first k rows.
 
-    The values of k in a group are consecutive ones of those that the protocol measures.
+    Every model has its own k. The values of k in a group are consecutive ones of those that the protocol
+    measures.
     """
 
     @property
@@ -344,7 +345,7 @@ class Protocol(Part, frozen=True):
         return self.clocks(n)["k"]
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return the indices [R, K] of rows, in the order in which each replica sees the rows.
+        """Return the order in which each replica is trained on rows, as indices [R, K].
 
         Return None if all replicas see them in stored order.
         """
@@ -359,7 +360,7 @@ class Protocol(Part, frozen=True):
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes that the protocol needs, in addition to that of the learner."""
+        """Return how many bytes of memory the protocol needs, besides those of the learner."""
         return 0
 
     def training_run(

@@ -141,7 +141,7 @@ class Curve:
 
     @property
     def own_clocks(self) -> dict[str, Floats]:
-        """Values [S, R] of the clocks that differ between replicas, by clock name."""
+        """Clocks (measures of progress) that differ between replicas: their values [S, R], by clock name."""
         return {clock: times[: self.length] for clock, times in self._clocks.items() if times.ndim > 1}
 
     def _least(self, times: Floats) -> Floats:
@@ -292,7 +292,7 @@ class Curve:
         return snapshot
 
     def as_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the content of the curve as named arrays, from which `restore` can recreate it."""
+        """Return the content of the curve as a dictionary of arrays, from which `restore` can recreate it."""
         contents: dict[str, NDArray[Any]] = {
             "divergences": self.divergences,
             "backends": np.array(self.backends, str),

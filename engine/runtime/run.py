@@ -103,7 +103,7 @@ If a record takes many updates, this number limits the updates.
 
 @dataclass(frozen=True)
 class Loaded:
-    """Event: the data are drawn, and the trace exists. The trace grows during the run."""
+    """Event: the data are drawn, and the results of the run (its trace) exist. They grow during the run."""
 
     trace: Trace
 
@@ -136,7 +136,10 @@ class Finished:
 
 @dataclass(frozen=True)
 class NotKept:
-    """Event: results could not be cached (`why`); the run continues. Sent at most once."""
+    """Event: curves could not be stored for later runs, for the reason `why`. The run continues.
+
+    It is sent at most once.
+    """
 
     why: str
 
@@ -160,7 +163,7 @@ class Keeper(Protocol):
         """Store the records (evaluations) that were added to the curves of a trace since the last call."""
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        """Store the finished curves of a learner. Return the reason if storing fails, else None."""
+        """Store the finished curves of a learner. Return the reason if this fails, else None."""
 
 
 Gate: TypeAlias = Callable[[], int]
@@ -312,7 +315,7 @@ class LearnerRun:
         return [] if self.is_side_run else events
 
     def keep(self, writer: Keeper) -> str | None:
-        """Store the curves of the learner once they have ended.
+        """Store the learner's curves if they have ended.
 
         Return the reason if storing fails, else None.
         """

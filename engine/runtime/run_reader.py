@@ -65,7 +65,7 @@ class RunReader:
 
     @property
     def ended(self) -> bool:
-        """Whether the file contains the end of the run."""
+        """Whether the run's file contains a frame that marks the end of the run."""
         return self.run.ended is not None
 
     def read(self) -> Iterator[tuple[str, int]]:
@@ -129,7 +129,7 @@ def opened(path: Path) -> tuple[StoredRun, Results]:
 
 
 def _sweep_of(run: StoredRun) -> Sweep:
-    """Return the sweep of a run. Claims of the preset that the run's changes make invalid are not judged.
+    """Return the sweep of a stored run. Claims that the run's changes make invalid are not judged.
 
     Raises: BadInput.
     """

@@ -124,7 +124,7 @@ class Equations:
 
 
 class ReducedEquations:
-    """Linear equations over F₂ in d unknowns, in reduced form: every pivot occurs in a single equation."""
+    """Linear equations over F₂ in d unknowns, in reduced form: each pivot occurs in one equation only."""
 
     def __init__(self, d: int) -> None:
         self._rows, self._pivots = np.zeros((0, d + 1), bool), np.zeros(0, np.int64)
@@ -141,7 +141,7 @@ class ReducedEquations:
         return settled
 
     def see(self, equation: Bits) -> None:
-        """Add an equation, given as a vector [d + 1] of its coefficients and its right side."""
+        """Add an equation, given as a vector [d + 1]: the coefficients, and then the right side."""
         reduced = equation ^ np.logical_xor.reduce(self._rows[equation[self._pivots]], axis=0)
         if not reduced[:-1].any():
             return

@@ -72,7 +72,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
         return Verdict(True, "‖w‖₂ and predictions depend only on inner products of the instances")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
-        """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.
+        """Fit the weights [d] to instances X [k, d] and labels y [k] of ±1, and return them.
 
         Raises: ArithmeticError if scikit-learn does not find the weights.
         """
@@ -85,7 +85,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
 
 
 def check_range(least: float, largest: float) -> None:
-    """Check that `least` is at most `largest`. Raises: BadField."""
+    """Check a range of values to try: `least` must be at most `largest`. Raises: BadField."""
     if least > largest:
         raise BadField(
             "least", f"{least:g} is above the largest C to try, {largest:g}; take at most {largest:g}"
@@ -123,7 +123,7 @@ def chosen(
 
 
 def _mistakes(Z: Floats, w: Floats) -> float:
-    """Return twice the number of mistakes on rows z_j = y_j x_j.
+    """Return twice the number of misclassified rows, for rows z_j = y_j x_j.
 
     A row counts as 2 if z_jᵀw < 0, and as 1 if z_jᵀw is 0 up to rounding.
     """

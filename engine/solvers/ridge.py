@@ -46,7 +46,7 @@ class Root:
     """Square root S of P = (XᵀX + λI)⁻¹ for every replica. It is updated after each instance."""
 
     def __init__(self, root: torch.Tensor) -> None:
-        """Store S [R, d, d]. Updates change this tensor in place."""
+        """Store the matrices S [R, d, d]. They are changed in place."""
         self._root = root
 
     @classmethod
@@ -56,7 +56,7 @@ class Root:
         return cls((eye / lam**0.5).repeat(data.replicas, 1, 1))
 
     def copy(self) -> Root:
-        """Return a copy, which later updates of this object do not change."""
+        """Return a copy. Later updates of this object do not change it."""
         return Root(self._root.clone())
 
     def add(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

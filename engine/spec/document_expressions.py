@@ -112,7 +112,10 @@ def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
 
 @cache
 def types_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the types of a Struct's fields; msgspec.inspect would also describe every nested type."""
+    """Return the types of a Struct's fields, without a description of nested types.
+
+    The function msgspec.inspect would also describe every nested type.
+    """
     return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
 
 
@@ -145,7 +148,7 @@ def entries_of(kinds: tuple[Any, ...]) -> Any:
 
 
 def is_struct(kind: Any) -> bool:
-    """Return whether a type is a table with known keys."""
+    """Return whether a type describes a table with known keys."""
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
@@ -318,7 +321,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
 
 
 def _at(document: Mapping[str, Any], path: Path) -> Any:
-    """Return the value at a path, or an empty table if the path does not exist."""
+    """Return the value at a path in a document, or an empty table if the path does not exist."""
     try:
         return reduce(operator.getitem, path, document)  # type: ignore[arg-type]
     except (KeyError, IndexError, TypeError):

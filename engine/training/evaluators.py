@@ -76,9 +76,10 @@ class Blocks:
         return self._first + len(self._waiting) == self._size
 
     def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """Apply `product` to the current block, and return the results for the weights added to it.
+        """Multiply the collected block of weights by `product`, and return the results.
 
-        `product` maps a block [size, B, d] to [size, …].
+        Only results for weights that were added to the block are returned. `product` maps a block [size, B,
+        d] to [size, …].
         """
         count = len(self._waiting)
         waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
@@ -292,7 +293,7 @@ def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor
 
 
 class ByWeights:
-    """Evaluator for the mean square loss of labels xᵀw*, as a quadratic function of w − w*."""
+    """Evaluator that computes the mean square loss of labels xᵀw* as a quadratic function of w − w*."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -329,7 +330,7 @@ class ByWeights:
 
 
 class AroundZero(ByWeights):
-    """Evaluator for the mean square loss of any labels: wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n in float64.
+    """Evaluator that computes the mean square loss as wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n, in float64.
 
     Cancellation of the terms leaves errors of the size of float64 rounding, below the precision of float32
     weights.

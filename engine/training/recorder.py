@@ -65,7 +65,7 @@ class Block(NamedTuple):
     def of_variant(
         self, variant: int
     ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
-        """Return the clocks and the measured numbers of one variant.
+        """Select the results of one variant: return its clocks and its measured numbers.
 
         Clocks are [S], or [S, R] if replicas differ. Numbers are [S, R].
         """
@@ -96,7 +96,7 @@ Time = float | NDArray[np.float64]
 
 @runtime_checkable
 class HasFirstWeights(Protocol):
-    """Interface of hypotheses that can return the weights of the first replica and target alone."""
+    """Interface of hypotheses that can return the weights for the first replica and target only."""
 
     def first_weights(self) -> torch.Tensor:
         """Return the weights [V, d] for all V hyperparameter settings (variants).
@@ -285,7 +285,7 @@ class Recorder:
 
 
 def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
-    """Return the vectors w [B, d] if predictions are f(xᵀw) for some function f, else None."""
+    """Return the vectors w [B, d] of which predictions are functions, f(xᵀw); None if there are none."""
     weights = hypothesis.weights()
     if weights is None and isinstance(hypothesis, Parametrised):
         edges = hypothesis.architecture.edges(hypothesis.tensors, slice(None), 1)

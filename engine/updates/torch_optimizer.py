@@ -285,7 +285,7 @@ class OptimizerGroup:
         return OptimizerGroup(nets, parameters, optimizer, self.rates, self.steps)
 
     def step(self, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
-        """Make a step from the current parameters and gradients of the optimizer.
+        """Make a step with the optimizer, from its current parameters and gradients.
 
         `params` is only used for the shapes of the tensors that are passed to `evaluate`.
         """
@@ -355,7 +355,7 @@ def _write(groups: Sequence[OptimizerGroup], params: Params) -> None:
 
 
 def _copy(sources: list[torch.Tensor], destinations: list[torch.Tensor]) -> None:
-    """Copy all tensors in one call. Separate copies for small nets would take longer than their steps."""
+    """Copy all tensors at once. For small nets, separate copies would take longer than the steps."""
     if sources:
         torch._foreach_copy_(destinations, sources)
 
