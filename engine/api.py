@@ -152,7 +152,7 @@ class Trace:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment; for a sweep, the experiment at the first sweep point."""
+        """The experiment of the run. For a sweep, it is the experiment at the first sweep point."""
         return self.results.sweep.experiment
 
     @cached_property
@@ -183,7 +183,7 @@ class Trace:
         return view(pictures[number], self.results)
 
     def headline(self, picture: str | int = 0) -> str:
-        """Return one sentence that says what a picture shows."""
+        """Return one sentence that states what can be seen in a picture."""
         return headline(self.view(picture), self.experiment, self.claims, self.results)
 
     def to_pandas(self) -> pandas.DataFrame:

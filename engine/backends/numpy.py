@@ -100,11 +100,14 @@ class WeightVectors(Protocol):
     now: Numbers
 
     def learn(self, x: Numbers, slopes: Numbers) -> None:
-        """Make a step on one instance x [R, d] per replica; `slopes` [R, B] are the derivatives ∂L/∂ŷ."""
+        """Make a training step on one instance x [R, d] per replica.
+
+        `slopes` [R, B] are the derivatives ∂L/∂ŷ.
+        """
 
 
 class Projected:
-    """Least squares on orthogonal instances: w ← w − (ŷ − y) x/‖x‖², the projection of w onto xᵀw = y."""
+    """Least squares on orthogonal instances: each step projects w onto xᵀw = y, w ← w − (ŷ − y) x/‖x‖²."""
 
     def __init__(self, start: Numbers) -> None:
         self.now = start
@@ -115,7 +118,7 @@ class Projected:
 
 
 class Added:
-    """Weight vectors of a rule that adds multiples of examples to them: w ← w − s x."""
+    """Weight vectors of a rule whose steps add multiples of examples to them: w ← w − s x."""
 
     def __init__(self, learner: Learner, start: Numbers, rates: Numbers) -> None:
         architecture, update = learner.trained
@@ -130,9 +133,10 @@ class Added:
 
 
 class Multiplied:
-    """Weight vectors w = a^L − b^L of a rule that multiplies a and b.
+    """Weight vectors w = a^L − b^L of a rule that multiplies the vectors a and b by factors, entry by entry.
 
-    Where x_i = ±1, the rule multiplies a_i by one of two factors, and b_i by the other.
+    All entries of an example x are ±1, and their signs select one of two factors for a_i, and the other one
+    for b_i.
     """
 
     def __init__(self, learner: Learner, start: dict[str, Numbers], rates: Numbers) -> None:
@@ -210,7 +214,7 @@ class NumpyRun(InPieces):
 
     @np.errstate(all="ignore")  # the losses show where a learner diverges
     def _learn(self, row: int) -> None:
-        """Train on the row with this number. The loss is (ŷ − y)², so its slope is 2(ŷ − y)."""
+        """Train on row number `row`. The loss is (ŷ − y)², so its slope is 2(ŷ − y)."""
         x = self._x[row]
         errors = (self._weights.now @ x[..., None])[..., 0] - self._y[row]
         self._weights.learn(x, errors + errors)

@@ -29,7 +29,7 @@ FOLDER = "hadamard-tui/compiled"
 
 
 class CompiledCode(NamedTuple):
-    """The code that numba compiles for one kind of learner."""
+    """Code for learners of one kind, which numba compiles and stores on disk."""
 
     name: str
     """Name, without suffix, of the JSON file (the note) that lists the compiled files."""
@@ -99,7 +99,7 @@ class CompiledCode(NamedTuple):
         yield user_cache_path() / FOLDER / f"{self.name}.json"
 
     def _is_true(self, note: Path) -> bool:
-        """Return whether a note about the compiled files exists and is up to date."""
+        """Return whether a note (list of compiled files) exists and is up to date."""
         try:
             content = json.loads(note.read_bytes())
             return bool(content["of"] == self._stamp()) and all(map(os.path.exists, content["files"]))

@@ -54,9 +54,9 @@ Fitting = Callable[[Floats, Floats, Floats, bool, int], FittedLearner]
 
 
 def with_standard_labels(fit: Fitting) -> Fitting:
-    """Return a fitting function that standardises numeric labels before `fit`, and rescales predictions.
+    """Extend `fit`: standardise numeric labels before it, and convert predictions back after it.
 
-    If all training labels are equal, the function predicts this label without a fit.
+    Return the extended function. If all training labels are equal, it predicts this label without a fit.
     """
 
     def fitted(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
@@ -188,7 +188,7 @@ def additive(train: Floats, labels: Floats, tested: Floats, are_classes: bool, s
 
 @with_standard_labels
 def mlp(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
-    """Net with one hidden layer of 32 units, trained by Adam."""
+    """Neural net with one hidden layer of 32 units, trained by Adam."""
     from sklearn.neural_network import MLPClassifier, MLPRegressor  # type: ignore[import-untyped]
 
     cls = MLPClassifier if are_classes else MLPRegressor

@@ -32,7 +32,7 @@ class Weighted(Predictor, Protocol):
 
 
 class Hypothesis(Weighted, Protocol):
-    """Interface of hypotheses that learn from examples, by gradient steps or by a solver."""
+    """Interface of models (hypotheses) that learn from examples, by gradient steps or by a solver."""
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Train on examples: the instances [R, n, d] with the labels [B, n]."""
@@ -68,7 +68,7 @@ class Solved(Protocol):
 
 @runtime_checkable
 class Normed(Protocol):
-    """Interface of predictors that are functions in the Hilbert space of a kernel."""
+    """Interface of predictors that are functions from the Hilbert space of a kernel."""
 
     def squared_norm(self) -> torch.Tensor:
         """Return the squared norm ‖f‖² of the predictor f in the Hilbert space of its kernel, [B]."""
@@ -76,15 +76,15 @@ class Normed(Protocol):
 
 @runtime_checkable
 class WithPosterior(Protocol):
-    """Interface of predictors that are the mean of a posterior distribution of weights."""
+    """Interface of predictors that have a posterior distribution of weights, and predict by its mean."""
 
     def posteriors(self) -> list[Posterior]:
-        """Return the posterior distribution of the weights, for every member of the batch."""
+        """Return the posterior distribution of the weights, for each batch member."""
 
 
 @runtime_checkable
 class Turnable(Protocol):
-    """Interface of predictors whose initial state can be rotated along with the instances."""
+    """Interface of predictors whose initial state can be rotated together with the instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
         """Replace the initial state by the one that corresponds to it if instances x are rotated to U x.

@@ -99,7 +99,7 @@ class Probe:
 
     @property
     def squared_norm(self) -> torch.Tensor:
-        """Squared norm ‖f‖² [B] of the learned function f in the Hilbert space of a kernel.
+        """Squared norm ‖f‖² [B] of the learned function f, in the Hilbert space of the learner's kernel.
 
         Only hypotheses that are fitted with a kernel have this norm.
         """
@@ -108,7 +108,7 @@ class Probe:
 
     @cached_property
     def posteriors(self) -> list[Posterior]:
-        """Posterior distribution of the weights, for every member of the batch."""
+        """Posterior distribution of the weights, for each batch member (replica and target)."""
         assert isinstance(self._hypothesis, WithPosterior), "only solvers with a posterior have it"
         return self._hypothesis.posteriors()
 
@@ -131,7 +131,7 @@ class Probe:
 
     @property
     def start_weights(self) -> torch.Tensor:
-        """Weights [B, d] before training, at the first record.
+        """Weights [B, d] before training, at the first evaluation point.
 
         For a solver, these are 0.
         """
@@ -149,7 +149,7 @@ class Probe:
 
     @property
     def solver_of_limit(self) -> Solver:
-        """Solver that computes `limit`, the weights to which training converges."""
+        """Solver that computes `limit`, the weights to which training should converge."""
         assert self._limit is not None, "only learners of which this is said have it"
         return self._limit.solver
 
@@ -178,7 +178,7 @@ class Probe:
 
     @property
     def tensors(self) -> Params:
-        """All tensors of the architecture: the trained ones and the fixed ones."""
+        """All tensors of the net, both the trained and the fixed ones."""
         return self._parametrised.tensors
 
     @property
@@ -189,7 +189,7 @@ class Probe:
 
     @property
     def gradient(self) -> torch.Tensor:
-        """Gradient [N, P] of the mean loss over the rows seen, with respect to all P parameters.
+        """Gradient [N, P] of the mean loss over the rows seen, with respect to all P parameters of each net.
 
         There are N = B/outputs nets. The loss of a net is the sum over its outputs. The gradient is NaN if no
         row was seen.
@@ -205,7 +205,7 @@ class Probe:
         return self._of_nets(self._curvature(Logarithm(self.loss)))
 
     def _of_nets(self, curvature: Curvature) -> torch.Tensor:
-        """Return the gradient of the loss that a `Curvature` holds, with one row per net, [N, P].
+        """Return the gradient of the loss in `curvature`, with one row for each net, [N, P].
 
         A loss may couple several nets, which `Curvature` treats as one net. Their gradient is split into one
         row for each of them.
@@ -356,7 +356,7 @@ class Measure(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the measure in claims and files: its kind and all fields with other than default values."""
+        """Name of the measure in claims and files: its kind, and the fields that differ from defaults."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
         settings = {name: getattr(self, name) for name in self.__struct_fields__}
         set_here = (
@@ -371,7 +371,7 @@ class Measure(Part, frozen=True):
 
     @property
     def is_number(self) -> bool:
-        """Whether the measure is a single number for a learner in one replica, and not an array."""
+        """Whether the measure is a single number (per learner and replica), and not an array."""
         return type(self).index is Measure.index
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
@@ -420,7 +420,7 @@ class Measure(Part, frozen=True):
 
 
 class OfLayers(Measure, frozen=True):
-    """Base class of measures with one value per trained tensor of a net, input layer first."""
+    """Base class of measures that have one value for each trained tensor of a net, input layer first."""
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)
@@ -434,7 +434,7 @@ class OfLayers(Measure, frozen=True):
 
 
 class OfHiddenLayers(Measure, frozen=True):
-    """Base class of measures with one value per hidden layer of a dense net, input layer first."""
+    """Base class of measures that have one value for each hidden layer of a dense net, input layer first."""
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)
@@ -455,7 +455,7 @@ OF_ROWS = {"all": "", "train": " on seen rows", "test": " on unseen rows"}
 
 
 class OfRows(Measure, frozen=True):
-    """Base class of measures that can be restricted to the rows seen so far, or to the rows never seen."""
+    """Base class of measures over rows: all rows, only the rows seen, or only the rows never seen."""
 
     names: ClassVar[Mapping[str, str]]
     """Name in claims, files and traces, for each choice of the rows."""
@@ -484,7 +484,7 @@ class OfRows(Measure, frozen=True):
         return DERIVED * BY_ROW * sizes.predicted if by_row else 0
 
     def mean_over_rows(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return the mean of `values` [B, n] over all rows, the rows seen or the rows never seen, [B].
+        """Average `values` [B, n] over rows: all rows, the rows seen, or the rows never seen.
 
         The field `rows` selects the rows. Rows seen are weighted by the number of times that they were seen.
         """
@@ -496,7 +496,7 @@ class OfRows(Measure, frozen=True):
 
 @cache
 def named() -> dict[str, Measure]:
-    """Return a dictionary of all measures by name. Raises: ValueError if two measures have the same name."""
+    """Return all measures in a dictionary, by name. Raises: ValueError if two measures have the same name."""
     members = catalogue.members("measures").values()
     measures_by_name: dict[str, Measure] = {}
     for measure in chain.from_iterable(cast("type[Measure]", member).every() for member in members):
@@ -506,7 +506,7 @@ def named() -> dict[str, Measure]:
 
 
 def names_of_numbers() -> list[str]:
-    """Return the names of all measures that are single numbers, not arrays."""
+    """Return the names of those measures that are single numbers, not arrays."""
     return [name for name, measure in named().items() if measure.is_number]
 
 
@@ -520,7 +520,7 @@ def _as_names() -> dict[str, Measure]:
 
 
 def measures_in(names: Collection[str]) -> dict[str, Measure]:
-    """Return the measures among the names that occur in an expression, by name.
+    """Return those names in an expression that name measures, with the measures.
 
     Other names in an expression stand for clocks, sweep axes and sizes.
     """

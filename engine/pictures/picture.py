@@ -92,7 +92,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.first_below is not None or self.first_above is not None
 
     def in_words(self, label: str, over: str) -> str:
-        """Return the label of a y-axis that shows the positions (such as steps) which this reading finds.
+        """Return the label of a y-axis that shows positions, such as steps, which were found by this reading.
 
         Args:
             label: label of the measure that is read.
@@ -123,7 +123,7 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
 
     def in_words(self, label: str) -> str:
-        """Return the label of a y-axis that shows this share, such as "share of replicas with loss < 0.1".
+        """Return the label of a y-axis with this share, such as "share of replicas with loss < 0.1".
 
         `label` is the label of the measure.
         """
@@ -149,7 +149,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def title(self) -> str:
-        """Name of the mark, or the marked value if the mark has no name."""
+        """Title of the mark: its name, or the marked value if it has none."""
         return self.name or (f"y = {self.y:g}" if self.x is None else f"x = {self.x:g}")
 
     def __post_init__(self) -> None:

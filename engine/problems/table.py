@@ -79,7 +79,10 @@ class RowLabels(NamedTuple):
 
 
 def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLabels:
-    """Return the labels in a column of numbers or words. Raises: BadField for words that are not classes."""
+    """Return the labels in a column of a table, which holds numbers or words.
+
+    Raises: BadField for words that are not classes.
+    """
     if isinstance(column, np.ndarray):
         return RowLabels(column.reshape(len(column), -1), classes=_classes_in(column))
     classes = _classes(np.array(column, dtype=np.str_))
@@ -167,7 +170,7 @@ def layout_of(
 def _all_features(
     content: Content, label: int | None, index: Mapping[int, str]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return all columns that are features, and those that are left out, with the reason.
+    """Divide the columns of a table into features and columns that are left out, with the reason.
 
     The columns of the label and of the index are not features, nor are empty columns.
     """
@@ -199,7 +202,7 @@ def _chosen_features(
 
 
 def name_of(column: int, content: Content) -> str:
-    """Return the name or position of a column, in the form used in messages."""
+    """Return how messages name a column: by its name or position."""
     name = content.names[column] if content.names else ""
     return f"column {cut(name, LONGEST_NAME)!r}" if name else f"column {column}"
 
@@ -357,7 +360,7 @@ def report(request: Request, where: str) -> DataReport:
 
 
 def values_of(numbers: NDArray[np.float64]) -> Values:
-    """Return the range of the given numbers: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
+    """Return which range numbers have: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
     signs = bits = True
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         piece = numbers[first : first + rows]
@@ -390,14 +393,14 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
 
 
 def _read(file: Path, request: Request, where: str) -> Table:
-    """Return the table in a file. Raises: NotATable, BadField."""
+    """Read the table in a file, and return it. Raises: NotATable, BadField."""
     from engine.problems.formats.of_file import format_of  # imports all readers, so only if needed
 
     with reading_faults(file_format := format_of(file)):
         refuse_settings(request.settings, file_format, file.name)
         content = file_format.content(file, request.settings, request.rows_wanted)
         layout = layout_of(content, request.settings, request.label, request.is_target)
-        _check_size(content)
+        check_size(content)
         numbers, column = content.read(layout.features, layout.label)
     if max(numbers.shape) > MOST:
         raise NotATable(f"it has shape {numbers.shape}; take at most {MOST} rows and columns")
@@ -460,7 +463,7 @@ def reading_faults(file_format: Format) -> Iterator[None]:
         raise NotATable(_reason(error)) from error
 
 
-def _check_size(content: Content) -> None:
+def check_size(content: Content) -> None:
     """Check the size of a table before it is read. Raises: NotATable; TooLarge if memory is too small."""
     needed = content.needed
     if content.rows is not None:

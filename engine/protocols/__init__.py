@@ -118,7 +118,7 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OnlineLearner(Interface):
-    """Interface of a learner that learns examples one at a time, in the order of a pass."""
+    """Interface of learners that are trained on one example at a time, in the order of a pass."""
 
     @property
     def hypothesis(self) -> Weighted:
@@ -144,9 +144,10 @@ records, including the start. If the indices are None, the rows are in stored or
 
 
 class ModelGroup(Interface):
-    """Interface of a group of models that train side by side, each on the first k rows for its own k.
+    """Interface of a group of models that train at the same time, each on its first k rows.
 
-    The values of k in a group are consecutive ones of those that the protocol measures.
+    Every model has its own k. The values of k in a group are consecutive ones of those that the protocol
+    measures.
     """
 
     @property
@@ -314,7 +315,7 @@ class Protocol(Part, frozen=True):
         """Check that the protocol fits n instances with these labels. Raises: BadInput."""
 
     def extent(self, n: int) -> Extent:
-        """Return the extent of a training run over n instances. By default, there is one record per row."""
+        """Return the size of a training run on n instances. By default, there is one evaluation per row."""
         return Extent(last=n, records=n + 1, rows=n, most_examples=n, examples_given=n)
 
     def place(self, number: Any, n: int) -> NDArray[Any]:
@@ -325,9 +326,10 @@ class Protocol(Part, frozen=True):
         return np.asarray(np.minimum(np.asarray(number), self.extent(n).last))
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        """Return the values of the clocks at every record, by their names in CLOCKS, for n instances.
+        """Return the values of all clocks (measures of progress) at every evaluation point, by clock name.
 
-        The first clock is that of the x-axis. The clock `k`, the number of examples seen, is always present.
+        There are n instances. The first clock is that of the x-axis. The clock `k`, the number of examples
+        seen, is always present.
         """
         return {"k": places(self, n)}
 
@@ -336,14 +338,14 @@ class Protocol(Part, frozen=True):
         return ()
 
     def examples_seen(self, n: int) -> Floats:
-        """Return, for every record, the number of examples that bounds use as k.
+        """Return, for every evaluation point, the number of examples that bounds use as k.
 
         This number is an upper limit on the number of different examples seen.
         """
         return self.clocks(n)["k"]
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return the indices [R, K] of rows, in the order in which each replica sees the rows.
+        """Return the order in which each replica is trained on rows, as indices [R, K].
 
         Return None if all replicas see them in stored order.
         """
@@ -358,7 +360,7 @@ class Protocol(Part, frozen=True):
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes that the protocol needs, in addition to that of the learner."""
+        """Return how many bytes of memory the protocol needs, besides those of the learner."""
         return 0
 
     def training_run(
@@ -379,7 +381,7 @@ def places(protocol: Protocol, n: int) -> Floats:
 
 
 def nearest(protocol: Protocol, x: float, n: int) -> float:
-    """Return the x position of the record nearest to x. In a tie, return that of the earlier record."""
+    """Return the x position of the evaluation point nearest to x. In a tie, return the earlier one."""
     count = protocol.extent(n).records
     after = bisect_left(range(count), x, key=lambda number: float(protocol.place(number, n)))
     around = range(max(0, after - 1), min(after + 1, count))
@@ -387,7 +389,7 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Return the memory in bytes that a step needs if it copies this number of rows."""
+    """Return how many bytes of memory a step needs to copy `rows` rows."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 

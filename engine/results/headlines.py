@@ -69,7 +69,7 @@ def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome])
 
 
 def ending(view: View) -> str:
-    """Return a sentence with the least and greatest value at the end of the curves, and the bound at this x.
+    """Return a sentence with the least and greatest value at the end of the curves, and the bound there.
 
     For a heat map, the sentence states the least and the greatest value of the map. If the picture has no
     values, the sentence is empty.
@@ -178,7 +178,7 @@ def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[
 
 
 def _last_values(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return the last finite value of each curve in both runs.
+    """Return, for each curve, its last finite value in the earlier and in the later run.
 
     Curves that have no finite value in one of the runs are left out.
     """

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Values of a measure for one curve or theory line, at one sweep point."""
+    """Values of a measure that one curve or theory line has at one sweep point."""
 
     clocks: dict[str, Floats]
     """Values of each clock at every record [S], by clock name. The first is the clock of the run.
@@ -76,7 +76,7 @@ class Samples(NamedTuple):
         return shaped
 
     def at(self, name: str, nearest_to: float) -> Samples:
-        """Return the samples at the one record, or at the one index, that is nearest to a value.
+        """Return the samples at the one evaluation point, or the one index, that is nearest to a value.
 
         Args:
             name: name of the clock or index. If the samples have no clock or index of this name, they are
@@ -99,7 +99,7 @@ class Samples(NamedTuple):
         return self
 
     def held(self) -> Floats:
-        """Return the values. From the first record that meets the condition `until` on, they stay constant.
+        """Return the values, kept constant from the first evaluation point that meets the condition `until`.
 
         If a replica never meets the condition, its values are NaN.
         """
@@ -108,7 +108,7 @@ class Samples(NamedTuple):
         return reductions.held(self.values, self.passed)
 
     def subset(self, replicas: Sequence[int] | None) -> Samples:
-        """Return the samples of a subset of the replicas.
+        """Return the samples restricted to a subset of the replicas.
 
         Values [1, …], which all replicas share, are returned unchanged.
         """
@@ -121,7 +121,7 @@ class Samples(NamedTuple):
         return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
-        """Return the samples followed by NaN at the record at which the last replica diverged.
+        """Append NaN to the samples, at the evaluation point at which the last replica diverged.
 
         If some replica did not diverge, the samples are returned unchanged.
         """
@@ -182,7 +182,7 @@ def of_curve(
 
 
 def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
-    """Return whether the condition `until` is met at each record of a curve, or was met before it.
+    """Return whether the condition `until` is met at, or was met before, each evaluation point of a curve.
 
     The result is [R, S], or [1, S] if all replicas agree.
     """
@@ -245,7 +245,7 @@ def _along_measured(
 
 
 def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
-    """Return whether `shorter` and `longest` have equal clock values at all records of `shorter`.
+    """Return whether `shorter` and `longest` have equal clock values at all points of `shorter`.
 
     Args:
         measured: names of the clocks that are compared.
@@ -336,7 +336,7 @@ class PictureSteps:
         yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
 
     def curve(self, sampled: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
-        """Return x [N] and values [R, N] of one curve, from its samples at all sweep points.
+        """Compute a curve from its samples at all sweep points. Return its x [N] and values [R, N].
 
         Raises: BadInput.
         """
@@ -368,7 +368,7 @@ class PictureSteps:
 
     @property
     def measured(self) -> set[str]:
-        """Names of the measures that the expression for x contains.
+        """Names of the measures that occur in the expression for x.
 
         If a sweep axis has the name of a measure, the name means the sweep axis.
         """
@@ -381,7 +381,7 @@ class PictureSteps:
 
     @property
     def change_values(self) -> bool:
-        """Whether a step of the picture changes the values of the measure."""
+        """Whether a step of the picture, such as `times`, changes the values of the measure."""
         picture = self.picture
         return any(
             step is not None
@@ -395,12 +395,12 @@ class PictureSteps:
 
     @property
     def over_rates(self) -> bool:
-        """Whether the picture's reading compares the learning rates that a learner tries."""
+        """Whether the picture's reading goes over the learning rates that a learner tries."""
         return self._reading is not None and self._reading.over == RATE and RATE not in self._of_axes
 
     @property
     def x_of_axes(self) -> bool:
-        """Whether x depends only on sweep axes, n and d."""
+        """Whether x is determined by sweep axes, n and d alone, so that each sweep point has one x."""
         return self._named <= self._of_axes | {"n", "d"}
 
     @property
@@ -423,7 +423,7 @@ class PictureSteps:
         return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
-        """Return the x positions [S] for a sweep point at S records, given its clocks [S] there.
+        """Return the x positions [S] for a sweep point at S evaluation points, given its clocks [S] there.
 
         If x depends only on sweep axes, the result has shape [1]. Raises: BadInput.
         """
@@ -492,7 +492,10 @@ class PictureSteps:
         return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
-        """Check that the values vary along one dimension only, and that x depends on it. Raises: BadInput."""
+        """Check that each curve varies along one dimension only, and that x depends on this dimension.
+
+        Raises: BadInput.
+        """
         (first, *rest) = dimensions
         along = {*samples.clocks} if first == "record" else {first}
         if not self._named & along:
@@ -552,7 +555,7 @@ def coordinate(name: str, point: Point, number: int) -> float:
 
 
 def _extended(values: Floats, length: int) -> Floats:
-    """Return values [R, N], padded with NaN to `length` columns.
+    """Append columns of NaN to values [R, N], up to `length` columns.
 
     A run that ends early has fewer columns than other runs.
     """

@@ -63,7 +63,7 @@ class Snapshots:
     """Linear weights [targets, features] at each record; empty if the learner has no such weights."""
 
     def at(self, x: float) -> int | None:
-        """Return the index of the last record at or before `x`, or None if `x` is before the first record."""
+        """Return the index of the last snapshot at or before `x`, or None if `x` is before the first one."""
         before = int(np.searchsorted(self.x, x, side="right"))
         return before - 1 if before else None
 
@@ -124,7 +124,7 @@ def take(
 
 
 def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
-    """Return the indices 0, 1, … of the first `limit` of `count` items, or of all if there are fewer.
+    """Select at most `limit` of `count` items, the first ones, and return their indices.
 
     If `among` is given, it is an index that the result must contain. If it is not one of the first, it
     replaces the last.

@@ -1,4 +1,4 @@
-"""Index of presets by their texts and the parts that they name, for search."""
+"""Index of presets for search. It stores the presets' texts, and which parts they name."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def index() -> tuple[PresetEntry, ...]:
 
 
 def naming(kind: str) -> list[PresetEntry]:
-    """Return the presets whose files contain this kind of a part, a measure or a theory line."""
+    """Return the presets that use a part, a measure or a theory line of this kind."""
     return [entry for entry in index() if kind in entry.kinds]
 
 
@@ -82,7 +82,7 @@ def _entries() -> Iterator[PresetEntry]:
 
 
 def _texts(listed: Any, key: str) -> tuple[str, ...]:
-    """Return the text at `key` of each table in a list; skip tables without this key."""
+    """Return the texts with the key `key` in a list of tables. Tables without this key are skipped."""
     tables = listed if isinstance(listed, list) else []
     return tuple(str(table[key]) for table in tables if isinstance(table, dict) and key in table)
 

@@ -82,7 +82,7 @@ WORDS = ("title", "story", "source", "subject", "reason")
 
 
 class Step(NamedTuple):
-    """Result of undo or redo: the restored set-up, and a description of the change."""
+    """Result of undo or redo: the set-up that was restored, and a description of the change."""
 
     editable: EditableExperiment
     change: str
@@ -188,7 +188,7 @@ def _same(editable: EditableExperiment, other: EditableExperiment) -> bool:
 
 
 def shape(value: Any) -> Any:
-    """Return the structure of a preset document, which determines the fields of the form that edits it.
+    """Return the structure of a preset document. It determines which fields the form for editing has.
 
     The structure consists of tables, lists of tables and kinds, without other values.
     """

@@ -417,7 +417,7 @@ class Stage(Vertical):
         return "" if stands else title
 
     def is_of_picture(self, chart: ChartView) -> bool:
-        """Return whether a chart belongs to the picture, and not to a panel."""
+        """Return whether a chart belongs to the chosen picture, and not to a panel below it."""
         return self.query_one("#picture") in chart.ancestors
 
     def redraw(self) -> None:

@@ -102,7 +102,7 @@ class CompiledPass:
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
     def _losses(self) -> torch.Tensor:
-        """Return ‖w − w*‖² of every weight vector, [R·B] in float64."""
+        """Return the losses ‖w − w*‖² of all weight vectors, [R·B] in float64."""
         errors_apart = _difference(self._apart) - self._sizes
         return square_lengths(errors_apart) + square_lengths(_difference(self._halves))
 
@@ -211,7 +211,7 @@ class CompiledPass:
         return self.reached.right
 
     def _turned_labels(self) -> NDArray[np.int8]:
-        """Return the signs of the labels xᵀw* of all rows of the Sylvester matrix, [R, targets, d].
+        """Return the signs of all labels xᵀw*, [R, targets, d], where x are the rows of the Sylvester matrix.
 
         The rows are in the order in which the function `transform` writes their products.
         """

@@ -137,7 +137,7 @@ def dialect_of(
 
 
 def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
-    """Yield the positions of columns in which most cells are words, each with one of these words.
+    """Yield the position of each column in which most cells are words, with one of its words.
 
     Missing cells, numbers and truth values are not words.
     """
@@ -325,7 +325,7 @@ def _is_header(
 
 
 def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
-    """Return whether the first record is a header, judged by the number of records in the file.
+    """Return whether the first record is a header: the file then has one record more than rows are needed.
 
     Raises: BadField, with the reason `doubt`, if the required number of rows is unknown.
     """
@@ -383,7 +383,7 @@ def _steps_by_one(row: Row) -> bool:
 
 
 def _are_numbers(column: Sequence[str], decimal: str) -> bool:
-    """Return whether a column holds mostly numbers, or only truth values."""
+    """Return whether the cells of a column are mostly numbers, or only truth values."""
     values = [cell for cell in column if cell not in MISSING]
     return 2 * sum(is_number(cell, decimal) for cell in values) > len(values) or _are_truth_values(values)
 
@@ -398,7 +398,7 @@ def _repeat(column: Sequence[str]) -> bool:
 
 
 def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -> tuple[str, ...]:
-    """Return the names of the columns from the cells of a header, one for each column of `rows`.
+    """Return a name for each column of `rows`, from the cells of the header.
 
     Raises: NotATable if the number of names differs from that of the columns.
     """
@@ -435,7 +435,7 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
 
 
 def _empty_columns(names: Sequence[str] | None, rows: Sequence[Row]) -> tuple[int, ...]:
-    """Return the positions of columns at the end that have neither a name nor values.
+    """Return the positions of empty columns at the end of a table: they have no name and no values.
 
     Such columns arise if all lines end in separators.
     """
@@ -483,7 +483,7 @@ def index_of(
 
 
 def _counts(cells: Sequence[str], decimal: str) -> str:
-    """Return "0, 1, 2 …" or "1, 2, 3 …" if the cells are these numbers, or an empty text.
+    """Return "0, 1, 2 …" or "1, 2, 3 …" if cells count in this way, or an empty text.
 
     Fewer than FEW cells are no evidence, and give an empty text.
     """
