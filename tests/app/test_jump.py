@@ -283,10 +283,10 @@ PAGES: dict[str, Callable[[], Screen[Any]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page_name", PAGES)
-async def test_jump_mode_reaches_the_controls_of_other_pages(app: HadamardApp, page_name: str):
+@pytest.mark.parametrize("page_title", PAGES)
+async def test_jump_mode_reaches_the_controls_of_other_pages(app: HadamardApp, page_title: str):
     async with opened(app, WIDE) as pilot:
-        await app.push_screen(page := PAGES[page_name]())
+        await app.push_screen(page := PAGES[page_title]())
         await until(pilot, lambda: app.screen is page and spots(page))  # lists are empty at first
         await pilot.pause(0.2)
         visible = {widget for widget in page.focus_chain if page.find_widget(widget).visible_region}
