@@ -60,7 +60,7 @@ DESCENTS: Mapping[str, Rule] = {
 
 
 class LearnerPair(NamedTuple):
-    """A learner that depends on the feature axes, and a partner that depends on them less or not at all."""
+    """Pair of learners: one depends on the feature axes, and the other depends on them less or not at all."""
 
     name: str
     axes: str
@@ -86,5 +86,5 @@ PAIRS = (
 
 
 def learner_called(name: str) -> DiagnosisLearner:
-    """Return the learner of the diagnosis that has this name."""
+    """Return the learner with this name among the learners of the diagnosis."""
     return next(learner for learner in LEARNERS if learner.name == name)

@@ -43,7 +43,7 @@ def coefficients(rows: Floats, labels: Floats) -> Floats:
 
 
 def _in_order(rows: Floats, labels: Floats) -> Floats:
-    """Return the labels in an order in which an index tells the signs of its row, [2ⁿ].
+    """Return the labels in an order in which the index of a row encodes its signs, [2ⁿ].
 
     Bit i of the index of a row x is 1 if x_i = −1.
     """
@@ -95,7 +95,7 @@ def permutations(rows: Floats, labels: Floats) -> float:
 
 
 def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
-    """Return the indices `numbers` with two of their bits swapped: bit number `bit` and the next higher."""
+    """Swap bit number `bit` with the next higher bit, in each of the indices `numbers`, and return them."""
     differ = (numbers >> bit ^ numbers >> bit + 1) & 1
     return numbers ^ (differ << bit | differ << bit + 1)
 

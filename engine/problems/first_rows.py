@@ -46,11 +46,14 @@ class FirstRows(NamedTuple):
 
     @property
     def columns(self) -> range:
-        """Positions of all columns. There are none if the file is ambiguous, so that `question` is set."""
+        """Positions of all columns of the file.
+
+        There are none if it is ambiguous, so that `question` is set.
+        """
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:
-        """Return how a preset names a column: by its name or, if this is not unique, by its position."""
+        """Return how a preset refers to a column: by its name or, if this is not unique, by its position."""
         name = self.names[column]
         return column if self.names.count(name) > 1 or name == str(column) else name
 

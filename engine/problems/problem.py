@@ -45,7 +45,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def target_structure(self) -> TargetStructure:
-        """Properties of the target's labels on these instances, before noise."""
+        """Properties of the labels that the target computes for these instances. Noise is not yet added."""
         return self.target.structure(self.matrix)
 
     @property
@@ -72,7 +72,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def labels_are_coins(self) -> bool:
-        """Whether labels, before noise, are fair coins ±1, independent of instances and of one another."""
+        """Whether the labels, before noise, are independent fair coins ±1, whatever the instances are."""
         structure = self.target_structure
         return structure.are_coins or (self.labels == "bernoulli" and structure.is_zero)
 
@@ -84,7 +84,10 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def data_sentence(self) -> str:
-        """Reports on the files of instances and labels in a single line. Empty if there are no files."""
+        """Reports on the files of instances and labels, on a single line.
+
+        It is empty if there are no files.
+        """
         return "; ".join(report.sentence for report in self.data_reports)
 
     def bytes_drawn(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
@@ -101,14 +104,14 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return replicas * (_bytes_drawn(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
     def bytes_kept(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
-        """Return the memory in bytes that instances and labels need after they are drawn."""
+        """Return how many bytes of memory instances and labels need once they are drawn."""
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * itemsize
         return replicas * (_bytes_kept(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
 
 def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the memory in bytes that one replica's instances need while they are drawn."""
+    """Return the memory in bytes that the instances of one replica need while they are drawn."""
     (n, d), structure = matrix.shape(), matrix.structure()
     if structure.is_sylvester:
         drawn = n * 8 * VECTORS + (n * 3 * d * itemsize if as_matrix else 0)
@@ -118,7 +121,7 @@ def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
 
 
 def _bytes_kept(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the memory in bytes that one replica's instances need after they are drawn."""
+    """Return how many bytes of memory the instances of one replica need after they are drawn."""
     n, d = matrix.shape()
     if matrix.structure().is_sylvester and not as_matrix:
         return n * (8 + itemsize)
