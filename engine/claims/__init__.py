@@ -363,7 +363,7 @@ def divergence(view: View, curve: CurveView) -> str:
 
 
 def unfinished(view: View, curve: CurveView) -> str:
-    """Return the reason why a curve lacks planned records or replicas; empty if it is complete."""
+    """Return the reason why a curve lacks planned evaluation points or replicas; empty if it is complete."""
     if curve.ends.complete:
         return ""
     if curve.ends.diverged_at is not None:

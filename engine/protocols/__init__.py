@@ -410,13 +410,13 @@ class EarlyEnd:
     ) -> int:
         """Return how many of the next S records (evaluations) belong to the learner's curve.
 
-        The curve ends at the first record by which every replica has passed the value of `until` or diverged.
-        At least one replica must have passed it.
+        The curve ends at the first evaluation point by which every replica has passed the value of `until` or
+        diverged. At least one replica must have passed it.
 
         Args:
             clocks: clocks by name, [S], or [S, R] if replicas differ.
             measures: measures by name, [S, R].
-            sound: number of these S records that each replica reaches before it diverges, [R].
+            sound: number of these S evaluation points that each replica reaches before it diverges, [R].
         """
         records = np.arange(len(next(iter(clocks.values()))))[:, None]
         now = self._until.passed(clocks, measures) & (records < sound)

@@ -199,10 +199,10 @@ def of_line(
     single replica. The result is empty if the line has no values.
 
     Args:
-        beyond: whether to include the values of the line that are known beyond the last record.
+        beyond: whether to include the values of the line that are known beyond the last evaluation point.
         clocks: names of the picture's clocks. If some of these are measured during training and not planned,
-            the line has samples at the records of each curve. All curves then share the line only if their
-            clocks agree.
+            the line has samples at the evaluation points of each curve. All curves then share the line only
+            if their clocks agree.
     """
     by_curve = line.by_curve(trace.curves)
     if not by_curve and not len(line.values):
@@ -353,7 +353,7 @@ class PictureSteps:
         """Return whether curves follow the training, so that x grows during a run.
 
         The expression for x must then contain one of `clocks`, and `at` must fix none of them. The reading
-        must not reduce the records of a run to one number.
+        must not reduce the evaluation points of a run to one number.
         """
         if self._reading is not None and self._reading.over == "record":
             return False

@@ -88,7 +88,8 @@ def take(
 ) -> None:
     """Train a learner again, exactly as in the run, and store snapshots of its weights.
 
-    Snapshots are taken at the last record, and at the records at which expensive measures are computed.
+    Snapshots are taken at the last evaluation point, and at the evaluation points at which expensive measures
+    are computed.
 
     Args:
         rate: rate of the curve if the learner tried several rates; otherwise None.

@@ -66,7 +66,7 @@ class Undrawn:
 class KeptRecords:
     """Indices of the records (evaluations) at which weights are stored.
 
-    They are the multiples of `stride`, and the number of the last record.
+    They are the multiples of `stride`, and the number of the last evaluation point.
     """
 
     stride: int

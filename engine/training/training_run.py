@@ -186,8 +186,8 @@ class CoupledRuns:
         """Return the largest change of a prediction by the transformations, in relative size, [S, R, V].
 
         It is max |Δŷ| / max |ŷ| over rows and targets, where Δŷ is the difference between a run on
-        transformed instances and the run on the original ones. Only the last of the S records has a value;
-        the others are NaN.
+        transformed instances and the run on the original ones. Only the last of the S evaluation points has a
+        value; the others are NaN.
         """
         change = (self._by_member(after) - before).abs().amax(2)
         size = before.abs().amax(2)

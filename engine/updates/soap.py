@@ -131,7 +131,7 @@ class SOAP(Update, frozen=True, tag="soap"):
 
 
 def _certain(sizes: torch.Tensor) -> torch.Tensor:
-    """Return a mask [B, d]: which of the eigenvalues `sizes` have accurate eigenvectors.
+    """Return which of the eigenvalues `sizes` have accurate eigenvectors, as a mask [B, d].
 
     These are the eigenvalues that are not too small relative to the largest one.
     """
