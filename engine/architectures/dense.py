@@ -39,7 +39,7 @@ OfLayers = Meta(min_length=1, max_length=MOST_LAYERS + 1)
 
 
 class Scaling(NamedTuple):
-    """Factors of a layer's initial weights, inputs and rate that define the parametrisation of a net.
+    """Factors by which a net's parametrisation scales a layer: its initial weights, inputs and rate.
 
     In the standard parametrisation, all of them are 1.
     """
@@ -236,13 +236,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _biased(self) -> range:
-        """Numbers l of the layers that have biases. The first layer has the number 1."""
+        """Numbers l of the layers that have biases, where the first layer has the number 1."""
         count = len(self._numbers) if self.output_bias else len(self.hidden)
         return self._numbers[: count if self.has_biases else 0]
 
     @property
     def _numbers(self) -> range:
-        """Numbers l of all layers: 1 for the first layer, up to that of the output layer."""
+        """Numbers l of all layers, from 1 for the first layer to the number of the output layer."""
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
@@ -250,7 +250,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
-        """Return the size s = √C_w of the initial weights of every layer."""
+        """Return the sizes s = √C_w of the initial weights, one for every layer."""
         if self.cw is None:
             return [1.0 if self.scale is None else self.scale] * len(self._numbers)
         return [math.sqrt(variance) for variance in self._each(self.cw)]
@@ -260,7 +260,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
-        """Return the factors by which the net's parametrisation scales every layer."""
+        """Return the factors by which the parametrisation of the net scales each of its layers."""
         if self.parametrisation == "standard":
             return [Scaling()] * len(self._numbers)
         return [
@@ -354,7 +354,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _layer(
         self, stream: Stream, number: int, fan_out: int, fan_in: int, size: float
     ) -> NDArray[np.float64]:
-        """Return the initial weights [R, fan-out, fan-in] of a layer in the standard parametrisation."""
+        """Draw the initial weights [R, fan-out, fan-in] of a layer in the standard parametrisation."""
         output = number == len(self._numbers)
         if self.init == "identity":
             matrix = np.ones((fan_out, fan_in)) if output else np.eye(fan_out, fan_in)
@@ -444,7 +444,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Params:
-        """Return the gradient of the loss by every trained tensor, ∂L/∂θ, by backpropagation.
+        """Compute the gradient of the loss with respect to every trained tensor, by backpropagation.
 
         Args:
             layers: inputs and signals of every layer, as `_layers` yields them.
@@ -537,7 +537,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return layers
 
     def _product(self, params: Params) -> torch.Tensor:
-        """Return the weights of a linear net, the product m_L W_L … m_1 W_1 [B, m, d] of its layers.
+        """Return the product m_L W_L … m_1 W_1 [B, m, d] of a linear net's layers, the weights of its inputs.
 
         The product is computed from the output down, so that partial products have only m rows.
         """
@@ -573,7 +573,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
 
 def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
-    """Return signs [R, rows, columns], with equally many + and − in every row, in random order.
+    """Draw signs [R, rows, columns]: each row has equally many + and −, in random order.
 
     If the number of columns is odd, there is one more +.
     """
@@ -582,8 +582,9 @@ def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
 
 
 def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64]:
-    """Return numbers [R, units, columns] with signs +, −, +, … along units and sizes from U(0, √3).
+    """Draw numbers [R, units, columns] with sizes from U(0, √3).
 
+    Signs alternate, +, −, +, … from unit to unit.
     The mean square of the numbers is 1.
     """
     signs = np.where(np.arange(units) % 2 == 0, 1, -1)[:, None]

@@ -45,7 +45,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     scale: Annotated[Positive, Meta(title="scale s", description="size of the start")] = 0.01
 
     def _refusal(self, d: int) -> str | None:
-        """Return the reason why W cannot have d entries or the selected start, or None if it can."""
+        """Return the reason why W cannot have d entries or the selected initial values; None if it can."""
         if (why := no_pair(self.factors, d)) is not None:
             return why
         if (
@@ -91,7 +91,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return tensors
 
     def _sides(self, d: int) -> tuple[int, int]:
-        """Return the number of rows and the number of columns of W, which has d entries."""
+        """Return how many rows and columns W has, from the number d of its entries."""
         return pair_of(self.factors, d)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
@@ -128,7 +128,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return initial tensors that correspond to `params` if every instance x zᵀ becomes U x (V z)ᵀ.
+        """Return initial tensors that replace `params` if every instance x zᵀ becomes U x (V z)ᵀ.
 
         `turn` maps a matrix W, flattened to a vector, to U W Vᵀ.
         """

@@ -104,7 +104,7 @@ class WeightVectors(Protocol):
 
 
 class Projected:
-    """Least squares on orthogonal instances: w ← w − (ŷ − y) x/‖x‖², the projection of w onto xᵀw = y."""
+    """Least squares on orthogonal instances: each step projects w onto xᵀw = y, w ← w − (ŷ − y) x/‖x‖²."""
 
     def __init__(self, start: Numbers) -> None:
         self.now = start
@@ -115,7 +115,7 @@ class Projected:
 
 
 class Added:
-    """Weight vectors of a rule that adds multiples of examples to them: w ← w − s x."""
+    """Weight vectors of a rule whose steps add multiples of examples to them: w ← w − s x."""
 
     def __init__(self, learner: Learner, start: Numbers, rates: Numbers) -> None:
         architecture, update = learner.trained

@@ -49,7 +49,7 @@ OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
 
 
 class Outcome(NamedTuple):
-    """Outcome of a claim: whether it holds, and the measurement that decides it."""
+    """Outcome of a claim: whether the claim holds, and the measured number that decides this."""
 
     claim: Claim
     holds: bool | None
@@ -134,7 +134,7 @@ class Claim(Part, frozen=True, kw_only=True):
         return Outcome(self, False, None, why)
 
     def one_of(self, *names: str) -> None:
-        """Check that exactly one of the named fields is set. Raises: BadField."""
+        """Check that a claim sets exactly one of several fields. Raises: BadField."""
         if sum(getattr(self, name) is not None for name in names) != 1:
             raise BadField(names[0], f"a claim of this kind needs exactly one of {', '.join(names)}")
 
@@ -200,7 +200,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
         return within if stderr is None else within + (self.standard_errors or 0.0) * stderr
 
     def compared(self, measured: float, stderr: float | None = None, subject: str = "") -> Outcome:
-        """Compare a measured number with the expected one, and return the outcome.
+        """Compare a measured number with the number that a claim expects, and return the claim's outcome.
 
         `subject` is the beginning of the message. It names the number and its x position.
         """
@@ -325,7 +325,7 @@ def standard_error(
 
 
 def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
-    """Return the outcome of a claim that must hold in at least the share `least` of the replicas."""
+    """Return the outcome of a claim that must hold in a minimum share of the replicas, `least`."""
     share = sum(holding) / len(holding)
     detail = f"it holds for {sum(holding)} of {len(holding)} replicas; {100 * least:.4g} % are needed"
     stderr = math.sqrt(share * (1 - share) / (len(holding) - 1)) if len(holding) > 1 else None

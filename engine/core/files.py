@@ -32,7 +32,7 @@ def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return the system's reason why a path cannot be used."""
+    """Return the reason, as the operating system states it, why a path cannot be used."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
@@ -60,7 +60,7 @@ def read(path: Path, limit: int) -> bytes:
 
 
 def check(path: Path, option: str = "--out") -> None:
-    """Check before a run that its result can be written to a path. Raises: BadInput."""
+    """Check, before a run, that a file can be written to a path. Raises: BadInput."""
     where = f"{option} {path}"
     with faults(where, "cannot be written"):
         folder = path.absolute().parent

@@ -67,7 +67,7 @@ class Sizes(NamedTuple):
 
     @property
     def predicted(self) -> int:
-        """Number of predictions that are stored at the same time while losses are computed.
+        """Number of predictions that are in memory at the same time while losses are computed.
 
         The predictions of several records are collected until there are CELLS of them.
         """
@@ -90,14 +90,17 @@ cached pages of files that were not used for a while. So these pages count as fr
 
 
 def free_bytes() -> int:
-    """Return how many more bytes of main memory the system and its limits allow this process to use."""
+    """Return how many bytes of main memory this process may still use.
+
+    The system and its limits on processes determine the number.
+    """
     import psutil
 
     return max(0, min([int(psutil.virtual_memory().available), *_left_to_process(), *left_to_groups()]))
 
 
 def _left_to_process() -> Iterator[int]:
-    """Yield the remaining bytes under each of the limits RLIMIT_AS and RLIMIT_DATA that is set."""
+    """Yield how many bytes remain under each of the process's limits RLIMIT_AS and RLIMIT_DATA, if set."""
     if sys.platform == "win32":
         return
     import resource

@@ -86,7 +86,7 @@ def entry(name: str, library: str) -> str:
 
 
 def qualified(optimizer: type[Optimizer]) -> str:
-    """Return the name of an optimizer in tables such as REFUSED: its package, a dot and its class."""
+    """Return the name by which tables such as REFUSED list an optimizer: its package, a dot and its class."""
     return f"{optimizer.__module__.split('.')[0]}.{optimizer.__name__}"
 
 
@@ -147,7 +147,7 @@ def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
 
 
 def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
-    """Return the constructor arguments of an optimizer that options may set, by name."""
+    """Return the constructor arguments of an optimizer that users may set by `options`, by name."""
     after_parameters = [*inspect.signature(optimizer.__init__).parameters.items()][2:]
     return {
         name: parameter
@@ -181,7 +181,7 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
 
 
 def small_model() -> Any:
-    """Return a torch module with a matrix and biases that are all 0.
+    """Return a small torch module with a weight matrix and biases, all of which are 0.
 
     Unlike `Linear`, it draws no random numbers.
     """

@@ -69,11 +69,14 @@ class LearnerJudgement:
 
     @property
     def change(self) -> float | None:
-        """Change of predictions under all rotations; None if it was not measured."""
+        """Change of predictions under all rotations of the instances, or None if it was not measured."""
         return self.changes[ROTATIONS]
 
     def effect(self, group: Group) -> Effect | None:
-        """Return the effect of a group of transformations on predictions; None if it was not measured."""
+        """Return the effect that a group of transformations had on predictions.
+
+        None if it was not measured.
+        """
         change = self.changes.get(group)
         if change is None:
             return None

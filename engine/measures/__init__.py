@@ -99,7 +99,7 @@ class Probe:
 
     @property
     def squared_norm(self) -> torch.Tensor:
-        """Squared norm ‖f‖² [B] of the learned function f in the Hilbert space of a kernel.
+        """Squared norm ‖f‖² [B] of the learned function f, in the Hilbert space of the learner's kernel.
 
         Only hypotheses that are fitted with a kernel have this norm.
         """
@@ -149,7 +149,7 @@ class Probe:
 
     @property
     def solver_of_limit(self) -> Solver:
-        """Solver that computes `limit`, the weights to which training converges."""
+        """Solver that computes `limit`, the weights to which training should converge."""
         assert self._limit is not None, "only learners of which this is said have it"
         return self._limit.solver
 
@@ -205,7 +205,7 @@ class Probe:
         return self._of_nets(self._curvature(Logarithm(self.loss)))
 
     def _of_nets(self, curvature: Curvature) -> torch.Tensor:
-        """Return the gradient of the loss that a `Curvature` holds, with one row per net, [N, P].
+        """Return the gradient of the loss in `curvature`, with one row for each net, [N, P].
 
         A loss may couple several nets, which `Curvature` treats as one net. Their gradient is split into one
         row for each of them.
@@ -356,7 +356,7 @@ class Measure(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the measure in claims and files: its kind and all fields with other than default values."""
+        """Name of the measure in claims and files: its kind, and the fields that differ from defaults."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
         settings = {name: getattr(self, name) for name in self.__struct_fields__}
         set_here = (
@@ -371,7 +371,7 @@ class Measure(Part, frozen=True):
 
     @property
     def is_number(self) -> bool:
-        """Whether the measure is a single number for a learner in one replica, and not an array."""
+        """Whether the measure is a single number (per learner and replica), and not an array."""
         return type(self).index is Measure.index
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
@@ -420,7 +420,7 @@ class Measure(Part, frozen=True):
 
 
 class OfLayers(Measure, frozen=True):
-    """Base class of measures with one value per trained tensor of a net, input layer first."""
+    """Base class of measures that have one value for each trained tensor of a net, input layer first."""
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)
@@ -434,7 +434,7 @@ class OfLayers(Measure, frozen=True):
 
 
 class OfHiddenLayers(Measure, frozen=True):
-    """Base class of measures with one value per hidden layer of a dense net, input layer first."""
+    """Base class of measures that have one value for each hidden layer of a dense net, input layer first."""
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)
@@ -484,7 +484,7 @@ class OfRows(Measure, frozen=True):
         return DERIVED * BY_ROW * sizes.predicted if by_row else 0
 
     def mean_over_rows(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return the mean of `values` [B, n] over all rows, the rows seen or the rows never seen, [B].
+        """Average `values` [B, n] over rows: all rows, the rows seen, or the rows never seen.
 
         The field `rows` selects the rows. Rows seen are weighted by the number of times that they were seen.
         """
@@ -496,7 +496,7 @@ class OfRows(Measure, frozen=True):
 
 @cache
 def named() -> dict[str, Measure]:
-    """Return a dictionary of all measures by name. Raises: ValueError if two measures have the same name."""
+    """Return all measures in a dictionary, by name. Raises: ValueError if two measures have the same name."""
     members = catalogue.members("measures").values()
     measures_by_name: dict[str, Measure] = {}
     for measure in chain.from_iterable(cast("type[Measure]", member).every() for member in members):

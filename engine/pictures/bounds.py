@@ -49,7 +49,7 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
-    """Return the value of the strongest lower bound on a curve at every x [N].
+    """Return the value of the strongest lower bound on a curve, at each of the positions x [N].
 
     The value is 0 where there is no bound, and where the bound is 0 up to rounding.
     """
@@ -175,7 +175,7 @@ def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
 
 
 def allowed_errors(replicas: int) -> float:
-    """Return the deviation, in standard errors, that Student's t exceeds with probability UNLIKELY."""
+    """Return the number of standard errors that Student's t exceeds with the probability UNLIKELY."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     return float(stdtrit(replicas - 1, 1 - UNLIKELY))

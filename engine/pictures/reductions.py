@@ -196,7 +196,7 @@ def summary(how: str, values: Floats) -> Floats:
 
 
 def _spread(how: str, samples: Floats) -> Floats:
-    """Return the relative variance, or the variance of the logarithms, along the first dimension.
+    """Return the relative variance of values over the first dimension, or the variance of their logarithms.
 
     The result is NaN where there are fewer than two values.
     """
@@ -211,7 +211,7 @@ def _spread(how: str, samples: Floats) -> Floats:
 
 
 def has_error(how: str, count: int) -> bool:
-    """Return whether the summary `how` of `count` replicas has a standard error."""
+    """Return whether the summary `how` (such as the mean) of `count` replicas has a standard error."""
     return count > 1 and how in ("mean", "median", "geometric", *SPREADS)
 
 

@@ -235,7 +235,7 @@ class ContourView(msgspec.Struct, frozen=True, eq=False):
 
 
 class HeatView(msgspec.Struct, frozen=True, eq=False):
-    """Heat map of a learner: the values of a measure over two dimensions."""
+    """Heat map of a learner: the values of a measure as a function of two quantities."""
 
     learner: str
     x: Floats
@@ -326,7 +326,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @cached_property
     def mean(self) -> float:
-        """Mean of the finite values of the theory line; NaN if there are none."""
+        """Mean of the finite values of the theory line (curve that theory predicts), or NaN."""
         finite = self.y[np.isfinite(self.y)]
         return float(finite.mean()) if len(finite) else np.nan
 
@@ -352,7 +352,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return self.is_about(curve) and (curve.replicas == 1 or summaries_agree(self.summary, curve.summary))
 
     def binds(self, curve: CurveView) -> bool:
-        """Return whether the theory line applies to the learner of a curve.
+        """Return whether the theorem of the theory line applies to the learner of a curve.
 
         The curve must be one for which the line is shown; see `is_about`.
         """
@@ -396,7 +396,7 @@ class ViewAxes(msgspec.Struct, frozen=True, eq=False):
 
 
 class Quantity(msgspec.Struct, frozen=True, eq=False):
-    """Properties of the quantity on the y-axis of curves, or in the cells of a heat map."""
+    """Properties of the quantity that a view shows: on the y-axis, or in the cells of a heat map."""
 
     rounding: float
     """Largest change of a value that counts as a rounding error, relative to the first value of its curve."""

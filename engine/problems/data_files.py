@@ -31,7 +31,7 @@ class LeftOut(NamedTuple):
 
 
 class DataReport(NamedTuple):
-    """Report of how the file of a matrix or target was read."""
+    """Report on how the file of a matrix or of a target was read."""
 
     place: str
     """Section of the preset that names the file, such as problem.matrix."""
@@ -88,7 +88,7 @@ class DataReport(NamedTuple):
         return message(f"{kind}{name}: {', '.join(filter(None, parts))}", LONGEST)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as a dictionary that can be written as JSON."""
+        """Convert the report to a dictionary that can be written as JSON."""
         return {
             "place": self.place,
             "file": self.file,
@@ -173,7 +173,7 @@ Decimal = Annotated[
 
 @dataclass(frozen=True)
 class TableSettings:
-    """Settings for reading a table. If a setting is None, it is detected from the content of the file."""
+    """Settings for reading a table. A setting that is None is detected from the content of the file."""
 
     header: bool | None = None
     index: bool | int | str | None = None
@@ -216,7 +216,7 @@ def beside(folder: Path, path: str) -> str:
 
 
 def version_of(path: str, where: str, holding: str) -> Version:
-    """Return the present version of a regular file that is not empty.
+    """Return the present version (time and size) of a regular file that is not empty.
 
     `holding` describes the expected content of the file, for error messages. Raises: BadInput at the field
     `where`.

@@ -47,11 +47,11 @@ class Instances:
 
     @property
     def rows(self) -> torch.Tensor:
-        """The n instances of each of the R replicas as a matrix, [R, n, d]."""
+        """The n instances as the rows of a matrix, for each of R replicas, [R, n, d]."""
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Return the instances at a slice of positions, which is the same for every replica."""
+        """Return the instances at some positions, a slice. The positions are the same for every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
@@ -63,7 +63,7 @@ class Instances:
         raise NotImplementedError
 
     def narrowed(self) -> Instances | None:
-        """Return the instances without the last features, if these features are known to be 0.
+        """Drop the last features of the instances if these features are known to be 0.
 
         Return None if no feature is known to be 0 on all instances.
         """
@@ -88,7 +88,7 @@ class Instances:
         return torch.stack([self.products(weights) for weights in several])
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Return linear combinations Σ_j c_j x_j [B, d] of the instances, for coefficients [B, n]."""
+        """Combine the instances linearly: return Σ_j c_j x_j [B, d], for coefficients c [B, n]."""
         raise NotImplementedError
 
     def chosen(self, plus: torch.Tensor, minus: torch.Tensor) -> torch.Tensor:
@@ -126,7 +126,7 @@ class Instances:
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, …, d] to the coordinates in which the instances are stored.
+        """Convert weights [B, …, d] from the instances' usual coordinates to those in which they are stored.
 
         The weights are given in the coordinates of the instances that learners see, after the matrix option
         `rotate`. Stored coordinates differ from these, for example, in `ScaledIdentity`.
@@ -134,7 +134,7 @@ class Instances:
         return weights
 
     def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, d] from the coordinates in which the instances are stored.
+        """Convert weights [B, d] from the coordinates in which the instances are stored to their usual ones.
 
         The result is in the coordinates of the instances that learners see, after the matrix option `rotate`.
         """
@@ -286,7 +286,7 @@ class ScaledIdentity(Instances):
 
 
 class PickedAxes(Instances):
-    """Instances √d e_j, where e_j are unit vectors and j are the indices in `numbers` [R, k].
+    """Instances that are multiples √d e_j of the unit vectors e_j, for the indices j in `numbers` [R, k].
 
     Indices may repeat.
     """

@@ -104,14 +104,14 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return replicas * (_bytes_drawn(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
     def bytes_kept(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
-        """Return the memory in bytes that instances and labels need after they are drawn."""
+        """Return how many bytes of memory instances and labels need once they are drawn."""
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * itemsize
         return replicas * (_bytes_kept(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
 
 def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the memory in bytes that one replica's instances need while they are drawn."""
+    """Return the memory in bytes that the instances of one replica need while they are drawn."""
     (n, d), structure = matrix.shape(), matrix.structure()
     if structure.is_sylvester:
         drawn = n * 8 * VECTORS + (n * 3 * d * itemsize if as_matrix else 0)
@@ -121,7 +121,7 @@ def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
 
 
 def _bytes_kept(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the memory in bytes that one replica's instances need after they are drawn."""
+    """Return how many bytes of memory the instances of one replica need after they are drawn."""
     n, d = matrix.shape()
     if matrix.structure().is_sylvester and not as_matrix:
         return n * (8 + itemsize)

@@ -79,7 +79,10 @@ class RowLabels(NamedTuple):
 
 
 def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLabels:
-    """Return the labels in a column of numbers or words. Raises: BadField for words that are not classes."""
+    """Return the labels in a column of a table, which holds numbers or words.
+
+    Raises: BadField for words that are not classes.
+    """
     if isinstance(column, np.ndarray):
         return RowLabels(column.reshape(len(column), -1), classes=_classes_in(column))
     classes = _classes(np.array(column, dtype=np.str_))
@@ -167,7 +170,7 @@ def layout_of(
 def _all_features(
     content: Content, label: int | None, index: Mapping[int, str]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return all columns that are features, and those that are left out, with the reason.
+    """Divide the columns of a table into features and columns that are left out, with the reason.
 
     The columns of the label and of the index are not features, nor are empty columns.
     """
@@ -390,7 +393,7 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
 
 
 def _read(file: Path, request: Request, where: str) -> Table:
-    """Return the table in a file. Raises: NotATable, BadField."""
+    """Read the table in a file, and return it. Raises: NotATable, BadField."""
     from engine.problems.formats.of_file import format_of  # imports all readers, so only if needed
 
     with reading_faults(file_format := format_of(file)):

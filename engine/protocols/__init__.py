@@ -118,7 +118,7 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OnlineLearner(Interface):
-    """Interface of a learner that learns examples one at a time, in the order of a pass."""
+    """Interface of learners that are trained on one example at a time, in the order of a pass."""
 
     @property
     def hypothesis(self) -> Weighted:
@@ -359,7 +359,7 @@ class Protocol(Part, frozen=True):
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes that the protocol needs, in addition to that of the learner."""
+        """Return how many bytes of memory the protocol needs, besides those of the learner."""
         return 0
 
     def training_run(
@@ -388,7 +388,7 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Return the memory in bytes that a step needs if it copies this number of rows."""
+    """Return how many bytes of memory a step needs to copy `rows` rows."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 

@@ -67,7 +67,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
 
 
 class FreshModels(InPieces):
-    """Training run that trains a separate model for every number k of examples.
+    """Training run in which a separate model is trained for every number k of examples.
 
     The models of a group train side by side. All records become available only at the end.
     """
@@ -120,7 +120,7 @@ class FreshModels(InPieces):
         return block or Block({}, nothing_measured(self._data), {}, {})
 
     def _drawn(self, batch: int) -> Drawn:
-        """Return the indices [R, K, batch] of a mini-batch from the first k rows, for every k.
+        """Draw a mini-batch from the first k rows for every k, and return the rows' indices [R, K, batch].
 
         All variants and targets with the same replica and k share a mini-batch. The model for k = 0 does not
         train.
@@ -139,7 +139,7 @@ class Models(NamedTuple):
         return torch.cat([model.predict(instances) for model in self.models])
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start of every model by one that corresponds to it on rotated instances U x.
+        """Replace every model's initial weights by those that correspond to them on rotated instances U x.
 
         U is `rotation` [d, d].
         """
@@ -148,7 +148,7 @@ class Models(NamedTuple):
 
 
 class BatchedModels:
-    """Group of models for consecutive numbers k of examples, which train as one batch.
+    """Group of models with consecutive numbers k of training examples. They train as one batch.
 
     The batch uses the training rows of the largest k. In the gradient of a model, other rows than its own
     have weight 0.

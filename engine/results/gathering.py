@@ -166,9 +166,10 @@ class Gathered(NamedTuple):
 
 
 class Replicas:
-    """Values of a curve or theory line for each replica.
+    """Values of a curve or theory line in each replica.
 
-    They can be summarised over all replicas, or over a subset, as the jackknife for standard errors requires.
+    They can be summarised over all replicas, or over a subset, as is needed for standard errors by the
+    jackknife.
     """
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
@@ -185,7 +186,7 @@ class Replicas:
         return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and the values [R, N] of all replicas, or of a subset.
+        """Return the x positions [N] and the values [R, N] there, of all replicas or of a subset.
 
         If all replicas share one row of values [1, N], every subset has the same row.
         """
@@ -199,7 +200,7 @@ class Replicas:
         return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and the summary [N] over all replicas, or over a subset."""
+        """Return the x positions [N] and the summary [N] over all replicas, or over a subset of them."""
         x, y = self.values(replicas)
         return x, reductions.summary(self.summary_name, y)
 
@@ -296,7 +297,7 @@ def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Ke
 def _gather_lines(
     collected: Gathered, picture: Picture, steps: PictureSteps, at: tuple[Point, Trace], apart: Apart
 ) -> None:
-    """Add the theory lines of a run to `collected`, and add the reasons why other theory lines are absent.
+    """Add the theory lines of a run to `collected`, and the reasons why other theory lines are missing.
 
     Args:
         at: sweep point and trace of the run.
@@ -323,7 +324,7 @@ def _gather_lines(
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
-    """Return the condition of the picture's measure that a curve's learner does not meet.
+    """Return the condition that the picture's measure requires, but that a curve's learner does not meet.
 
     The result maps the learner's name to this condition. It is empty if the learner meets all conditions.
     """
@@ -379,7 +380,7 @@ class Rate(NamedTuple):
 
 
 def _rate_of(curve: Curve, point: Point) -> Rate:
-    """Return the rate of a curve, with its index among the rates of the learner."""
+    """Return the learning rate of a curve, with its index among all rates that the learner tries."""
     (learner,) = (candidate for candidate in point.experiment.learners if candidate.name == curve.learner)
     rates = learner.rate_choice
     if curve.rate is None:
@@ -426,7 +427,7 @@ def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
 
 
 def is_reference(curve: Curve, point: Point) -> bool:
-    """Return whether the learner of a curve is a reference, which is drawn like a theory line."""
+    """Return whether a curve belongs to a reference learner, which is drawn like a theory line."""
     return any(
         learner.name == curve.learner and learner.role == "reference" for learner in point.experiment.learners
     )
@@ -435,7 +436,7 @@ def is_reference(curve: Curve, point: Point) -> bool:
 def _to_come(
     curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
-    """Return the empty view of a curve that has no values yet.
+    """Return a view, without points, of a curve that has no values yet.
 
     Args:
         curve_name: name of the curve in the view.

@@ -248,7 +248,7 @@ def _curve(curve: CurveView) -> dict[str, Any]:
 
 
 def _by_replica(curve: CurveView) -> dict[str, Any]:
-    """Return the values of every replica of a curve, for JSON."""
+    """Return the values of every replica of a curve, in the form that JSON output has."""
     return {"by_replica": [_series(curve.over([replica])) for replica in range(curve.replicas)]}
 
 
@@ -311,7 +311,7 @@ def _theorem(line: TheoryLine) -> dict[str, Any]:
 
 
 def claim(outcome: Outcome) -> dict[str, Any]:
-    """Return a claim and its outcome as JSON. `holds` is null if the claim was not judged."""
+    """Convert a claim and its outcome to JSON. `holds` is null if the claim was not judged."""
     return {
         "text": outcome.claim.text,
         "holds": outcome.holds,

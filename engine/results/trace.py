@@ -141,7 +141,7 @@ class Curve:
 
     @property
     def own_clocks(self) -> dict[str, Floats]:
-        """Values [S, R] of the clocks that differ between replicas, by clock name."""
+        """Clocks (measures of progress) that differ between replicas: their values [S, R], by clock name."""
         return {clock: times[: self.length] for clock, times in self._clocks.items() if times.ndim > 1}
 
     def _least(self, times: Floats) -> Floats:
@@ -152,7 +152,7 @@ class Curve:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the recorded measures whose values are single numbers."""
+        """Names of those recorded measures that are single numbers, not arrays."""
         return tuple(self._series)
 
     def mean(self, measure: str) -> Floats | None:
@@ -164,7 +164,7 @@ class Curve:
         return None if series is None else series.mean[: self.length]
 
     def stderr_of(self, measure: str) -> Floats | None:
-        """Return the standard error [S] of the mean of a measure.
+        """Return the standard error [S], over replicas, of the mean of a measure.
 
         The result is None for a single replica, and for a measure that was never recorded.
         """
@@ -200,7 +200,7 @@ class Curve:
 
     @property
     def weights(self) -> NDArray[np.floating[Any]] | None:
-        """Weight vectors [S, d] of the first replica for the first target, at the positions `weights_x`.
+        """Weight vectors [S, d] of the first replica and target, at the x positions `weights_x`.
 
         It is None if no weights are stored.
         """
@@ -212,7 +212,7 @@ class Curve:
 
     @property
     def all_indices(self) -> Mapping[str, Mapping[str, Floats]]:
-        """Coordinates of the indices of all array-valued measures, by measure name and by index name."""
+        """Coordinates along the dimensions of all array-valued measures, by measure and dimension."""
         return self._indices
 
     def indices(self, measure: str) -> Mapping[str, Floats]:
@@ -609,7 +609,7 @@ class Trace:
         return [line for line in self.lines if line.statement.measure == measure]
 
     def is_bound(self, curve: Curve) -> bool:
-        """Return whether a lower bound that theory proves applies to the learner of a curve."""
+        """Return whether at least one proved lower bound applies to the learner of a curve."""
         return any(
             line.on_problem.holds and line.statement.direction == "lower" and curve.learner in line.applies_to
             for line in self.lines

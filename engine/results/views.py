@@ -164,9 +164,10 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the sweep points of a picture at given values of the sweep axes that distinguish curves.
+    """Return the sweep points that contribute to one curve of a picture.
 
-    `apart` holds the index of each of these values. The keys of the result are the indices of the points.
+    `apart` identifies the curve: it has the index of the curve's value on each sweep axis by which curves
+    differ. The keys of the result are the indices of the points.
     """
     sweep = results.sweep
     return {
@@ -195,7 +196,7 @@ def _if_known(
 
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
-    """Return the reason why dividing a picture's values by `divisor` makes a theory line meaningless.
+    """Return the reason why a theory line means nothing in a picture whose values are divided by `divisor`.
 
     A bound on a mean over replicas does not hold if each replica is divided by another number. The text is
     empty if the line keeps its meaning.
@@ -393,7 +394,7 @@ def _error(how: str, values: Floats) -> Floats:
 
 
 class _Reduction:
-    """Computes the view of one curve from its samples.
+    """Computes the view of one curve (its points and errors) from samples, which are measured values.
 
     The values are computed over all replicas, and for standard errors also over subsets.
     """
@@ -412,7 +413,7 @@ class _Reduction:
         )
 
     def view(self, number: int, best: Collection[Curve]) -> CurveView:
-        """Return the view of the curve, with values, standard errors and progress.
+        """Compute the view of the curve: its values, standard errors and progress.
 
         Args:
             number: index of the curve in the picture.
@@ -519,7 +520,7 @@ class _Reduction:
         return x, values[0], first.curve.stderr_of(picture.measure.name)
 
     def _over(self, replicas: Sequence[int]) -> Floats:
-        """Return the y values of the curve, computed from a subset of the replicas."""
+        """Compute the y values of the curve from a subset of the replicas."""
         return self._estimate(replicas)[1]
 
     @property
@@ -530,13 +531,13 @@ class _Reduction:
 
     @property
     def _fate(self) -> str:
-        """Phrase that says how replicas in the curve's runs ended early, such as "diverged"."""
+        """Phrase about the replicas of the curve that ended early, such as "diverged"."""
         curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and y [N] of the curve, computed from all replicas or from a subset."""
+        """Return the points of the curve, x [N] and y [N], from the data of all replicas or of some."""
         x, y = self._samples.values(replicas)
         if self._picture.relative is not None:
             y = _divided(x, y, self._divisor, replicas)
@@ -614,7 +615,7 @@ def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
 
 
 def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return the labels of the measures in the expression for x, by measure name."""
+    """Return the axis labels of those measures that the expression for x contains, by measure name."""
     loss = sweep.experiment.protocol.loss
     return {
         measure_name: measure.label_with(loss)

@@ -80,7 +80,7 @@ class Pacing:
         return self._records
 
     def rest(self) -> None:
-        """Ignore the time until the next call of `records`, for example because the run is paused."""
+        """Do not count the time until the next call of `records`, for example because the run is paused."""
         self._queried = None
 
 
@@ -103,7 +103,7 @@ If a record takes many updates, this number limits the updates.
 
 @dataclass(frozen=True)
 class Loaded:
-    """Event: the data are drawn, and the trace exists. The trace grows during the run."""
+    """Event: the data are drawn, and the results of the run (its trace) exist. They grow during the run."""
 
     trace: Trace
 
@@ -160,7 +160,7 @@ class Keeper(Protocol):
         """Store the records (evaluations) that were added to the curves of a trace since the last call."""
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        """Store the finished curves of a learner. Return the reason if storing fails, else None."""
+        """Store the finished curves of a learner. Return the reason if this fails, else None."""
 
 
 Gate: TypeAlias = Callable[[], int]
@@ -283,7 +283,7 @@ class LearnerRun:
 
     @property
     def ended(self) -> bool:
-        """Whether every curve is complete or has diverged in all replicas."""
+        """Whether every curve has ended: it is complete, or has diverged in all replicas."""
         return all(curve.ended for curve in self.curves)
 
     def advance(self, records: int, seconds: float = math.inf) -> list[Diverged]:
@@ -504,7 +504,7 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
-    """Return one tracker for each curve of a learner, which decides whether the curve ends early.
+    """Return a tracker for each curve of a learner. It decides whether the curve ends early.
 
     The result is empty if the protocol has no early end.
     """

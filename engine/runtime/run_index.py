@@ -70,7 +70,10 @@ class RunIndex:
         return time.monotonic() < self._resting_until
 
     def rows(self, query: str, *parameters: Any) -> list[Any]:
-        """Return the rows of the index that an SQL query finds, or no rows if the index cannot be used."""
+        """Run an SQL query on the index of runs, and return the rows that it finds.
+
+        Return no rows if the index cannot be used.
+        """
         nothing: list[Any] = []
         return self.ask(lambda index: index.execute(query, parameters).fetchall(), nothing)
 
@@ -180,7 +183,7 @@ class RunIndex:
 
 
 def file_names(folder: Path) -> Iterator[str]:
-    """Yield the names of the files of runs, except runs that are set aside."""
+    """Yield the names of all run files in the folder, except those of runs that are set aside."""
     with suppress(OSError):
         for name in os.listdir(folder):
             if name.endswith(SUFFIX) and not name.startswith("."):

@@ -61,7 +61,10 @@ Begin = Callable[[Connection], None]
 
 
 def serve(connection: Connection) -> None:
-    """Compute the experiments that a connection receives, until the connection is closed."""
+    """Receive experiments over a connection, compute them, and send back their curves.
+
+    The work ends when the connection is closed.
+    """
     # Ctrl-C and a hangup reach all processes of the terminal, and SIGTERM all processes of a batch job.
     # But only the sweep ends this process.
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -266,7 +269,10 @@ class Spread:
 
 
 class SpreadKeeper:
-    """Keeper of a run whose curves may come from devices. It stores all curves if it has a writer."""
+    """Keeper of a run (see `Keeper`) whose curves may come from devices.
+
+    It stores them if it has a writer.
+    """
 
     def __init__(self, spread: Spread, writer: RunWriter | None) -> None:
         self._spread, self._writer = spread, writer
@@ -385,7 +391,7 @@ def _indexed(
 
 
 def cuda_devices() -> list[Begin]:
-    """Return one function per CUDA device that this process sees.
+    """Return a function for each CUDA device of this process, which uses the device for a sweep.
 
     Each function serves a connection on its device.
 

@@ -52,7 +52,10 @@ class Store:
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
-        """Use a folder, which is created on first use, for files of up to `limit` bytes in total."""
+        """Open the store in a folder, which is created on first use.
+
+        Its files may have `limit` bytes in total.
+        """
         self.folder, self.limit = folder, limit
         self._index = RunIndex(folder)
 
@@ -158,7 +161,7 @@ class Store:
             _aside(run).unlink()
 
     def remove_remains(self) -> int:
-        """Delete files that killed programs left behind, and return the number of files.
+        """Delete files that killed programs left behind, and return the number of deleted files.
 
         These are files whose writer was killed before its first frame, and runs that an app had set aside.
         """
@@ -217,7 +220,7 @@ class Store:
 
 
 def _refuse_if_written(run: StoredRun) -> None:
-    """Check that no process is still writing a run. Raises: BadInput."""
+    """Check that a run is not in progress: no process may write its file. Raises: BadInput."""
     if run.is_written:
         raise BadInput(run.id, "it is still running; stop it first")
 
@@ -229,7 +232,7 @@ def _aside(run: StoredRun) -> Path:
 
 
 def _age(path: Path, clock: str) -> float:
-    """Return the seconds since a file was changed (`st_mtime`) or renamed (`st_ctime`)."""
+    """Return how many seconds ago a file was changed or renamed, by its clock `st_mtime` or `st_ctime`."""
     return time.time() - float(getattr(path.stat(), clock))
 
 

@@ -198,7 +198,7 @@ class KernelFit:
         self._inverse: torch.Tensor | None = None  # P
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Update the solution with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x.mT):
                 self._look_ahead(x.mT)
@@ -247,7 +247,7 @@ class KernelFit:
         return factor, new
 
     def _add(self, step: KernelStep, y: torch.Tensor) -> None:
-        """Add an example, given by its precomputed step and its labels y [R, m, 1]."""
+        """Update the solution by one example: its precomputed step, and its labels y [R, m, 1]."""
         k, seen, added = self._k, slice(self._k), slice(self._k, self._k + 1)
         self._make_room()
         z, new, root = step.z, step.new > 0, step.root
@@ -272,7 +272,7 @@ class KernelFit:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _made_inverse(self) -> torch.Tensor:
-        """Return the matrix P = (Σ_j z_j z_jᵀ)⁻¹ of the examples so far, padded to the size of L.
+        """Compute P = (Σ_j z_j z_jᵀ)⁻¹ from the examples so far, and return it, padded to the size of L.
 
         Call this method before L has any unit row.
         """
@@ -302,7 +302,10 @@ class KernelFit:
         inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the coordinates z(x) of rows x [R, n, d], one for each of the k examples, [R, k, n]."""
+        """Return the coordinates z(x) of rows x [R, n, d], as [R, k, n].
+
+        There is one for each example seen.
+        """
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
         seen = slice(self._k)
@@ -365,7 +368,7 @@ class GrowingRows:
     """Stack of rows [R, k, n], stored in chunks that are never copied."""
 
     def __init__(self, nothing: torch.Tensor) -> None:
-        """Start with an empty stack. The empty tensor `nothing` [R, 0, n] determines R, n and the dtype."""
+        """Create an empty stack. The tensor `nothing` [R, 0, n] determines R, n and the dtype."""
         self._nothing, self._chunks, self._count = nothing, list[torch.Tensor](), 0
 
     def append(self, rows: torch.Tensor) -> None:
@@ -398,7 +401,7 @@ class GrowingRows:
         return self._chunks[number // CHUNK][:, place : place + 1]
 
     def columns(self, selected: slice) -> torch.Tensor:
-        """Return selected columns of all rows, [R, k, b]."""
+        """Return some columns of all rows in the stack, [R, k, b]."""
         return torch.cat(
             [self._nothing[:, :, selected], *(part[:, :, selected] for _, part in self._parts())], 1
         )
@@ -410,7 +413,7 @@ class GrowingRows:
         return minuend
 
     def combined(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Return linear combinations [R, b, n] of the first k rows, with coefficients [R, b, k]."""
+        """Combine the first k rows linearly, with coefficients [R, b, k]. Return the results [R, b, n]."""
         combinations = self._nothing.new_zeros(*coefficients.shape[:2], self._nothing.shape[2])
         for rows, part in self._parts():
             of_chunk = coefficients[:, :, rows]

@@ -70,7 +70,7 @@ def rename_axis(raw: Raw, former: str, other: str) -> None:
 
 
 def put_numbers(raw: Raw, names: Mapping[str, float]) -> None:
-    """Replace the given names by their numbers in all expressions and conditions of a document."""
+    """Replace names by their numbers in all expressions and conditions of a document."""
 
     def put(text: str) -> str | float:
         if (alone := text.strip()) in names:
@@ -92,7 +92,7 @@ def _rename_curves(raw: Raw, change: Text) -> None:
 
 
 def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
-    """Apply `change` to every expression that may use sweep axes, and to no other text."""
+    """Apply `change` to every expression in which sweep axes may occur, and to no other text."""
     document = {key: part for key, part in raw.items() if key != "axes"}
     raw |= with_texts(
         Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text

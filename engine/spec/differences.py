@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SetupDifference(NamedTuple):
-    """A value that differs between two documents, or a learner or axis that only one of them has."""
+    """Difference between two documents: a value that differs, or a learner or axis that one of them lacks."""
 
     place: str
     """Path of the value within `part`, such as "update.lr".
@@ -84,7 +84,7 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
 
 
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
-    """Return the differences between the sweep axes of two documents.
+    """Return the differences between the sweep axes of an earlier and of a later document.
 
     There is one for each axis that only one document has, and one for each axis value that differs.
     """

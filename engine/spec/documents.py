@@ -278,7 +278,7 @@ def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 
 
 def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """Return the sweep axes of an upgraded document. Raises: BadInput."""
+    """Return the sweep axes of a document in which outdated words are already replaced. Raises: BadInput."""
     axes: tuple[Axis, ...] = reading.axes(raw)
     names: set[str] = set()
     for number, axis in enumerate(axes):
@@ -379,7 +379,8 @@ LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
 def preset_schema() -> Schema:
     """Return the JSON Schema of presets.
 
-    It extends msgspec's schema: a number may be an expression, and a part may be given by its kind alone.
+    It extends the schema that msgspec makes. A number may be an expression, and a part may be written as its
+    kind alone.
     """
     for family in catalogue.FOLDERS:
         catalogue.members(family)  # imports every member, so that the schema includes it

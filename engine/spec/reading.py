@@ -93,7 +93,7 @@ class _Result(msgspec.Struct):
 
 
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
-    """Yield the name, the table and the names of the file fields of the matrix, and then of the target.
+    """Yield the parts that may read files, the matrix and the target: name, table, and names of file fields.
 
     A part that is not written as a table with a kind is left out.
     """
@@ -214,7 +214,7 @@ def _with_new_key(raw: Raw, parents: list[str | int], step: str | int) -> str | 
 
 
 def _classes(kind: Any) -> list[type[msgspec.Struct]]:
-    """Return the classes of the parts that a type allows."""
+    """Return the classes of all parts that a field's type allows."""
     return [member.cls for member in _members(kind)]
 
 
@@ -295,7 +295,7 @@ def current(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def parse_current(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:
-    """Return the same as `parse`, for a document that `current` has returned."""
+    """Do the same as `parse`, for a document that `current` has already checked."""
     experiment: Experiment = _typed(Experiment, "", resolve(raw, names), raw)
     check(experiment)
     return experiment
@@ -323,7 +323,7 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
 
 
 def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
-    """Return the same as `in_full`, for a document that `current` has returned."""
+    """Do the same as `in_full`, for a document that `current` has already checked."""
     resolved: Raw = msgspec.json.decode(msgspec.json.encode(experiment))
     numbers: Raw = with_expressions(resolved, raw)
     for part_name, part, fields in _data_files(resolved):
@@ -415,7 +415,7 @@ def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: 
 
 
 def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the numbers that expressions of the matrix may use, by name.
+    """Return the numbers, by name, that expressions in the matrix's fields may use.
 
     They are `names`, and the number of features d if the matrix sets it. Raises: BadInput.
     """

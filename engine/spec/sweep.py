@@ -60,7 +60,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """All sweep points of an experiment. An experiment without sweep axes has one sweep point."""
+    """All sweep points of an experiment. Without sweep axes, there is one sweep point."""
 
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
@@ -72,7 +72,7 @@ class Sweep:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the first sweep point, for settings that are the same at all sweep points."""
+        """Experiment at the first sweep point, from which settings are read that all sweep points share."""
         return self.points[0].experiment
 
     @property
@@ -110,7 +110,7 @@ class Sweep:
         raise BadInput("pictures", f"there is no axis {axis_name!r}; there are {choices}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
-        """Return the name of a curve: a learner's name, then values of sweep axes, as in `GD, d = 4`.
+        """Return the name of a curve: the learner's name and values of sweep axes, as in `GD, d = 4`.
 
         These sweep axes are those that distinguish curves of the picture. `apart` has the index of the
         curve's value on each of them.
@@ -198,7 +198,10 @@ def _straight(title: str, mark: Mark) -> Marked:
 def _curve(
     sweep: Sweep, picture: Picture, mark_name: str, pairs: list[tuple[Point, Mark]], where: str
 ) -> Marked:
-    """Return a mark whose y varies with the picture's x, or whose x varies with its y. Raises: BadInput."""
+    """Return a mark that varies along an axis: its y with the picture's x, or its x with y.
+
+    Raises: BadInput.
+    """
     at_y = pairs[0][1].x is None
     along = picture.x if at_y else picture.y
     height_by_place: dict[float, float] = {}

@@ -83,9 +83,9 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def renamed(key: str, keys: list[str]) -> str | None:
-    """Return the present name of a key of a claim in a preset of the first edition.
+    """Return the present name of a key that claims had in presets of the program's first version.
 
-    Return None if the key has no such name, or if `keys` does not contain it.
+    Return None if it has no such name, or if `keys` does not contain it.
     """
     new = NAMES.get(key)
     return new if new in keys else None
@@ -253,7 +253,7 @@ def _new(place: str, word: str) -> str:
 
 
 def _names_line(place: str) -> bool:
-    """Return whether the words in the field at `place` are kinds of theory lines."""
+    """Return whether the texts in a field name theory lines."""
     table, _, key = place.rpartition(".")
     family, _, kind = table.partition(".")
     of_claim = family == "claims" and key in getattr(catalogue.members("claims")[kind], "line_fields", ())
@@ -261,7 +261,7 @@ def _names_line(place: str) -> bool:
 
 
 def _name_of(struct: Struct) -> str:
-    """Return the name of a table in RENAMED: family and kind of a part, or class name of another table."""
+    """Return the name by which RENAMED lists a table: family and kind of a part, or name of another class."""
     family = _family_of(struct)
     return f"{family}.{struct.__struct_config__.tag}" if family else struct.__name__
 

@@ -63,7 +63,7 @@ LARGEST_FACTOR = 2.0
 
 
 class Symmetry(NamedTuple):
-    """Result of measuring a rule under one group of transformations."""
+    """Result of a measurement: whether an update rule has a symmetry, under one group of transformations."""
 
     group: str
     """Name of the group, a key of GROUPS."""
@@ -94,7 +94,7 @@ class Symmetry(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Verdict, and the measured numbers from which it follows."""
+        """Sentence with the verdict on the symmetry and the measured numbers from which it follows."""
         verdicts = {
             "invariant": f"invariant under {self.group}",
             "not invariant": f"not invariant under {self.group}",
@@ -156,7 +156,7 @@ def _severity(measured: Symmetry) -> tuple[int, float]:
 
 
 def declared(update: Update) -> list[Verdict]:
-    """Return the verdicts on an update rule that follow from structure: for a linear neuron, then for a net.
+    """Return the verdicts that follow from an update rule's structure: for a linear neuron, then for a net.
 
     If the rule cannot train nets, there is only the first. Raises: BadInput.
     """
@@ -264,7 +264,7 @@ class _Model:
 
     @property
     def _rounding(self) -> float:
-        """Size of rounding errors in the lowest precision in which the rule computes."""
+        """Size of rounding errors in the lowest precision that the rule uses for its computations."""
         epsilons = [torch.finfo(getattr(torch, precision)).eps for precision in self._precisions]
         return 4 * max(epsilons) if epsilons else float(PERTURBATION)
 

@@ -146,7 +146,7 @@ class Descent:
         self._rates = self._in_units()
 
     def _sharpness(self, data: Data) -> torch.Tensor:
-        """Return the present sharpness of every net: the largest eigenvalue of the Hessian of its loss.
+        """Return the sharpness of every net now: the largest eigenvalue of the Hessian of its loss.
 
         The loss is the mean over all rows.
         """
@@ -187,10 +187,10 @@ class Descent:
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by one that corresponds to it on rotated instances U x, for U = `rotation`.
+        """Replace the initial weights by those that correspond to them if instances x are rotated to U x.
 
-        Call this method before the first example. If the learner sets a seed for its start, the start does
-        not change, because it is not random.
+        U is `rotation`. Call this method before the first example. If the learner sets a seed for its start,
+        the start does not change, because it is not random.
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
@@ -217,7 +217,7 @@ class Descent:
         self._params = {**self._params, first: torch.cat((self._params[first], self._left_out), -1)}
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Make one step along the mean gradient of the examples."""
+        """Make one training step along the mean gradient of the examples."""
         self.descend(instances, labels)
 
     def descend(
@@ -360,7 +360,7 @@ class Descent:
         return self._update.multiply(self._params, factors, self._state)
 
     def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
-        """Convert numbers [B] of batch members to numbers [N] of nets.
+        """Average numbers [B] of batch members to numbers [N] of nets.
 
         The number of a net is the mean of the numbers of its outputs, each of which is a batch member.
         """
@@ -400,7 +400,7 @@ class Descent:
 
 
 def start_of(inputs: TrainingInputs) -> Params:
-    """Return the initial tensors [R, …] of every replica, in the coordinates of the instances."""
+    """Return a learner's initial tensors for every replica, [R, …], in the coordinates of the instances."""
     architecture, instances = inputs.learner.net, inputs.data.instances
     drawn = architecture.start(inputs.learner.stream_of_start(inputs.streams), instances.d)
     start = {
@@ -435,7 +435,10 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
 
 
 def curve_names(learner: Learner, rates: Sequence[float]) -> list[str]:
-    """Return the names of a learner's curves, one per rate; with several rates, names contain the rates."""
+    """Return the names of a learner's curves, one for each learning rate.
+
+    With several rates, the names contain the rates.
+    """
     return [learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}" for rate in rates]
 
 
@@ -471,7 +474,10 @@ class OptionedSteps:
         """Factor of the rates in the last step: one number for all nets, or one for every net [N]."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Rotate all later noise, so that it corresponds to rotated instances U x, for U = `rotation`."""
+        """Rotate the noise of all later steps. It then corresponds to instances rotated to U x.
+
+        U is `rotation`.
+        """
         self._turn = rotation
 
     def step(

@@ -40,7 +40,7 @@ class Evaluator(Protocol):
 
 
 def includes(measures: tuple[Measure, ...], *names: str) -> bool:
-    """Return whether any of the measures has one of these names."""
+    """Return whether at least one of the measures has one of the names `names`."""
     return any(measure.name in names for measure in measures)
 
 
@@ -277,7 +277,7 @@ class ByPredictions:
 
 
 def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:
-    """Return how often every row is among the first `seen` examples, as [B, n] or [1, n].
+    """Count how often each row is among the first `seen` examples, and return [B, n] or [1, n].
 
     `seen` is one number or [B, 1]. `order` [R, n] lists the rows in the order of training. None means the
     order of the data.
@@ -292,7 +292,7 @@ def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor
 
 
 class ByWeights:
-    """Evaluator for the mean square loss of labels xᵀw*, as a quadratic function of w − w*."""
+    """Evaluator that computes the mean square loss of labels xᵀw* as a quadratic function of w − w*."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -329,7 +329,7 @@ class ByWeights:
 
 
 class AroundZero(ByWeights):
-    """Evaluator for the mean square loss of any labels: wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n in float64.
+    """Evaluator that computes the mean square loss as wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n, in float64.
 
     Cancellation of the terms leaves errors of the size of float64 rounding, below the precision of float32
     weights.
@@ -380,7 +380,7 @@ def evaluator(
 
 
 def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
-    """Return whether losses should be computed from the Gram matrix of the instances.
+    """Return whether the Gram matrix of the instances should be used to compute losses.
 
     This is so if they are as exact as losses computed from predictions, and are computed faster.
     """
@@ -400,7 +400,7 @@ def _together(data: Data, records: int) -> int:
 def bytes_held(sizes: Sizes) -> int:
     """Return the memory in bytes that an evaluator needs.
 
-    It holds a Gram matrix, and the predictions of a block of records, if instances are a matrix.
+    If instances are a matrix, it stores a Gram matrix, and predictions for several evaluation points.
     """
     moment = DERIVED * sizes.replicas * sizes.d**2 if sizes.n >= 2 * sizes.d else 0
     if sizes.replicas * sizes.n * sizes.d * sizes.item <= CACHE:

@@ -68,7 +68,7 @@ class GradientField:
         return -self._speeds * _joined({layer: gradients[layer] for layer in self._shapes})
 
     def weights(self, places: Floats) -> Params:
-        """Return the weights [S·N, …] of every layer, for S vectors of dual weights, [S, P]."""
+        """Convert S vectors of dual weights, [S, P], to the weights [S·N, …] of every layer."""
         duals = torch.from_numpy(places).to(self._labels)
         layers = zip(self._shapes.items(), self._parts, strict=True)
         return self._mirror.primal(
@@ -76,16 +76,16 @@ class GradientField:
         )
 
     def primal(self, place: Floats) -> Floats:
-        """Return the weights of all layers as one vector [P], given the dual weights [P]."""
+        """Convert dual weights [P] to the weights of all layers, as one vector [P]."""
         return _joined(self.weights(place[None]))
 
     @property
     def has_jacobian(self) -> bool:
-        """Whether `jacobian` is available, which requires a single net with w = θ."""
+        """Whether `jacobian` can be computed. This requires a single net whose weights w equal θ."""
         return self._mirror is EUCLIDEAN and self._nets == 1
 
     def jacobian(self, place: Floats) -> Floats:
-        """Return the derivative [P, P] of the velocity at weights [P]."""
+        """Return the derivative [P, P] of the velocity dθ/dt with respect to θ, at the weights w = θ."""
         shares = torch.full_like(self._labels, 1 / self._instances.n)
         parts = self._tensors(place), self._instances, self._labels, shares, self._loss
         hessian: Floats = Curvature(self._architecture, *parts).matrices()[0].cpu().numpy()
@@ -194,7 +194,7 @@ class Trajectory:
             return np.asarray(self._solver.y if time == self.time else self._interpolant(time))
 
     def step(self) -> None:
-        """Make one step of the method that solves the equation. Raises: OutOfEvaluations."""
+        """Make one step of the method that solves the differential equation. Raises: OutOfEvaluations."""
         # The cached interpolant is valid for the previous step only.
         self.__dict__.pop("_interpolant", None)
         with np.errstate(all="ignore"):  # the method tries steps that may be too long and overflow
@@ -365,7 +365,7 @@ def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy
 
 
 def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
-    """Return the largest number of floats that a solution and the solution compared with it store."""
+    """Return how many floats a solution needs at most, together with the solution it is compared with."""
     compared = max(
         numbers_held(comparison.method, parameters) for comparison, _ in _comparisons(accuracy, parameters)
     )

@@ -219,7 +219,7 @@ class Update(Part, frozen=True):
 
     @property
     def mirror(self) -> Mirror | None:
-        """Gradient flow that the rule follows at small rates, or None if it follows none."""
+        """Gradient flow that the rule follows in the limit of small rates, or None if it follows none."""
         return None
 
     def refuses(self, architecture: Architecture) -> str | None:
@@ -231,7 +231,7 @@ class Update(Part, frozen=True):
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
-        """Return the parameters and the state before the first step.
+        """Return the parameters and the rule's state before the first step.
 
         The parameters may differ from those of the architecture, `params`.
         """
@@ -247,14 +247,17 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def evaluating(self, evaluate: Evaluate, state: State) -> State:
-        """Return a state that contains `evaluate`, by which the next step computes losses and gradients.
+        """Return a state with a function `evaluate`, which computes losses and gradients for the next step.
 
         Only rules with `evaluates` implement this method.
         """
         raise NotImplementedError
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        """Return parameters and state after a step along `gradients` with the given rates."""
+        """Make a step along `gradients` with the given learning rates.
+
+        Return the new parameters and state.
+        """
         raise NotImplementedError
 
     def pause(self, active: torch.Tensor, state: State) -> State:
@@ -296,7 +299,7 @@ class Update(Part, frozen=True):
         return None
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        """Return the rule as a step that adds multiples of single examples.
+        """Return the rule in the form of steps that add multiples of single examples to the weights.
 
         Return None if the rule has no such form.
         """
@@ -376,7 +379,7 @@ class Diagonal(Update, frozen=True):
         return squared
 
     def no_squares(self, params: Params) -> Params:
-        """Return zeros in the shapes of `squares`: the sums of squares before the first gradient."""
+        """Return zeros in the shapes of `squares`, to which rules add the squares of gradients."""
         none = zeros(params)
         if self.shared:
             first = next(iter(none))
@@ -417,9 +420,9 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
 def moved_by(
     w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
 ) -> torch.Tensor:
-    """Return the weights w − η s v after a step along v, with one number s for each batch member.
+    """Return the weights after a step along v with a separate length for each batch member, w − η s v.
 
-    s is `scale`, which must have a shape that broadcasts to that of v, `direction`.
+    The length s is `scale`. It must have a shape that broadcasts to that of v, `direction`.
     """
     if isinstance(rate, float):
         return torch.addcmul(w, scale, direction, value=-rate)
@@ -442,7 +445,7 @@ def rounding(sizes: Params) -> Params:
 
 
 def norms(params: Params) -> Params:
-    """Return the Euclidean norm of each parameter and batch member, [B, 1, …]."""
+    """Return the Euclidean norm of each parameter, for each batch member, [B, 1, …]."""
     lengths = {}
     for layer, w in params.items():
         norm = torch.linalg.vector_norm(w.flatten(1), dim=1)
@@ -481,7 +484,7 @@ def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
 
 
 def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
-    """Return the weights w ⊙ exp(exponents), scaled so that they sum to 1.
+    """Multiply the weights w entrywise by exp(exponents), and scale them so that they sum to 1.
 
     The sum is over the last dimension.
     """
@@ -491,9 +494,9 @@ def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
 
 
 def identities(params: Params, size: float) -> Params:
-    """Return the matrix size · I for every parameter and batch member, [B, d, d] in float64.
+    """Return size · I, a multiple of the identity matrix, for every parameter and batch member.
 
-    A parameter has d inputs.
+    The matrices are [B, d, d] in float64, for parameters with d inputs.
     """
     matrices = {}
     for layer, w in params.items():
@@ -503,7 +506,7 @@ def identities(params: Params, size: float) -> Params:
 
 
 def zeros(params: Params) -> Params:
-    """Return a tensor of zeros for every parameter, in the shape of the parameter."""
+    """Return zeros in the shape of every parameter, by the parameter's name."""
     return {layer: torch.zeros_like(w) for layer, w in params.items()}
 
 
@@ -533,7 +536,7 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
 
 
 def refused_loss(rule: Update, loss: Loss) -> str | None:
-    """Return the reason why a rule cannot be used with this loss, or None if it can."""
+    """Return the reason why an update rule cannot be used with a loss, or None if it can."""
     structure = rule.structure()
     if structure.only_after_mistakes and loss.kind != "mistake":
         return (

@@ -188,7 +188,7 @@ class Torch(Update, frozen=True, tag="torch"):
         return divided + [self._begun(params, nets, by_net[nets[0]]) for nets in together]
 
     def _begun(self, params: Params, nets: list[int], rates: NetRates) -> OptimizerGroup:
-        """Return a group with a new optimizer for nets that have these rates."""
+        """Create an optimizer for nets with the same learning rates, and return both as a group."""
         nn: Any = torch.nn  # mypy reads no stubs of modules
         model = nn.Module()
         for layer, w in params.items():
@@ -249,7 +249,7 @@ def _of(state: State) -> Optimizers:
 
 @dataclass
 class OptimizerGroup:
-    """An optimizer and the nets that it moves: a single net, or several nets with equal rates."""
+    """An optimizer, and the nets that it moves: one net, or several nets with equal learning rates."""
 
     nets: list[int]
     """Indices of the nets in the batch, in ascending order."""
@@ -285,7 +285,7 @@ class OptimizerGroup:
         return OptimizerGroup(nets, parameters, optimizer, self.rates, self.steps)
 
     def step(self, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
-        """Make a step from the current parameters and gradients of the optimizer.
+        """Make a step with the optimizer, from its current parameters and gradients.
 
         `params` is only used for the shapes of the tensors that are passed to `evaluate`.
         """
@@ -301,7 +301,7 @@ class OptimizerGroup:
 
     @property
     def index(self) -> slice | list[int]:
-        """Index of the nets in the batch: a slice if possible, because slicing copies nothing."""
+        """Indices of the nets in the batch. If possible, they are a slice, because slicing copies nothing."""
         first, last = self.nets[0], self.nets[-1]
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
 
@@ -375,7 +375,7 @@ def _of_groups(groups: Sequence[OptimizerGroup], layer: str, tensor: torch.Tenso
 
 
 def _with_finite(gradients: Params) -> list[bool]:
-    """Return whether all gradients of each net are finite."""
+    """Return, for each net, whether all of its gradients are finite."""
     by_layer = [gradient.isfinite().reshape(len(gradient), -1).all(1) for gradient in gradients.values()]
     finite: list[bool] = torch.stack(by_layer).all(0).cpu().tolist()
     return finite
@@ -401,7 +401,7 @@ def _rates_by_net(rates: Rates, count: int) -> list[NetRates]:
 
 
 def _as_torch_has_it(w: torch.Tensor) -> torch.Tensor:
-    """Return a parameter of one net in the shape of torch layers: a matrix, or a vector of biases."""
+    """Reshape a parameter of one net to the shape of torch layers: a matrix, or a vector of biases."""
     if w.dim() == 1:
         return w[None]
     return w[:, 0] if w.shape[-1] == 1 else w

@@ -88,7 +88,7 @@ def _has_course(context: PanelContext) -> bool:
 
 
 def _by_feature(context: PanelContext) -> Plot:
-    """Return the chart of the weights at the playhead against the index of the feature.
+    """Return a chart with the weights at the playhead. Its x-axis is the index of the feature.
 
     The weights of the target's features are drawn on top.
     """
@@ -133,7 +133,7 @@ def target_feature(experiment: Experiment) -> int | None:
 
 
 def target_features(experiment: Experiment) -> tuple[int, ...]:
-    """Return the indices of the instance entries of which the first target is a combination.
+    """Return the indices of the instances' entries whose weighted sum is the first target.
 
     If there are no such entries, or more than MOST_MARKED, the result is empty.
     """

@@ -118,7 +118,7 @@ def part(function: Function) -> Function:
 
 
 def loop(function: Function) -> Function:
-    """Compile a function that runs without Python's global lock, and store it on disk."""
+    """Compile a function with numba. It runs without Python's global lock, and is stored on disk."""
     compiled: Any = njit(**OPTIONS)(function)
     keep(compiled)
     result: Function = compiled
@@ -146,7 +146,7 @@ def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
 
 @part
 def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply each a_i by the factor for the sign x_i in `signs`: `up` for +1, and `down` for −1.
+    """Multiply each weight a_i by a factor that depends on the sign x_i: `up` for +1, and `down` for −1.
 
     Return two sums over the new a_i: Σ a_i y_i, where y = `after` is the next example, and Σ a_i².
     """
@@ -246,9 +246,9 @@ def step_apart(members: Any, member: int, signs: Array, up: float, down: float) 
 
 @part
 def residual_apart(members: Any, member: int, signs: Array) -> float:
-    """Return Σ x_i (w_i − w*_i) over the entries with w* ≠ 0, which are stored in `apart`.
+    """Return what the entries with w* ≠ 0 contribute to an example's residual: Σ x_i (w_i − w*_i).
 
-    It is their contribution to the residual of an example x.
+    These entries are stored in `apart`.
     """
     apart, total = members.apart[member], 0.0
     for n in range(apart.shape[1]):
@@ -258,7 +258,7 @@ def residual_apart(members: Any, member: int, signs: Array) -> float:
 
 @part
 def assemble(members: Any, member: int, weights: Array) -> None:
-    """Write the weight vector w [d] of one batch member to `weights`."""
+    """Assemble the weight vector w [d] of one batch member, and write it to `weights`."""
     halves = members.halves[member]
     for i in range(len(weights)):
         weights[i] = weight(halves, i)

@@ -278,12 +278,12 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 
 
 def quoted_cell(cell: object) -> str:
-    """Return the text of a cell, quoted and shortened for messages."""
+    """Return the text of a cell for use in messages: in quotes, and shortened."""
     return repr(cut(str(cell).strip(), SHOWN))
 
 
 def _column(cells: pd.Series[Any], column: int, place: Place) -> NDArray[np.float64]:
-    """Convert a column to numbers, with NaN for missing values. Raises: NotATable."""
+    """Convert the cells of a column to numbers. Missing values become NaN. Raises: NotATable."""
     from pandas.api import types
 
     kind: Any = cells.dtype

@@ -223,7 +223,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def has_orthogonal_rows(self) -> bool:
-        """Whether the matrix, before its rows are repeated, has d orthogonal rows of length √d."""
+        """Whether the matrix has d orthogonal rows of length √d, before rows are repeated."""
         return self.is_hadamard or self.is_scaled_orthogonal
 
     @property
@@ -288,7 +288,7 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     @property
     def second_moment(self) -> float | Floats | None:
-        """Expectation Σ [d, d] of (1/n) Σ_j x_j x_jᵀ over the n rows before rotation, or σ² if Σ = σ²I.
+        """Second moment Σ = E (1/n) Σ_j x_j x_jᵀ [d, d] of the n rows before rotation. If Σ = σ²I, it is σ².
 
         None if unknown. It is not a field of the structure, because it may be as large as the instances.
         """
@@ -302,7 +302,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def shape(self) -> tuple[int, int]:
-        """Return (n, d): the number of instances, and the number of entries of each.
+        """Return (n, d): the number of instances, and the number of entries of an instance.
 
         Raises BadInput for an unusable file.
         """
@@ -346,7 +346,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         )
 
     def instances(self, rows: Rows, streams: Streams) -> Rows:
-        """Return the given rows as instances [R, n, d], after a random rotation if `rotate` is set."""
+        """Convert rows to instances [R, n, d]. If `rotate` is set, they are rotated at random."""
         if not self.rotate:
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])
