@@ -46,10 +46,10 @@ async def test_runs_of_the_app_are_computed_by_the_devices_unless_they_want_anot
         app.laboratory.hand_over()
         app.laboratory.action_run()
         await until(pilot, lambda: session_of(app).over)
-        results = session_of(app).point.results
-        assert results is not None
-        assert results.complete
-        assert {trace.environment.get("devices") for trace in results.traces.values()} == {
+        swept = session_of(app).point.results
+        assert swept is not None
+        assert swept.complete
+        assert {trace.environment.get("devices") for trace in swept.traces.values()} == {
             1 if is_spread else None
         }
     (arguments,) = handed_over
