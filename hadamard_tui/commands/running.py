@@ -56,7 +56,7 @@ def run_headless(
         bool,
         flag(
             "--bounds",
-            help="For each theory line, list the learners that it binds, or why it does not apply.",
+            help="For each theory line, list the learners that it applies to, or why it does not apply.",
         ),
     ] = False,
     notes: Annotated[
