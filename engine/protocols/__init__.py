@@ -300,9 +300,9 @@ class Protocol(Part, frozen=True):
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return why `measure`, at k, does not measure a model that was learned from k different rows.
+        """Return why `measure` at k does not evaluate a model that has learned from k different rows.
 
-        Return None if it was. Reasons are, for example, that predictions are clipped, or that rows repeat.
+        Return None if it does. Reasons are, for example, that predictions are clipped, or that rows repeat.
         The k rows are those that a learner with an update rule has seen, or that a solver has been given.
         """
         return f"protocol {self.kind} does not say from which rows a hypothesis is learned"
@@ -366,7 +366,7 @@ class Protocol(Part, frozen=True):
     def training_run(
         self, inputs: TrainingInputs, begin: BeginOnline | BeginGroup | None = None
     ) -> TrainingRun:
-        """Return the training run of a learner, from its start. The run also takes the measures.
+        """Return the training run of a learner, from its start. The run also computes the measures.
 
         Args:
             begin: function by which a faster backend creates the learner. It is only used by schedules that

@@ -321,7 +321,7 @@ class PictureSteps:
         return set() if self.picture.y is None else names_in(self.picture.y)
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
-        """Yield the rows that a sweep point contributes to a heat map.
+        """Yield the rows of a heat map that come from one sweep point.
 
         If the expression for y contains an index of the measure, there is one row for every value of the
         index. Otherwise, there is a single row. For curves, there is also a single row.
@@ -468,7 +468,7 @@ class PictureSteps:
     def _number(
         self, text: str, point: Point, samples: Samples | None, by_replica: bool = False
     ) -> float | Floats:
-        """Return the value of an expression at a sweep point.
+        """Evaluate an expression of the picture at a sweep point.
 
         If the expression contains clocks or indices of the samples, the result is an array that broadcasts
         with [S, *index]. If it contains clocks that differ between replicas, and `by_replica` is True, the

@@ -137,7 +137,7 @@ def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64
 
 
 def _units(net: Parametrised, d: int) -> list[int]:
-    """Return the number of units of every layer, starting with the inputs.
+    """Return how many units each layer has, starting with the inputs.
 
     The number is extrapolated from nets with one input and with two inputs, because the weights for all d
     inputs may need too much memory. Tensors on torch's meta device would need no memory, but their first use

@@ -279,7 +279,7 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        """Return whether steps commute with rotations of the instances, and why.
+        """Return whether training steps commute with rotations of the instances, and the reason.
 
         If steps commute with permutations of a layer's inputs, they must also commute with permutations of
         the layer's units.
