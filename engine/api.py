@@ -152,7 +152,7 @@ class Trace:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment; for a sweep, the experiment at the first sweep point."""
+        """The experiment of the run. For a sweep, it is the experiment at the first sweep point."""
         return self.results.sweep.experiment
 
     @cached_property
@@ -273,7 +273,7 @@ class Run(Generic[T]):
 
 
 class Runner(Generic[T]):
-    """Class with the functions of the API that run presets.
+    """Class with the functions of the API that run presets. Its attribute `traces` is their return type.
 
     All of them return traces of the class `traces`.
     """

@@ -199,7 +199,7 @@ class Layout(NamedTuple):
 
     @property
     def l2_penalty(self) -> float:
-        """Largest L2 penalty λ of all tensors, or 0 if no tensor is penalised."""
+        """Largest L2 penalty λ of all tensors. It is 0 if no tensor is penalised."""
         return max(self.l2_penalties.values(), default=0.0)
 
 
@@ -255,7 +255,7 @@ class Architecture(Part, frozen=True):
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
-        """Return the properties that theorems require of the architecture, for d features.
+        """Return those properties required by theorems that depend on the number d of features.
 
         A subclass replaces fields of `super().structure_at(d)`.
         """
@@ -275,7 +275,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Return the initial tensors `params`, after computing fixed tensors that depend on the instances.
+        """Compute fixed tensors that depend on the instances, and return all initial tensors.
 
         For example, a net that standardises its inputs stores the mean of every feature. By default, no
         tensor depends on the instances, and `params` is returned unchanged.
@@ -283,7 +283,10 @@ class Architecture(Part, frozen=True):
         return params
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] of B/outputs nets with the tensors `params` [B/outputs, …]."""
+        """Return the predictions [B, n] of nets with the tensors `params` [B/outputs, …].
+
+        B counts outputs: a net with several outputs has several predictions for each instance.
+        """
         raise NotImplementedError
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
@@ -297,8 +300,8 @@ class Architecture(Part, frozen=True):
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
         """Return the weights and biases of all layers of a net, input layer first.
 
-        `inputs` selects the inputs of the net, and `units` is the number of units that are taken from each
-        hidden layer. Only edges between these are included. The list is empty for architectures that are not
+        The result contains only edges between some units: the selected `inputs`, and the first `units` units
+        of each hidden layer. The list is empty for architectures that are not
         layers of units.
         """
         return []
@@ -329,7 +332,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return the initial tensors that correspond to `params` if every instance x becomes U x.
+        """Return the initial tensors that take the place of `params` if every instance x is rotated to U x.
 
         `turn` maps w to U w. If the start is random and its distribution is rotation invariant, the result
         has the same distribution. If the start is not random, it is returned unchanged.

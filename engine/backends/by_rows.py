@@ -45,8 +45,8 @@ class ByRows(Backend):
     """Backend for a linear neuron whose rule adds multiples of single examples, in one pass.
 
     A step w ← w − s x changes the predictions of all rows by −s Xx. The products Xx are the same for all
-    rates and targets. So a record takes n d multiplications once per replica, and a small multiple of n for
-    each rate and target. Other backends take n d for each rate and target.
+    rates and targets. So an evaluation takes n d multiplications once per replica, and a small multiple of n
+    for each rate and target. Other backends take n d for each rate and target.
     """
 
     place: ClassVar[int] = 40
@@ -203,7 +203,7 @@ class Predictions:
         return values.gather(2, rows)
 
     def _rows(self, examples: slice) -> torch.Tensor:
-        """Return the instances [R, b, d] of the given examples."""
+        """Return the instances of some examples, [R, b, d]."""
         instances = self._data.instances
         selected = instances.at(examples) if self._order is None else instances.pick(self._order[:, examples])
         return selected.rows

@@ -183,7 +183,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> str:
-        """Value or range that the claim expects, as text, such as "below 0.1"."""
+        """What the claim expects, a number or a range, as text such as "below 0.1"."""
         for word, bound in (
             ("below", self.below),
             ("above", self.above),
@@ -195,7 +195,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
         return f"between {' and '.join(map(number, self.between))}"
 
     def tolerance(self, stderr: Floats | float | None) -> Floats | float:
-        """Return the allowed deviation: `within`, plus `standard_errors` times the standard error."""
+        """Return how far a measured number may deviate: `within` plus `standard_errors` standard errors."""
         within = self.within or 0.0
         return within if stderr is None else within + (self.standard_errors or 0.0) * stderr
 
@@ -333,7 +333,7 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """Return the name of the quantity that a picture shows, for messages about claims.
+    """Return the name under which messages about claims speak of the quantity that a picture shows.
 
     It is the name of the measure. If the picture shows the x positions at which the measure reaches a
     threshold or an extreme value, it is the label of the y-axis.
@@ -343,7 +343,7 @@ def name_of(view: View) -> str:
 
 
 def where(view: View, x: float) -> str:
-    """Return an x position of a view as text, such as "k = 16"."""
+    """Return an x position as text, with the name of the quantity, such as "k = 16"."""
     return f"{x_name(view)} = {view.axes.names.get(x) or format(x, 'g')}"
 
 
@@ -363,7 +363,7 @@ def divergence(view: View, curve: CurveView) -> str:
 
 
 def unfinished(view: View, curve: CurveView) -> str:
-    """Return the reason why a curve lacks planned records or replicas; empty if it is complete."""
+    """Return the reason why a curve lacks planned evaluation points or replicas; empty if it is complete."""
     if curve.ends.complete:
         return ""
     if curve.ends.diverged_at is not None:
@@ -388,7 +388,7 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 
 
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
-    """Return the second curve or theory line of a comparison: its name, and a function for its values.
+    """Return the curve or theory line to compare with: its name, and a function that returns its values.
 
     The function interpolates the values linearly at the x positions of `curve`. It is called with a second
     function, which says over which replicas the values are taken. For all replicas, call it with `whole`.

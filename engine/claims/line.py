@@ -83,7 +83,9 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         try:
             line = line_of(view, kind, curve.name)
         except KeyError:
-            reason = view.absences.lines.get(kind, "the picture has no line of this kind for this curve")
+            reason = view.absences.lines.get(
+                kind, "the picture has no theory line of this kind for this curve"
+            )
             return self.fails(f"{kind} does not apply: {reason}")
         x, gap, tolerance, error = self._compared(view, curve, line)
         if not len(x):
@@ -137,7 +139,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return f"never {verb} {'below' if self.never_below else 'above'}"
 
     def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Return the x position at which a curve is farthest from its theory line.
+        """Find the x position at which a curve is farthest from its theory line.
 
         Return None if the curve has no such line, or no evaluation points.
         """

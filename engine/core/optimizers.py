@@ -79,8 +79,9 @@ SET_BY_PROGRAM = frozenset(
 def entry(name: str, library: str) -> str:
     """Return the name of an optimizer with its package, such as `torch.SGD`, without importing the package.
 
-    The result is the same as that of `qualified`. For an optimizer that a user registered, `registered` takes
-    the place of the package. No table of optimizers, such as REFUSED, contains such a name.
+    For an optimizer of a library, the result is the same as that of `qualified`. For one that a user
+    registered, `registered` takes the place of the package. No table of optimizers, such as REFUSED, contains
+    such a name.
     """
     return f"{MODULES[library].split('.')[0] if name not in registered else 'registered'}.{name}"
 
@@ -122,7 +123,7 @@ def optimizer_names(library: str = "torch") -> tuple[str, ...]:
 
 @contextmanager
 def registering(optimizer: type[Optimizer]) -> Iterator[str]:
-    """Register an optimizer for the duration of the block, and yield a unique name for it."""
+    """Give an optimizer a unique name inside the block, so that experiments can use it. Yield the name."""
     names = (f"{optimizer.__name__} {number}" for number in count(1))
     name = next(name for name in names if name not in registered)
     registered[name] = optimizer
@@ -259,7 +260,7 @@ def _groups(name: str, parameters: list[Any]) -> list[Any]:
 
 
 def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
-    """Return the groups into which an optimizer needs the parameters to be divided.
+    """Divide the parameters into the groups that an optimizer requires, and return the groups.
 
     All groups have the same rate.
     """

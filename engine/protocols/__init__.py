@@ -144,9 +144,10 @@ records, including the start. If the indices are None, the rows are in stored or
 
 
 class ModelGroup(Interface):
-    """Interface of a group of models that train side by side, each on the first k rows for its own k.
+    """Interface of a group of models that train at the same time, each on its first k rows.
 
-    The values of k in a group are consecutive ones of those that the protocol measures.
+    Every model has its own k. The values of k in a group are consecutive ones of those that the protocol
+    measures.
     """
 
     @property
@@ -299,9 +300,9 @@ class Protocol(Part, frozen=True):
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return why `measure`, at k, does not measure a model that was learned from k different rows.
+        """Return why `measure` at k does not evaluate a model that has learned from k different rows.
 
-        Return None if it was. Reasons are, for example, that predictions are clipped, or that rows repeat.
+        Return None if it does. Reasons are, for example, that predictions are clipped, or that rows repeat.
         The k rows are those that a learner with an update rule has seen, or that a solver has been given.
         """
         return f"protocol {self.kind} does not say from which rows a hypothesis is learned"
@@ -344,7 +345,7 @@ class Protocol(Part, frozen=True):
         return self.clocks(n)["k"]
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return the indices [R, K] of rows, in the order in which each replica sees the rows.
+        """Return the order in which each replica is trained on rows, as indices [R, K].
 
         Return None if all replicas see them in stored order.
         """
@@ -365,7 +366,7 @@ class Protocol(Part, frozen=True):
     def training_run(
         self, inputs: TrainingInputs, begin: BeginOnline | BeginGroup | None = None
     ) -> TrainingRun:
-        """Return the training run of a learner, from its start. The run also takes the measures.
+        """Return the training run of a learner, from its start. The run also computes the measures.
 
         Args:
             begin: function by which a faster backend creates the learner. It is only used by schedules that
@@ -409,13 +410,13 @@ class EarlyEnd:
     ) -> int:
         """Return how many of the next S records (evaluations) belong to the learner's curve.
 
-        The curve ends at the first record by which every replica has passed the value of `until` or diverged.
-        At least one replica must have passed it.
+        The curve ends at the first evaluation point by which every replica has passed the value of `until` or
+        diverged. At least one replica must have passed it.
 
         Args:
             clocks: clocks by name, [S], or [S, R] if replicas differ.
             measures: measures by name, [S, R].
-            sound: number of these S records that each replica reaches before it diverges, [R].
+            sound: number of these S evaluation points that each replica reaches before it diverges, [R].
         """
         records = np.arange(len(next(iter(clocks.values()))))[:, None]
         now = self._until.passed(clocks, measures) & (records < sound)

@@ -265,7 +265,7 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
 
 
 def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
-    """Return the name that the curve of a run has in a picture.
+    """Return the name under which a picture shows the curve of a run.
 
     The result is None if the picture's x is the learning rate and the curve has no rate.
     """
@@ -334,7 +334,7 @@ def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a curve is finished far enough for a picture to show it.
+    """Return whether a curve has advanced so far that a picture can show it.
 
     A picture whose x is a sweep axis can only show finished curves. If it chooses among the rates of a
     learner, the curves of all rates must be finished. All other pictures can show unfinished curves.
@@ -520,11 +520,11 @@ def _along(results: Results, point: Point, axis: int) -> Results:
 
 
 def _known(picture: Picture, results: Results) -> frozenset[str]:
-    """Return the names of the learners whose values in a picture no further sweep point can change.
+    """Return the names of the learners whose values in a picture are final, before all sweep points are run.
 
-    All these values and their standard errors must be finite. The result is empty unless the picture finds
-    the first x at which a measure passes a threshold. A minimum, for example, is known only after the last
-    sweep point.
+    No further sweep point can change them. All these values and their standard errors must be finite. The
+    result is empty unless the picture finds the first x at which a measure passes a threshold. A minimum, for
+    example, is known only after the last sweep point.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()
@@ -539,7 +539,7 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
 
 
 def _is_known(replicas: Replicas, count: int) -> bool:
-    """Return whether all values of a curve and their standard errors are finite.
+    """Return whether a curve has only finite values and finite standard errors.
 
     Args:
         count: number of replicas.

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Values of a measure for one curve or theory line, at one sweep point."""
+    """Values of a measure that one curve or theory line has at one sweep point."""
 
     clocks: dict[str, Floats]
     """Values of each clock at every record [S], by clock name. The first is the clock of the run.
@@ -199,10 +199,10 @@ def of_line(
     single replica. The result is empty if the line has no values.
 
     Args:
-        beyond: whether to include the values of the line that are known beyond the last record.
+        beyond: whether to include the values of the line that are known beyond the last evaluation point.
         clocks: names of the picture's clocks. If some of these are measured during training and not planned,
-            the line has samples at the records of each curve. All curves then share the line only if their
-            clocks agree.
+            the line has samples at the evaluation points of each curve. All curves then share the line only
+            if their clocks agree.
     """
     by_curve = line.by_curve(trace.curves)
     if not by_curve and not len(line.values):
@@ -321,7 +321,7 @@ class PictureSteps:
         return set() if self.picture.y is None else names_in(self.picture.y)
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
-        """Yield the rows that a sweep point contributes to a heat map.
+        """Yield the rows of a heat map that come from one sweep point.
 
         If the expression for y contains an index of the measure, there is one row for every value of the
         index. Otherwise, there is a single row. For curves, there is also a single row.
@@ -353,7 +353,7 @@ class PictureSteps:
         """Return whether curves follow the training, so that x grows during a run.
 
         The expression for x must then contain one of `clocks`, and `at` must fix none of them. The reading
-        must not reduce the records of a run to one number.
+        must not reduce the evaluation points of a run to one number.
         """
         if self._reading is not None and self._reading.over == "record":
             return False
@@ -368,7 +368,7 @@ class PictureSteps:
 
     @property
     def measured(self) -> set[str]:
-        """Names of the measures that the expression for x contains.
+        """Names of the measures that occur in the expression for x.
 
         If a sweep axis has the name of a measure, the name means the sweep axis.
         """
@@ -395,7 +395,7 @@ class PictureSteps:
 
     @property
     def over_rates(self) -> bool:
-        """Whether the picture's reading compares the learning rates that a learner tries."""
+        """Whether the picture's reading goes over the learning rates that a learner tries."""
         return self._reading is not None and self._reading.over == RATE and RATE not in self._of_axes
 
     @property
@@ -468,7 +468,7 @@ class PictureSteps:
     def _number(
         self, text: str, point: Point, samples: Samples | None, by_replica: bool = False
     ) -> float | Floats:
-        """Return the value of an expression at a sweep point.
+        """Evaluate an expression of the picture at a sweep point.
 
         If the expression contains clocks or indices of the samples, the result is an array that broadcasts
         with [S, *index]. If it contains clocks that differ between replicas, and `by_replica` is True, the
@@ -555,7 +555,7 @@ def coordinate(name: str, point: Point, number: int) -> float:
 
 
 def _extended(values: Floats, length: int) -> Floats:
-    """Return values [R, N], padded with NaN to `length` columns.
+    """Append columns of NaN to values [R, N], up to `length` columns.
 
     A run that ends early has fewer columns than other runs.
     """

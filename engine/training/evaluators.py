@@ -76,9 +76,10 @@ class Blocks:
         return self._first + len(self._waiting) == self._size
 
     def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """Apply `product` to the current block, and return the results for the weights added to it.
+        """Multiply the collected block of weights by `product`, and return the results.
 
-        `product` maps a block [size, B, d] to [size, …].
+        Only results for weights that were added to the block are returned. `product` maps a block [size, B,
+        d] to [size, …].
         """
         count = len(self._waiting)
         waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
@@ -99,8 +100,8 @@ MOST_CELLS = 1 << 25
 class Mistakes:
     """Counter of misclassified rows, for labels of two classes.
 
-    It counts at all records of a small training run. In a large run, counting would take longer than
-    computing the losses, so it counts at some records only.
+    It counts at all evaluation points of a small training run. In a large run, counting would take longer
+    than computing the losses, so it counts at some evaluation points only.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -181,9 +182,9 @@ def counted_everywhere(data: Data, records: int) -> bool:
 class ByPredictions:
     """Evaluator for any loss, which averages the losses of the predictions of all rows.
 
-    It computes predictions for each record or, if this is faster, for blocks of records. If the loss is
-    `steady`, so that the bits of its values do not depend on their position in a tensor, it is averaged for
-    many records at once. Any other loss is averaged record by record.
+    It computes predictions for each evaluation point or, if this is faster, for blocks of evaluation points.
+    If the loss is `steady`, so that the bits of its values do not depend on their position in a tensor, it is
+    averaged for many evaluation points at once. Any other loss is averaged one by one.
     """
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error", "train", "unseen"})

@@ -235,7 +235,7 @@ class Update(Part, frozen=True):
         return None
 
     def refuses_features(self, d: int) -> str | None:
-        """Return the reason why this rule cannot move weights of d features, or None if it can."""
+        """Return the reason why an update rule cannot train weights of d features, or None if it can."""
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
@@ -287,7 +287,7 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        """Return whether steps commute with rotations of the instances, and why.
+        """Return whether training steps commute with rotations of the instances, and the reason.
 
         If steps commute with permutations of a layer's inputs, they must also commute with permutations of
         the layer's units.
@@ -300,7 +300,7 @@ class Update(Part, frozen=True):
         return Verdict(False, reason, undecided=True)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        """Return the rule as a step that multiplies weights of this architecture.
+        """Return the rule in the form of steps that multiply the weights of an architecture.
 
         Return None if the rule has no such form.
         """
@@ -419,7 +419,7 @@ class Diagonal(Update, frozen=True):
 
 
 def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) -> torch.Tensor:
-    """Return the weights w − η v after a step with the rate η along a direction v."""
+    """Return the weights w − η v after a step along v with the rate η."""
     if isinstance(rate, float):
         return torch.sub(w, direction, alpha=rate)
     return w - rate * direction
@@ -428,7 +428,7 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
 def moved_by(
     w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
 ) -> torch.Tensor:
-    """Return the weights after a step along v with a separate length for each batch member, w − η s v.
+    """Make a step along v whose length η s differs between batch members: return the weights w − η s v.
 
     The length s is `scale`. It must have a shape that broadcasts to that of v, `direction`.
     """
@@ -438,7 +438,7 @@ def moved_by(
 
 
 def descended(params: Params, directions: Params, rates: Rates) -> Params:
-    """Return all parameters w − η v after a step along a direction v for every parameter."""
+    """Return all parameters after a step with the rate η along directions v, w − η v."""
     return {layer: moved(w, rates[layer], directions[layer]) for layer, w in params.items()}
 
 
@@ -484,7 +484,7 @@ def steps_taken(params: Params) -> Params:
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
-    """Return the starting weights of a rule that starts from equal positive weights.
+    """Return the starting weights for a rule that starts from equal positive weights.
 
     Each weight is `w0` or, if `w0` is None, `total`/d.
     """
@@ -519,7 +519,10 @@ def zeros(params: Params) -> Params:
 
 
 def as_matrix(w: torch.Tensor) -> torch.Tensor:
-    """Return a parameter [B, …, d] as matrices [B, h, d], one per batch member. A vector becomes one row."""
+    """Reshape a parameter [B, …, d] to matrices [B, h, d], one for each batch member.
+
+    A vector becomes one row.
+    """
     return w.reshape(len(w), -1, w.shape[-1])
 
 
