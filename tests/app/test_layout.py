@@ -247,7 +247,7 @@ async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
         tabs, keys = app.laboratory.query_one(Tabs), app.laboratory.query_one(Keys)
         for word in ("why", "learners", "gap"):
             await pilot.click(tabs, offset=(tabs.render().plain.index(word), 0))
-            await until(pilot, lambda name=name: tabs.chosen == name)
+            await until(pilot, lambda word=word: tabs.chosen == word)
         await pilot.click(keys, offset=(keys.render().plain.index("Set-up") + 1, 0))
         await until(pilot, lambda: not app.laboratory.query_one(SetupPane).display)
         await pilot.click(keys, offset=(keys.render().plain.index("Help") + 1, 0))
