@@ -400,7 +400,7 @@ def _read(file: Path, request: Request, where: str) -> Table:
         refuse_settings(request.settings, file_format, file.name)
         content = file_format.content(file, request.settings, request.rows_wanted)
         layout = layout_of(content, request.settings, request.label, request.is_target)
-        _check_size(content)
+        check_size(content)
         numbers, column = content.read(layout.features, layout.label)
     if max(numbers.shape) > MOST:
         raise NotATable(f"it has shape {numbers.shape}; take at most {MOST} rows and columns")
@@ -463,7 +463,7 @@ def reading_faults(file_format: Format) -> Iterator[None]:
         raise NotATable(_reason(error)) from error
 
 
-def _check_size(content: Content) -> None:
+def check_size(content: Content) -> None:
     """Check the size of a table before it is read. Raises: NotATable; TooLarge if memory is too small."""
     needed = content.needed
     if content.rows is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -53,6 +54,8 @@ KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers"
 """Kinds of labels, by the text of the choice. None means that the kind is detected."""
 
 NO_FILE = "Choose a file first, and answer the question that the page may ask about it."
+
+MIXED = "Leave its column out of the run, or choose diagnose, which fills missing cells"
 
 MOST_SHOWN = 60
 """Maximum number of columns that the page shows."""
@@ -130,6 +133,11 @@ class OwnTable(Framed[dict[str, Any] | None]):
         self._first: FirstRows | None = None
         self._table: Table | None = None
         self._settings: dict[str, Any] = {}
+        self._is_mixed = False
+        """Whether the table has words, dates or missing cells, which only a diagnosis can use."""
+
+        self._chosen_label: int | None = None
+        """Label that the user chose in this file. Another setting for reading the file does not change it."""
 
     def compose(self) -> ComposeResult:
         with Vertical() as page:
@@ -238,7 +246,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     def _open(self, path: str) -> None:
         """Reset all settings, and read the first rows of another file."""
-        self._path, self._settings = path, {}
+        self._path, self._settings, self._chosen_label = path, {}, None
         for choice in self.query(".setting Choice").results(Choice):
             choice.value = AUTO
         for box in self.query(".setting"):
@@ -268,13 +276,17 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._offer_labels(self._first)
             if self._first.question is None:
                 await self._read_table()
-                self.query_one("#run").focus()
+                self.query_one("#diagnose" if self._is_mixed else "#run").focus()
             else:
                 self._ask(self._first.question.field, self._first.question.fault)
 
     def _offer_labels(self, first: FirstRows) -> None:
-        """Offer the columns as labels. Preselect the column that probably contains the labels."""
-        label = probable_label(first)
+        """Offer the columns as labels.
+
+        Preselect the label that the user chose, else the column that probably contains the labels.
+        """
+        is_possible = self._chosen_label in set(first.columns) - first.aside
+        label = self._chosen_label if is_possible else probable_label(first)
         names = [(first.names[column], str(column)) for column in first.columns if column not in first.aside]
         if first.has_labels:
             names = [("the first value in every line", "")]
@@ -299,10 +311,11 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
         first = self._first
         assert first is not None, "a file has been read"
-        columns = features_of(first, self._label, self._omitted(first))
+        settings = TableSettings(**self._settings)
+        columns = features_of(first, self._label, self._omitted(first), settings)
         return TableChoices(
             str(Path(self._path).expanduser().absolute()),
-            TableSettings(**self._settings | ({} if columns is None else {"columns": columns})),
+            replace(settings, columns=columns),
             None if self._label is None else first.reference(self._label),
             KINDS[self.query_one("#kind", Choice).value],
             self._share(),
@@ -313,12 +326,9 @@ class OwnTable(Framed[dict[str, Any] | None]):
         typed = self.query_one("#omitted", Entry).value
         columns = []
         for name in filter(None, map(str.strip, typed.split(","))):
-            if name in first.names:
-                columns.append(first.names.index(name))
-            elif name.isdecimal() and int(name) < len(first.names):
-                columns.append(int(name))
-            else:
+            if (column := first.position(name)) is None:
                 raise BadInput("leave out", f"there is no column {name!r}")
+            columns.append(column)
         return columns
 
     def _share(self) -> float:
@@ -329,14 +339,17 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     async def _read_table(self) -> None:
         """Read the table with the choices made on the page, and report how it was read."""
-        self._table = None
+        from engine.problems.table import MixedTable
+
+        self._table, self._is_mixed = None, False
         try:
             choices = self._choices()
             self._table = await asyncio.to_thread(choices.read)
             await asyncio.to_thread(document, choices, self._table)
         except BadInput as error:
-            self._table = None
-            self._ask(error.where.rpartition(".")[2], error.fault)
+            self._table, self._is_mixed = None, isinstance(error, MixedTable)
+            remedy = f". {MIXED}" if self._is_mixed else ""
+            self._ask(error.where.rpartition(".")[2], f"{error.fault}{remedy}")
         else:
             sentence = self._table.report.sentence
             if self._first is not None and self._first.words - {self._label}:
@@ -373,6 +386,8 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._settings[setting] = SETTINGS[setting][event.value]
             self._read_first(Path(self._path).name)
         elif self._first is not None:
+            if setting == "label":
+                self._chosen_label = self._label
             self.query_one(FirstRowsTable).show(self._first, self._label)
             self._read_again()
 
@@ -412,10 +427,16 @@ class OwnTable(Framed[dict[str, Any] | None]):
         if self._first is None or self._first.question is not None:
             self._refuse(NO_FILE)
             return
-        label = None if self._label is None else str(self._first.reference(self._label))
+        label = None if self._label is None else self._first.reference(self._label)
+        try:
+            omitted = self._omitted(self._first)
+        except BadInput as error:
+            self._refuse(str(error))
+            return
         path = str(Path(self._path).expanduser().absolute())
         kind = KINDS[self.query_one("#kind", Choice).value]
-        self.app.push_screen(DiagnosisPage(path, label, kind, TableSettings(**self._settings)))
+        settings = TableSettings(**self._settings)
+        self.app.push_screen(DiagnosisPage(path, label, kind, settings, omitted))
 
     @on(Button.Pressed, "#run")
     def _run_pressed(self, event: Button.Pressed) -> None:

@@ -141,6 +141,12 @@ class Content:
     first_rows: tuple[Sequence[str], ...] = ()
     """Cells of the first rows of a text file. Empty for other formats."""
 
+    frame: Callable[[], pd.DataFrame] | None = None
+    """Function that reads all cells, also words, dates and missing cells; it names columns by their position.
+
+    None for formats that hold only numbers. Raises: NotATable, or errors of a library.
+    """
+
 
 class Format(NamedTuple):
     """Reader of one file format."""
