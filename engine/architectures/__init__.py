@@ -194,7 +194,7 @@ class Layout(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of parameters of one net, trained or fixed."""
+        """Number of parameters of one net, counting trained and fixed ones."""
         return sum(map(math.prod, self.shapes.values()))
 
     @property
@@ -443,7 +443,7 @@ class LayerSignals(NamedTuple):
 
 
 def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:
-    """Return the gradients of the loss plus L2 penalties λ/2 ‖θ‖², given the gradients of the loss alone.
+    """Add the gradients of the L2 penalties λ/2 ‖θ‖² to `gradients`, the gradients of the loss alone.
 
     `penalties` are the λ of the tensors, as in `Layout.l2_penalties`.
     """

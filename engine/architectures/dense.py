@@ -220,7 +220,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def has_drawn_biases(self) -> bool:
-        """Whether units have biases that start at random values."""
+        """Whether hidden units have biases, and the biases start at random values."""
         return (max(self.cb) if isinstance(self.cb, tuple) else self.cb) > 0
 
     @property
@@ -246,7 +246,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
-        """Return a value for every layer, given one value for all layers, or a tuple of values."""
+        """Return one value per layer: repeat a single number for every layer, and leave a tuple as it is."""
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
@@ -302,7 +302,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _first_at_start(self) -> tuple[float, float] | None:
-        """C_w and C_b of the first layer, or None if its weights and biases do not start Gaussian."""
+        """Variances C_w and C_b of the weights and biases of the first layer at the start.
+
+        None if these weights and biases do not start Gaussian.
+        """
         if self.init != "gaussian" or self.alternating_biases:
             return None
         return self._sizes()[0] ** 2, self._each(self.cb)[0] if 1 in self._biased else 0.0
@@ -401,7 +404,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return [signal for _, signal in self._layers(params, instances)][:-1]
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return W₁x, the signals of the first layer without its factor and biases, [B, h, n]."""
+        """Return W₁x, the outputs of the first layer before biases and the activation, [B, h, n].
+
+        The factor of the parametrisation, m_1, is not included.
+        """
         return instances.inner(params["W1"])
 
     def _layers(
@@ -454,7 +460,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
-        """Return the gradient of the loss by the weights of the first layer, ∂L/∂W₁, [B, h, d].
+        """Return ∂L/∂W₁ [B, h, d], the gradient of the loss with respect to the first layer's weights.
 
         `back` [B, h, n] is ∂L/∂z for the signals z of the first layer.
         """
@@ -482,10 +488,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _gradient_of_product(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        """Return the gradient of the loss by every W_l, for a linear net: predictions are xᵀw.
+        """Return the gradients of the loss of a linear net, xᵀw, with respect to all its layers W_l.
 
-        w is the product of the layers, W_L … W_1, times all factors m_l. The gradient by W_l is (W_L …
-        W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ. G [B, m, d] is ∂L/∂w times all m_l.
+        w is the product of the layers, W_L … W_1, times all factors m_l. The gradient with respect to W_l is
+        (W_L … W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ. G [B, m, d] is ∂L/∂w times all m_l.
         """
         slopes = slope(self.predict(params, instances))
         right = instances.combine(slopes).view(len(params["W1"]), -1, instances.d)
@@ -558,7 +564,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Return whether permuting the inputs of the initial net is the same as permuting hidden units."""
+        """Return whether relabelling the net's inputs has the same effect as relabelling its hidden units.
+
+        This holds for a net that is not trained yet.
+        """
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 

@@ -106,7 +106,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return [first.mT, *rest]
 
     def _before(self, params: Params) -> list[torch.Tensor]:
-        """Return the partial products A₁ᵀ, A₁ᵀA₂, …, W of the factors of W."""
+        """Return the products of the first factors of W: A₁ᵀ, A₁ᵀA₂, and so on up to W itself."""
         first, *rest = self._factors(params)
         products = [first]
         for factor in rest:

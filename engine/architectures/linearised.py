@@ -110,5 +110,5 @@ class Linearised(Dense, frozen=True, tag="linearised"):
 
 
 def _at_start(name: str) -> str:
-    """Return the name of the fixed tensor that stores the initial values of a trained tensor."""
+    """Return the name under which the initial values of a trained tensor are stored."""
     return f"start {name}"

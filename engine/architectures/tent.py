@@ -59,7 +59,7 @@ class Tent(Architecture, frozen=True, tag="tent"):
         }
 
     def _tensors(self, d: int) -> Start:
-        """Return the initial tensors of one net, by name, for d features."""
+        """Return the initial tensors of one net by name. The net has d inputs."""
         output = np.ones((1, 1)), np.zeros(1)
         (first, biases), *above = [*TENT * self.times, output]
         inputs = np.zeros((len(first), d))

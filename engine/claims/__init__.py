@@ -114,11 +114,11 @@ class Claim(Part, frozen=True, kw_only=True):
     ] = False
 
     def judge(self, view: View) -> Outcome:
-        """Return the outcome of the claim for its curve in a view."""
+        """Return the outcome of the claim for its curve in a view (the computed content of a picture)."""
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return one true sentence that says what a view shows about the claim.
+        """Return one true sentence about the claim, computed from a view (the content of a picture).
 
         The sentence has at most three numbers. A pair of compared numbers counts as one number.
         """
@@ -130,7 +130,7 @@ class Claim(Part, frozen=True, kw_only=True):
         return view.curve(self.curve)
 
     def fails(self, why: str) -> Outcome:
-        """Return the outcome of a claim that fails for the reason `why`, without a measurement."""
+        """Return the outcome "the claim fails", for the reason `why`. It contains no measurement."""
         return Outcome(self, False, None, why)
 
     def one_of(self, *names: str) -> None:
@@ -166,7 +166,10 @@ class Comparing(Claim, frozen=True, kw_only=True):
             raise BadField("between", f"{list(self.between)} is an empty interval; put the lower end first")
 
     def beyond(self, measured: Floats, stderr: Floats | None) -> Floats:
-        """Return how far numbers lie outside the allowed range; at most 0 means that they are inside."""
+        """Return how far measured numbers are outside the range that the claim allows.
+
+        The result is at most 0 for numbers inside the range.
+        """
         if self.below is not None:
             beyond = measured - self.below
         elif self.above is not None:
@@ -244,12 +247,15 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     at: MaybePlace = None
 
     def combined(self, y: Floats, other: Floats) -> Floats:
-        """Return the number computed from both curves at every x position; NaN where it is undefined."""
+        """Return the number that the claim is about, computed from both curves at every x.
+
+        It is NaN where it is undefined.
+        """
         raise NotImplementedError
 
     @property
     def needs(self) -> str:
-        """Further condition for the x positions that count, as the end of a message.
+        """Text about a further condition that x positions must satisfy to count. It ends the claim's message.
 
         An example is ", and {name} is not 0". {name} stands for the second curve or theory line.
         """
@@ -291,7 +297,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
 
 def digits(value: float, tolerance: float) -> int:
-    """Return the number of digits of `value` to show, so that a tenth of the tolerance is visible.
+    """Return how many digits of `value` to print, so that a tenth of the tolerance is visible.
 
     It is between DIGITS and MOST_DIGITS.
     """
@@ -304,7 +310,7 @@ def digits(value: float, tolerance: float) -> int:
 def standard_error(
     statistic: Callable[[Callable[[CurveView | LineView], Floats]], float], curve: CurveView
 ) -> float | None:
-    """Return the standard error of a number computed from curves.
+    """Return the standard error, over replicas, of a number that is computed from curves.
 
     `statistic` receives a function that returns a curve over a subset of replicas. The subset is the same for
     all curves, because a replica has the same data for all learners. Return None if replicas do not determine
@@ -370,7 +376,7 @@ def unfinished(view: View, curve: CurveView) -> str:
 
 
 def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
-    """Return the indices of the x positions at which a curve has a value that can be judged, [S].
+    """Return the indices of the x positions at which the curve has a defined value, [S].
 
     If `at` is given, the result has only the index of the position `at`, or none if the curve has no value
     there.
@@ -396,7 +402,10 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
 
 
 def _between(x: Floats, places: Floats, values: Floats) -> Floats:
-    """Return values interpolated linearly at x; all are NaN if there is nothing to interpolate between."""
+    """Return the values at positions x, by linear interpolation between known positions.
+
+    All are NaN if no position is known.
+    """
     return np.interp(x, places, values) if len(places) else np.full(x.shape, np.nan)
 
 

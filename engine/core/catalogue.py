@@ -59,7 +59,7 @@ def members(family: str) -> dict[str, type[Part]]:
 
 
 def _members_in(module: ModuleType) -> Iterator[tuple[str, type[Part]]]:
-    """Yield the kind and the class of every part that a module defines."""
+    """Yield the kind (name in presets) and the class of every part that a module defines."""
     for member in classes_in(module):
         if issubclass(member, Part) and is_member(member):
             yield kind_of(member), member
@@ -103,7 +103,7 @@ else:
             return Union[tuple(members(family).values())]  # noqa: UP007 - known at run time only
 
     class ChoiceOf:
-        """Type of a text field with fixed choices: `ChoiceOf[words]` allows what `words()` returns."""
+        """Type of a text field with fixed choices. The allowed texts are those that `words()` returns."""
 
         def __class_getitem__(cls, words: Callable[[], Iterable[str]]) -> Any:
             return Literal[tuple(words())]

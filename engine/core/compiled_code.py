@@ -38,7 +38,7 @@ class CompiledCode(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether this process can use the code without waiting for another process to compile it.
+        """Whether this process can use the compiled code at once, without waiting for a compiling process.
 
         True if the code is compiled already. Also true if compiled code cannot be stored on this machine:
         each process must then compile it itself.
@@ -107,7 +107,7 @@ class CompiledCode(NamedTuple):
             return False
 
     def _stamp(self) -> str:
-        """Return a digest of what the code depends on: sources, compiler, settings and processor."""
+        """Return a digest of sources, compiler, settings and processor. The compiled code depends on them."""
         files = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in self.sources]
         settings = sorted(
             (variable, value) for variable, value in os.environ.items() if variable.startswith("NUMBA_")

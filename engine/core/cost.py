@@ -62,7 +62,7 @@ class Cost(Protocol):
         """Return L(ŷ, y) averaged over the last dimension, in float64."""
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return ∂L(ŷ, y)/∂ŷ, elementwise, divided by the average of L(ŷ, y) over the last dimension."""
+        """Return the derivatives ∂L/∂ŷ of predictions, divided by the mean loss over the last dimension."""
 
 
 class Derived:
@@ -109,7 +109,7 @@ class Logarithm(Derived):
 
 
 class Clipped(Derived):
-    """A loss that clips predictions to [0, `largest`] before it computes value and slope.
+    """A loss whose predictions are clipped to [0, `largest`] before value and slope are computed.
 
     The slope is ∂L/∂ŷ at the clipped prediction, as in the algorithms of AW20. It is not the derivative of
     the clipped loss, which is 0 for predictions outside the interval.
@@ -157,7 +157,7 @@ class Joint(Derived):
 
 
 def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return √L''(ŷ, y) of every prediction, and 0 where L'' is negative.
+    """Return √L''(ŷ, y), the root of the loss's second derivative, for every prediction; 0 where L'' < 0.
 
     Each value of the loss must depend on one prediction only. L'' is computed by torch's automatic
     differentiation.
@@ -172,7 +172,7 @@ def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tenso
 
 
 def relative(slopes: torch.Tensor, averages: torch.Tensor) -> torch.Tensor:
-    """Return `slopes` […, n], divided by the average losses `averages` […]."""
+    """Divide `slopes` […, n] by the average losses `averages` […] of their rows."""
     return slopes / averages[..., None].to(slopes.dtype)
 
 

@@ -344,7 +344,7 @@ class _Parser:
                 return value
 
     def _signed(self) -> tuple[Any, bool]:
-        """Return a factor, and whether it ends in an exponent.
+        """Parse a factor with its sign, and return its value and whether it ends in an exponent.
 
         After an exponent, a product without a sign would be ambiguous.
         """
@@ -448,7 +448,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def briefer(name: str, formula: str) -> str:
-    """Return the formula if it is shorter than the name and not empty, else the name."""
+    """Return the formula if it is nonempty and shorter than the name. Otherwise, return the name."""
     return formula if 0 < len(formula) < len(name) else name
 
 

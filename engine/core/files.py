@@ -40,7 +40,7 @@ def read(path: Path, limit: int) -> bytes:
     """Return the content of a regular file.
 
     Raises: BadInput with an empty `where` if the file has more than `limit` bytes, or is not a regular file:
-        reading a pipe or a device might never begin or end. OSError, ValueError or RuntimeError as listed at
+        reading a pipe or a device might wait forever. OSError, ValueError or RuntimeError as listed at
         `faults`.
     """
     # O_NONBLOCK: opening a pipe would otherwise wait for a writer, before fstat could show that it is a pipe.

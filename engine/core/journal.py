@@ -56,7 +56,7 @@ class JournalFrame(NamedTuple):
 
 
 def pack(content: Any) -> bytes:
-    """Return `content` encoded in MessagePack; arrays keep their dtype, their shape and every bit."""
+    """Encode `content` in MessagePack. Arrays keep their dtype, their shape and every bit."""
     return _ENCODER.encode(content)
 
 

@@ -79,5 +79,5 @@ def _keep_freed_memory() -> None:
 
 @cache
 def _exempt() -> None:
-    """Exempt all present objects from garbage collection. Further calls do nothing."""
+    """Exempt all objects that exist now from garbage collection. Later calls do nothing."""
     gc.freeze()

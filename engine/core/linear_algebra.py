@@ -83,7 +83,7 @@ def moment(rows: torch.Tensor) -> torch.Tensor:
 
 
 def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
-    """Return whether oneDNN accepts these matrices and multiplies them faster than MKL."""
+    """Return whether the matrices have the size and type for which oneDNN is faster than MKL."""
     (_, k, d), n = several.shape, rows.shape[1]
     of_cpu = several.device.type == rows.device.type == "cpu"
     return (
@@ -155,7 +155,7 @@ LENGTHS = (
 
 
 def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the norm [B] of vectors [B, d], in float64."""
+    """Return the norm [B] of vectors [B, d], in float64. `exponent` names the norm."""
     lengths: torch.Tensor = torch.linalg.vector_norm(coefficients(w, exponent), POWERS[exponent], 1)
     return lengths
 

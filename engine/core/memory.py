@@ -57,12 +57,12 @@ class Sizes(NamedTuple):
 
     @property
     def nets(self) -> int:
-        """Number of nets that are trained at the same time."""
+        """Number of neural nets that are in memory and trained at the same time."""
         return self.models * self.batch // self.outputs
 
     @property
     def signals(self) -> int:
-        """Number of values that a net computes on all instances, for all its hidden units and outputs."""
+        """Number of values that one net computes on all instances. Outputs of the net are included."""
         return self.n * (self.outputs + self.units)
 
     @property

@@ -51,7 +51,7 @@ class Outside:
         self._loaded: list[LoadedModule] | None = None
 
     def request(self, paths: Iterable[Path]) -> None:
-        """Add files to the modules to load. Raises: BadInput if the modules are loaded already."""
+        """Add Python files to the list of modules to load. Raises: BadInput if the list is already loaded."""
         for path in dict.fromkeys(map(_absolute, paths)):
             if path in self._files:
                 continue
@@ -62,7 +62,7 @@ class Outside:
             self._files.append(path)
 
     def configure(self, paths: Callable[[], Iterable[Path]]) -> None:
-        """Also load the files that the function `paths` returns; it is called when modules are loaded."""
+        """Set a function that returns further files to load. It is called when modules are loaded."""
         self._configured = paths
 
     def only_requested(self) -> None:

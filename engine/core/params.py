@@ -30,7 +30,7 @@ def per_member(numbers: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 def chosen(active: torch.Tensor, new: Params, old: Params) -> Params:
-    """Return tensors with the new values of active batch members, and the old values of inactive ones.
+    """Return `new` tensors for the active batch members, and `old` tensors for the inactive ones.
 
     Args:
         active: whether each of the B batch members is active, [B].

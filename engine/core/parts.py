@@ -164,7 +164,7 @@ class Verdict(NamedTuple):
 
     @property
     def group(self) -> Group:
-        """Largest group of transformations of instances that is known not to change predictions."""
+        """Largest group of transformations of the instances that is known to leave predictions unchanged."""
         return self.otherwise if self.invariant is False else ROTATIONS
 
     @property
@@ -273,7 +273,7 @@ def summary_of(part: type[msgspec.Struct]) -> str:
 
 
 def _written(part: type[Part]) -> set[str]:
-    """Return the names of the attributes that a class itself defines, without abstract and special names."""
+    """Return the names of the attributes that a class itself defines, without abstract and special ones."""
     return {
         attribute
         for attribute, value in vars(part).items()

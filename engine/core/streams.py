@@ -1,4 +1,4 @@
-"""Random numbers: each replica has an integer seed, which gives independent named streams."""
+"""Random numbers: independent streams for different purposes, derived from one seed per replica."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Stream:
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
 
     def _filled(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
-        """Return random numbers [replicas, *shape]; each replica's generator draws its numbers in order."""
+        """Return random numbers [replicas, *shape]. Each replica's numbers come from its own generator."""
         numbers = np.empty((self.replicas, math.prod(shape)))
         for generator, row in zip(self._generators, numbers, strict=True):
             for first in range(0, len(row), LONG_PIECE):
@@ -91,14 +91,14 @@ class Stream:
 
 
 class Streams:
-    """The named streams of an experiment.
+    """Streams of random numbers for an experiment, one for each purpose, by name.
 
     Each call of `streams("signs")` returns a new stream that starts at its first number. After a
     cancellation, drawing numbers raises Stopped.
     """
 
     def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
-        """Store the seeds.
+        """Store the seeds, one for each replica.
 
         If `single` is set, all data of a replica are drawn from one generator, `default_rng(seed)`.
         """
@@ -108,14 +108,14 @@ class Streams:
         return Stream(self.seeds, name)
 
     def printed(self, seed: Sequence[int]) -> Stream:
-        """Return a stream that draws from `default_rng(seed)`, with the same numbers for every replica.
+        """Return a stream in which every replica gets the same numbers, those of `default_rng(seed)`.
 
         So a run can repeat the random draw of a script or paper that states its seed.
         """
         return Unnamed([seed] * len(self.seeds), "")
 
     def of_data(self) -> Streams:
-        """Return the named streams from which a problem draws its data.
+        """Return the named streams of random numbers from which a problem draws its data.
 
         Each stream starts at its first number.
         """
@@ -123,7 +123,7 @@ class Streams:
 
 
 class Together(Streams):
-    """Named streams of a run in which all data of a replica come from one generator, `default_rng(seed)`.
+    """Named streams for runs in which one generator, `default_rng(seed)`, draws all data of a replica.
 
     The streams in DRAWN share this generator; the other streams are separate. The generator draws the rows
     first, then the labels, then the noise. A script that draws from one generator in this order has the same
@@ -139,7 +139,7 @@ class Together(Streams):
 
 
 class Unnamed(Stream):
-    """Random numbers from `default_rng(seed)` of each replica, which do not depend on the name of a stream.
+    """Stream of the numbers that `default_rng(seed)` of each replica draws. It has no name.
 
     Several purposes may share this stream. Each purpose then gets the numbers that follow the numbers of the
     previous one.
@@ -150,5 +150,5 @@ class Unnamed(Stream):
         return [np.random.default_rng(seed) for seed in self._seeds]
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """Return +1 for each uniform number below ½, and −1 for each other number."""
+        """Return random signs: +1 for each uniform number below ½, and −1 for the rest."""
         return np.where(self.uniform(*shape) < 0.5, 1, -1).astype(np.int8)

@@ -1,4 +1,4 @@
-"""Answers of a diagnosis, as sentences and as JSON."""
+"""Texts for the results of a diagnosis: sentences, and values for JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_FEATURE = 30
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """Return the answer of a diagnosis in one sentence."""
+    """Return the main result of a diagnosis in one sentence."""
     words = {pair: verdict.word for pair, verdict in diagnosis.verdicts.items()}
     at = f"at {diagnosis.plan.decided_at} examples"
     paying = [pair for pair in PAIRS if words.get(pair.name) == "axes pay"]
@@ -37,7 +37,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def answers(diagnosis: Diagnosis) -> list[str]:
-    """Return the answers of a diagnosis in sentences with numbers, the headline first."""
+    """Return the results of a diagnosis as sentences with numbers. The main result is first."""
     sentences = [headline(diagnosis)]
     for pair in PAIRS:
         if pair.name in diagnosis.verdicts:
@@ -46,7 +46,7 @@ def answers(diagnosis: Diagnosis) -> list[str]:
 
 
 def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> float:
-    """Return the number of examples at which a mean loss first reaches `target`; infinite if it never does.
+    """Return the number of examples at which a learner's mean loss first falls to `target`, or infinity.
 
     Between two numbers m of examples, log m is interpolated linearly in the logarithm of the loss.
     """
@@ -130,7 +130,7 @@ def _titles(pair: LearnerPair) -> tuple[str, str]:
 
 
 def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -> Iterator[str]:
-    """Yield the sentences about the verdict on a pair of learners."""
+    """Yield the sentences that state and explain the verdict on a pair of learners."""
     place = diagnosis.plan.sizes.index(diagnosis.plan.decided_at)
     axes_loss, partner_loss = (diagnosis.mean(name)[place] for name in pair.names)
     turned = diagnosis.mean(pair.axes, rotated=True)[place]

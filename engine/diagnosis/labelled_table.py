@@ -1,4 +1,4 @@
-"""Table with one label per row, as learners of the diagnosis see it."""
+"""Table with one label per row, in the form that the diagnosis passes to learners."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class LabelledTable:
             raise BadInput(self.label, "all labels are equal, so that nothing can be learned")
 
     def rows_of(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
-        """Return the features of training rows and of test rows, before standardisation."""
+        """Return the features of the training rows and of the test rows. They are not standardised."""
         if self.encode is None:
             return self.features[train], self.features[tested]
         return self.encode(train, tested)
@@ -84,7 +84,7 @@ def balanced_order(table: LabelledTable, generator: np.random.Generator) -> Indi
 
 
 def _spread(classes: Indices, generator: np.random.Generator) -> Indices:
-    """Return an order that spreads every class evenly: row i of a class of c rows is at about (i + u)/c.
+    """Return an order of all rows that spreads each class evenly: row i of its c rows is at about (i + u)/c.
 
     Here u is uniform in [0, 1), and the position is a share of the whole order.
     """

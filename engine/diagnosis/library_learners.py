@@ -103,7 +103,10 @@ def _shares(weights: Floats) -> Floats:
 
 
 def _logistic(train: Floats, labels: Floats, tested: Floats, l1_ratio: float, seed: int) -> FittedLearner:
-    """Choose the C with the least log-loss on held-out rows, and return the fit to all rows with this C."""
+    """Return a logistic regression, fitted to all rows with the C that is best on held-out rows.
+
+    The best C has the least log-loss.
+    """
     fitted_rows, chosen_by = held_out(labels, True, seed)
     classes = np.unique(labels)
     if len(np.unique(labels[fitted_rows])) < len(classes):

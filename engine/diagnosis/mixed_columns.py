@@ -130,7 +130,7 @@ class MixedColumns:
 
 
 def _vectorizer(threshold: int = WORDS) -> Any:
-    """Return an unfitted vectorizer that encodes strings with a fixed random seed."""
+    """Return a vectorizer that encodes strings with a fixed random seed. It is not fitted yet."""
     from skrub import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
         StringEncoder,
         TableVectorizer,
@@ -151,7 +151,7 @@ def _frame(path: Path) -> Any:
 
 
 def _label_column(frame: Any, label: str) -> str:
-    """Return the name of the column that `label` gives by name or position."""
+    """Return the name of the label column. `label` is a name or a position."""
     frame.columns = [str(name) for name in frame.columns]
     if label in frame.columns:
         return label

@@ -86,5 +86,5 @@ PAIRS = (
 
 
 def learner_called(name: str) -> DiagnosisLearner:
-    """Return the learner of the diagnosis that has this name."""
+    """Return the learner with this name among the learners of the diagnosis."""
     return next(learner for learner in LEARNERS if learner.name == name)

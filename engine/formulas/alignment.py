@@ -43,7 +43,7 @@ def coefficients(rows: Floats, labels: Floats) -> Floats:
 
 
 def _in_order(rows: Floats, labels: Floats) -> Floats:
-    """Return the labels in an order in which an index tells the signs of its row, [2ⁿ].
+    """Return the labels in an order in which the index of a row encodes its signs, [2ⁿ].
 
     Bit i of the index of a row x is 1 if x_i = −1.
     """

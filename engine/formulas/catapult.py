@@ -31,7 +31,7 @@ largest number of steps.
 
 
 class Recursion(NamedTuple):
-    """Errors and kernels of a net of two linear layers after every step, including the start."""
+    """Errors and tangent kernels of a net of two linear layers, at the start and after every step."""
 
     errors: Floats
     """Errors r = z − y, [steps + 1, …]."""

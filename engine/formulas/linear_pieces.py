@@ -51,13 +51,16 @@ def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float)
 
 
 def _middles(ends: Floats) -> Floats:
-    """Return a point inside every interval between neighbouring `ends`. The outer ends may be infinite."""
+    """Return one point inside every interval between neighbouring numbers of `ends`.
+
+    The outer ends may be infinite.
+    """
     outer = np.clip(ends, *_beyond(ends))
     return np.asarray(outer[:-1] + (outer[1:] - outer[:-1]) / 2)
 
 
 def _beyond(ends: Floats) -> tuple[float, float]:
-    """Return a point below and a point above all finite numbers in `ends`."""
+    """Return two points: one below and one above all finite numbers in `ends`."""
     finite = ends[np.isfinite(ends)]
     if not len(finite):
         return -1.0, 1.0
@@ -116,7 +119,7 @@ def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> in
 
 
 def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
-    """Return the parts of a convex polygon [k, 2] after cutting it along every line a·x + c = 0."""
+    """Cut a convex polygon [k, 2] along every line a·x + c = 0, and return the pieces."""
     parts = [polygon]
     for slope, offset in zip(a, c, strict=True):
         parts = [piece for part in parts for piece in _halves(part, slope, offset)]

@@ -104,7 +104,7 @@ Numbers = NDArray[np.int64]
 
 
 class SignProducts:
-    """Unknown signs ±1 in r lists. Some of their products are observed, and these determine other products.
+    """Unknown signs ±1, and products of them. Observed products determine other products.
 
     Every product has one sign from each list. A product is represented by a vector over F₂ that has a 1 for
     each sign of the product. The value of a product is known if its vector is a sum of the vectors of
@@ -114,7 +114,7 @@ class SignProducts:
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:
-        """Start with lists of unknown signs and without any observed product.
+        """Create lists of unknown signs. No product is observed yet.
 
         Args:
             sizes: number of signs in each of the r lists.
@@ -129,7 +129,7 @@ class SignProducts:
         """Rank over F₂ of the vectors of the observed products."""
 
     def see(self, numbers: Numbers, negative: Bits) -> None:
-        """Observe the value of a product of signs, in every one of the problems that are solved together.
+        """Store the observed value of a product of signs, in each of the problems solved together.
 
         Args:
             numbers: index of the product's sign in each list, [r].

@@ -20,7 +20,7 @@ DEPENDENT = 1e-12
 
 
 class Modes(NamedTuple):
-    """Modes of a linear model, which gradient flow learns independently of each other.
+    """Directions in the space of labels that gradient flow on a linear model learns independently.
 
     They are the eigenvectors V of ΦᵀΦ = V Λ Vᵀ, where Φ are the features of the examples.
     """
@@ -73,7 +73,7 @@ def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
 
 
 def _parts(linear: Modes, labels: Floats) -> Floats:
-    """Return the components of the labels y along the modes, Vᵀy, [N, n]."""
+    """Return the components Vᵀy of the labels y along the modes V, [N, n]."""
     return np.asarray((labels[:, None] @ linear.vectors)[:, 0])
 
 

@@ -70,7 +70,7 @@ def max_margin(alpha: float) -> float:
     from scipy.optimize import brentq, minimize_scalar  # type: ignore[import-untyped]
 
     def best(kappa: float) -> tuple[float, float]:
-        """Return the minimum over R of g(κ, R), for κ = `kappa`, and the error at the minimiser."""
+        """Return the minimum of g(κ, R) over R, for κ = `kappa`, and the 0/1 error arccos(R)/π there."""
         minimum = minimize_scalar(
             lambda error: _missing(alpha, kappa, error), bounds=(0, 0.5), method="bounded", options=_EXACT
         )
@@ -113,7 +113,7 @@ def overlap(alpha: float) -> float:
     from scipy.special import log_ndtr
 
     def excess(odds: float) -> float:
-        """Return ln(right side/left side) of the equation that q solves, at odds = ln(q/(1 − q))."""
+        """Return ln(right side/left side) of the equation for q in `overlap`, at odds = ln(q/(1 − q))."""
         wide = math.exp(odds / 2)  # t/ξ
         end = WIDEST * min(1.0, wide)
         t, weight = _nodes(-end, end)

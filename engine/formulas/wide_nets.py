@@ -115,7 +115,7 @@ def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], c
 
 
 def _of_one_input(transfer: Transfer, variances: Floats) -> Floats:
-    """Return E σ(z)² [P] for Gaussian signals z ~ N(0, K), given their variances K [P].
+    """Return E σ(z)² [P] for single inputs, whose Gaussian signals are z ~ N(0, K) with variances K [P].
 
     The nodes are those of `product_mean`, so that equal inputs have exactly the correlation 1.
     """
@@ -201,9 +201,9 @@ def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floa
 
 @cache
 def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
-    """Return mean and variance of log(χ²_B/E χ²_B), the logarithm of the factor of a layer of this width.
+    """Return the mean and variance of log(χ²_B/E χ²_B), the logarithm of a layer's random factor.
 
-    `exact_log_moments` defines B.
+    `exact_log_moments` defines this factor and B.
     """
     from scipy.special import polygamma, psi  # type: ignore[import-untyped]
     from scipy.stats import binom  # type: ignore[import-untyped]
@@ -218,7 +218,7 @@ def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
 
 @cache
 def _quadrature() -> tuple[Floats, Floats]:
-    """Return the nodes and weights of a quadrature for means over N(0, 1)."""
+    """Return nodes and weights of a quadrature rule for expectations over N(0, 1)."""
     from scipy.special import roots_hermitenorm
 
     places, weights = roots_hermitenorm(NODES)
@@ -227,5 +227,5 @@ def _quadrature() -> tuple[Floats, Floats]:
 
 @cache
 def _legendre() -> tuple[Floats, Floats]:
-    """Return the nodes and weights of a quadrature for integrals over [−1, 1]."""
+    """Return nodes and weights of a quadrature rule for integrals over [−1, 1]."""
     return np.polynomial.legendre.leggauss(POLAR_NODES)

@@ -186,7 +186,7 @@ class Curvature:
 
     @cached_property
     def _penalty(self) -> torch.Tensor:
-        """Diagonal of the Hessian of the L2 penalty λ/2 ‖θ‖², [1, P].
+        """Diagonal [1, P] of the Hessian of the L2 penalty λ/2 ‖θ‖².
 
         All other entries of this Hessian are 0.
         """
@@ -216,7 +216,7 @@ class Curvature:
 
     @cached_property
     def _graph(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Trained tensors of all nets and the gradients of L, which autograd can differentiate once more."""
+        """Trained tensors of all nets, and the gradients of L. Autograd can differentiate these again."""
         leaves = {
             layer: self._tensors[layer].detach().requires_grad_() for layer in self._architecture.layers
         }
@@ -263,7 +263,7 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
 
 
 def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
-    """Return the largest eigenvalue of every Hessian, [N], by Lanczos steps that all nets make together.
+    """Return the largest eigenvalue of every net's Hessian, [N], by one Lanczos iteration for all nets.
 
     The steps are in float64 on the CPU. If nets are small, a product for all nets costs little more than a
     product for one. A net is complete once its vectors span an invariant subspace, which then contains an
@@ -420,9 +420,9 @@ def _kernel_batches(
 def _slopes_of(
     architecture: Architecture, tensors: Params, instances: Instances, output: int
 ) -> dict[str, LayerSignals]:
-    """Return each layer's inputs, and the derivatives of one output of a net by the layer's signals.
+    """Return each layer's inputs, and the derivatives of one output of the net by the layer's units.
 
-    `output` is the index of this output.
+    `output` is the index of the output.
     """
 
     def sent(predictions: torch.Tensor) -> torch.Tensor:

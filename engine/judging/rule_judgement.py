@@ -120,7 +120,7 @@ class LossBesideBound(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class RuleJudgement:
-    """Symmetries of a rule, and its losses on problems whose label is a single feature."""
+    """Symmetries of an update rule, and its losses on problems in which the label equals one feature."""
 
     name: str
     declared: Sequence[Verdict]
@@ -164,7 +164,7 @@ class RuleJudgement:
 
     @property
     def by_structure(self) -> list[str]:
-        """Verdicts on invariance that follow from structure, as texts: for a linear neuron, then for a net.
+        """Verdicts on invariance that follow from the rule's structure: for a linear neuron, then for a net.
 
         If both verdicts name the same group, the list has a single text.
         """
@@ -178,7 +178,7 @@ class RuleJudgement:
 
     @property
     def broken(self) -> list[LossBesideBound]:
-        """Losses below the bound, although the rule is rotation invariant by measurement.
+        """Losses below the lower bound, although the rule is measured to be rotation invariant.
 
         The list is empty for any other rule. It is also empty for a rule with a precision below float64,
         which is invariant only up to its rounding errors.
@@ -193,7 +193,7 @@ class RuleJudgement:
         return next(symmetry for symmetry in self.symmetries if symmetry.group == group)
 
     def at(self, problem: str, k: int) -> LossBesideBound | None:
-        """Return the loss after k examples, or None if the problem has no losses."""
+        """Return the rule's loss on a problem after k examples. None if there is no loss for this k."""
         return next((point for point in self.losses.get(problem, ()) if point.k == k), None)
 
 
@@ -250,7 +250,7 @@ def losses_on(
 
 
 class _LossAtRate(NamedTuple):
-    """Mean losses of a rule at one of its rates; infinite if a replica diverges."""
+    """Mean losses of an update rule at one of the tried rates. They are infinite if a replica diverges."""
 
     rate: float | None
     loss: float
@@ -259,7 +259,7 @@ class _LossAtRate(NamedTuple):
 
     @classmethod
     def of(cls, curve: Curve, measure: str, record: int) -> _LossAtRate:
-        """Return the mean loss, and the mean training loss, of a curve at a record."""
+        """Return the mean loss and mean training loss of a curve at the evaluation point `record`."""
         losses, training = (np.asarray(curve.values(name)) for name in (measure, "train"))
         if record >= len(losses) or not np.isfinite(losses[record]).all():
             return cls(curve.rate, math.inf, math.nan, math.inf)

@@ -74,7 +74,7 @@ class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
 
 
 class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
-    """Factor ½(1 + cos πt/T) of the learning rate up to step T, and 0 after it."""
+    """Factor ½(1 + cos πt/T) of the learning rate up to step T, which falls from 1 to 0. After T, it is 0."""
 
     steps: Steps
 
@@ -83,7 +83,7 @@ class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
 
 
 class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True):
-    """Factor γᵗ of the learning rate at step t."""
+    """Factor γᵗ by which the learning rate is multiplied at step t."""
 
     factor_per_step: Annotated[Factor, Meta(description="factor of the rate after every step")]
 
@@ -239,13 +239,13 @@ class Trained(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A solver that is fitted to the examples seen."""
+    """Form of a learner that is not trained by steps: a solver that is fitted to the examples."""
 
     solver: Solver
 
 
 class AtStart(NamedTuple):
-    """An architecture that is not trained, and is measured at its start."""
+    """Form of a learner that is not trained at all: an architecture with its initial weights."""
 
     architecture: Architecture
 
@@ -335,7 +335,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def form(self) -> Trained | Fitted | AtStart:
-        """Parts of the learner: an architecture and an update rule, a solver, or an architecture alone."""
+        """Form of the learner: an architecture with an update rule, a solver, or an architecture alone."""
         if self.solver is not None:
             return Fitted(self.solver)
         return AtStart(self.net) if self.update is None else Trained(self.net, self.update)
@@ -366,7 +366,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def plain_steps(self) -> bool:
-        """Whether steps are those of the update rule alone, without schedule, clipping, noise and decay."""
+        """Whether the update rule alone determines the steps: no schedule, clipping, noise or decay."""
         return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
@@ -400,7 +400,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
     def stream_of_start(self, streams: Streams) -> Stream:
-        """Return the stream of random numbers from which the architecture's initial weights are drawn."""
+        """Return the stream of random numbers that draws the initial weights of the architecture."""
         return streams.printed(self.start_seed) if self.start_seed else streams("init")
 
     @property
@@ -410,7 +410,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_net_by_net(self) -> bool:
-        """Whether the update rule makes the steps of one net after another, instead of all nets together."""
+        """Whether the update rule computes the steps of each net separately, one net after another."""
         return self.update is not None and self.update.structure().net_by_net
 
     @property

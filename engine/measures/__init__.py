@@ -93,7 +93,7 @@ class Probe:
         return predictions
 
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return predictions [B, k] for other instances, [R, k, d], or [1, k, d] if replicas share them."""
+        """Return the predictions [B, k] for new instances, [R, k, d], or [1, k, d] if replicas share them."""
         same = rows.to(self.data.labels).expand(self.data.replicas, -1, -1).contiguous()
         return self._hypothesis.predict(DenseInstances(same))
 
@@ -155,7 +155,7 @@ class Probe:
 
     @cached_property
     def counts(self) -> torch.Tensor:
-        """Number of times that each row has been seen, [B or 1, n]."""
+        """Number of times that the learner has been trained on each row, [B or 1, n]."""
         return self._counts()
 
     @property
@@ -173,7 +173,7 @@ class Probe:
 
     @property
     def layers(self) -> Params:
-        """Trained tensors, input layer first, in the order of gradients."""
+        """Names of the trained tensors, input layer first. Gradients have the same order."""
         return {name: self.parameters[name] for name in self.architecture.layers}
 
     @property
@@ -241,7 +241,7 @@ class Probe:
 
     @property
     def _seen(self) -> slice:
-        """Slice of the rows up to the last row seen, or of the first row if none was seen."""
+        """Slice of the rows from the first to the last row seen. It has one row if none was seen."""
         return slice(0, int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1)
 
     @property
@@ -250,18 +250,18 @@ class Probe:
         return self._hypothesis
 
     def value(self, measure: Measure) -> torch.Tensor:
-        """Return the value of a measure at this record, for use by other measures."""
+        """Return the value of another measure at this evaluation point. Measures may depend on each other."""
         if measure not in self.values:
             self.values[measure] = measure.value(self)
         return self.values[measure]
 
     def value_at_start(self, measure: Measure) -> torch.Tensor:
-        """Return the value of a measure at the first record, for use by other measures at later records."""
+        """Return the value of another measure at the first evaluation point, before training."""
         return self.value(measure) if self._first is None else self._first[measure]
 
 
 class MeasureStructure(NamedTuple):
-    """How the values of a measure may be used: to compare learners, or as integers, for example."""
+    """Properties of a measure's values, such as whether they are integers, or can compare learners."""
 
     is_risk: bool = False
     """Whether the measure compares learners: smaller values are better, and no value is below 0."""
@@ -282,7 +282,7 @@ class MeasureStructure(NamedTuple):
 
 
 class MeasureNeeds(NamedTuple):
-    """What a measure needs in order to be computed, such as the parameters or the Hessian of a net."""
+    """Inputs that a measure needs, such as the parameters of a net or the Hessian of its loss."""
 
     weights: bool = False
     """Whether the measure needs weights w with predictions xᵀw."""
@@ -311,7 +311,7 @@ class MeasureNeeds(NamedTuple):
 
 
 class MeasureSchedule(NamedTuple):
-    """Rules that say in which runs and at which records a measure is computed."""
+    """Conditions that say in which runs, and at which evaluation points, a measure is computed."""
 
     always: bool = False
     """Whether every run computes the measure. Otherwise, a run computes it only for a picture or a claim."""
@@ -334,23 +334,23 @@ class Measure(Part, frozen=True):
     """Label of the chart axis that shows the measure."""
 
     def structure(self) -> MeasureStructure:
-        """Return how the values of the measure may be used: to compare learners, for example."""
+        """Return the properties of the measure's values, such as whether they can compare learners."""
         return MeasureStructure()
 
     def needs(self) -> MeasureNeeds:
-        """Return what the measure needs in order to be computed, such as the parameters of a net."""
+        """Return the inputs that the measure needs, such as the parameters of a net."""
         return MeasureNeeds()
 
     def schedule(self) -> MeasureSchedule:
-        """Return the rules that say in which runs and at which records the measure is computed."""
+        """Return the conditions that say in which runs and at which evaluation points it is computed."""
         return MeasureSchedule()
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
-        """Return the measures of this class that have a name of their own.
+        """Return all variants of this measure that have separate names.
 
-        By default, this is the measure with default fields alone. Other classes have several, for example for
-        all rows, for the rows seen, and for the rows never seen.
+        By default, the only variant is the measure with default fields alone. Other classes have several, for
+        example for all rows, for the rows seen, and for the rows never seen.
         """
         return (cls(),)
 
@@ -512,7 +512,7 @@ def names_of_numbers() -> list[str]:
 
 @cache
 def _as_names() -> dict[str, Measure]:
-    """Return all measures that are single numbers, by their names in expressions, such as `train_error`.
+    """Return all measures that are single numbers, by names such as `train_error`, as used in expressions.
 
     Hyphens in the name of a measure are replaced by underscores.
     """
@@ -528,10 +528,10 @@ def measures_in(names: Collection[str]) -> dict[str, Measure]:
 
 
 def needs_teacher(problem: Problem) -> str | None:
-    """Return a condition on the weights w* that a problem does not meet, or None if it meets both.
+    """Return a condition on a problem that a measure of w* requires but that is not met, or None.
 
-    The first condition is that labels depend on xᵀw*. The second is that learners see this x. The text
-    completes the sentence "it is measured only where …".
+    The first condition is that labels depend on xᵀw*, for a weight vector w*. The second is that learners see
+    this x. The text completes the sentence "it is measured only where …".
     """
     if not problem.target_structure.has_w_star:
         return "labels depend on xᵀw*, as with the targets `feature`, `sparse` and `weights`"

@@ -50,7 +50,7 @@ class Function(Measure, frozen=True, tag="function"):
 
 
 def _places(problem: Problem) -> NDArray[np.float64]:
-    """Return the inputs x at which the function f of `Function` is evaluated."""
+    """Return the inputs x at which the measure evaluates the learned function f."""
     structure = problem.matrix.structure()
     if structure.points_are_fixed:
         return np.sort(problem.matrix.rows(Streams([0]))[0, :, 0])

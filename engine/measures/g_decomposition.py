@@ -90,7 +90,9 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
         return probe.data.over_targets(torch.tensor(numbers, dtype=torch.float64)[None])[0]
 
     def _of_net(self, jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor) -> float:
-        """Return the measure for one net: the gap, a rank or the overlap, as the field `quantity` says.
+        """Return the value of the measure for one net: the gap, a rank or the overlap.
+
+        The field `quantity` selects which of them is returned.
 
         Args:
             jacobian: J = ∂ŷ/∂θ, [C, n, P].

@@ -70,7 +70,7 @@ class OfJacobian(Measure, frozen=True):
         return 3 * batch * signals
 
     def over_nets(self, of_nets: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return the mean over the nets of each learner in each replica, [R, V].
+        """Average numbers over the nets of each learner, separately for each replica, and return [R, V].
 
         `of_nets` [nets] has one number per net.
         """
@@ -145,6 +145,6 @@ class Residuals(Measure, frozen=True):
 
 
 def _of_rows_seen(values: torch.Tensor, probe: Probe) -> torch.Tensor:
-    """Return `values` [B, n] as one vector per net, [nets, K·n], in which entries of unseen rows are 0."""
+    """Reshape `values` [B, n] to one vector per net, [nets, K·n], and set entries of unseen rows to 0."""
     seen = seen_by_net(probe)
     return values.double().view(seen.shape).where(seen, 0.0).flatten(1)

@@ -1,4 +1,4 @@
-"""Texts about a view, for findings, legends and axes.
+"""Phrases and sentences about a view, for results of claims, legends and axes.
 
 They name curves, x positions, values and scaling laws.
 """
@@ -71,7 +71,7 @@ def line_in_brief(view: View, line: LineView) -> str:
 
 
 def _only_learner(view: View) -> str | None:
-    """Return the name of the only learner that has curves or theory lines, or None if there are several."""
+    """Return the learner's name if all curves and theory lines belong to the same learner, else None."""
     learners = {curve.learner for curve in view.curves if not curve.training.is_reference}
     learners.update(line.curve for line in view.lines if line.curve)
     return learners.pop() if len(learners) == 1 else None
@@ -115,7 +115,7 @@ def called(view: View, curve: CurveView) -> str:
 
 
 def line(view: View, lines: Sequence[LineView]) -> str:
-    """Return one name for several theory lines of the same kind, which belong to different curves.
+    """Return a common name for theory lines of the same kind that belong to different curves.
 
     If the names of the lines differ, the result leaves out curves and values of sweep axes.
     """
@@ -130,7 +130,7 @@ def agree(names: Sequence[object], verb: str) -> str:
 
 
 def shortened(first: str, *more: str) -> str:
-    """Return `first`, followed by each further clause with which the text still fits into a headline."""
+    """Return `first` and as many of the further clauses as fit into a headline."""
     text = first
     for clause in more:
         text = f"{text}{clause}" if fits(f"{text}{clause}") else text
@@ -151,13 +151,13 @@ def place(view: View, x: float) -> str:
 
 
 def span(view: View, x: Floats) -> str:
-    """Return the beginning of a sentence with the range of x positions, such as "From d = 64 to 1024"."""
+    """Return a phrase that begins a sentence with the range of x, such as "From d = 64 to 1024"."""
     ends = [view.axes.names.get(float(end)) or number(float(end)) for end in (x.min(), x.max())]
     return f"From {x_name(view)} = {ends[0]} to {ends[1]}"
 
 
 def level(view: View, value: float) -> str:
-    """Return a threshold as text, such as "a tenth" for a loss of 0.1."""
+    """Return a threshold in words, such as "a tenth" for a loss of 0.1."""
     return "a tenth" if value == 0.1 and view.picture.measure.name == "loss" else number(value)
 
 
@@ -222,7 +222,7 @@ def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) 
 
 
 def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
-    """Return a text that lists the values of several curves, beginning with the value of `first`.
+    """Return a text that lists the values of several curves. It begins with the curve `first`.
 
     If there are two or more other curves, the text gives only their least and greatest values. If all values
     have the same text, it is given once, for all curves.

@@ -51,7 +51,7 @@ class PlannedLine:
     on_learners: Mapping[str, Finding]
 
     def binds(self, learner: Learner) -> bool:
-        """Return whether the theory line applies to the problem and to `learner`."""
+        """Return whether the theorem of the line applies to the problem and to `learner`."""
         return self.on_problem.holds and self.on_learners[learner.name].holds
 
 
@@ -69,7 +69,7 @@ def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
 
 
 def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple[PlannedLine, ...]:
-    """Return the theory lines that are computed from measured values, as runs advance.
+    """Return the theory lines whose formulas use measured values, so that they grow as runs advance.
 
     Only lines about measures in `recorded` are returned.
     """
@@ -87,7 +87,7 @@ def lines_on(
 
     Args:
         recorded: names of the recorded measures.
-        judged: lines for which it is known already whether they apply. They are reused.
+        judged: lines that were already checked against the problem and the learners. They are reused.
     """
     return tuple(_planned_lines(experiment, recorded, {planned.line: planned for planned in judged}))
 
@@ -118,7 +118,7 @@ class SideRuns(NamedTuple):
 def side_runs(
     experiment: Experiment, lines: Iterable[PlannedLine], recorded: Mapping[str, tuple[Measure, ...]]
 ) -> SideRuns:
-    """Return the side runs, which are additional runs from which theory lines are computed.
+    """Return the additional runs (side runs) whose results are needed to compute theory lines.
 
     Args:
         lines: theory lines that the run may need.
@@ -142,7 +142,7 @@ def side_runs(
 
 
 def at_each_rate(learner: Learner) -> dict[str, Learner]:
-    """Return a copy of a learner for each of its rates, by curve name.
+    """Split a learner with several rates into copies with one rate each, by the name of their curves.
 
     A learner without a rate, or tuned to its best rate, is returned unchanged.
     """
@@ -156,7 +156,7 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 
 
 def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:
-    """Add a side run to the list `wanted`, and return its index in the list.
+    """Add a side run to the list `wanted` unless it is there already. Return its index in the list.
 
     If the list already has a run of the same learner and problem, only the measures of the new run are added
     to that run.
@@ -174,7 +174,7 @@ def _together(measures: tuple[Measure, ...], added: tuple[Measure, ...]) -> tupl
 
 
 def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
-    """Return a side run as an experiment, with a picture of each of its measures."""
+    """Convert a side run to an experiment. It has one picture for each measure of the side run."""
     settings = experiment.run
     return Experiment(
         problem=run.problem,
@@ -240,7 +240,7 @@ def is_recorded(measure_name: str, experiment: Experiment) -> bool:
 
 
 def _requested(experiment: Experiment) -> dict[str, Measure]:
-    """Return the measures that every run records, or that the set-up, a picture or a claim names."""
+    """Return the measures that every run records, and those that the set-up, a picture or a claim names."""
     ending = experiment.protocol.schedule().ends_early
     end_name = None if ending is None else ending.measure
     always = [
@@ -258,7 +258,7 @@ def _requested(experiment: Experiment) -> dict[str, Measure]:
 
 
 def _read_until(pictures: Sequence[Picture]) -> list[str]:
-    """Return the names of the measures in the `until` conditions of pictures."""
+    """Return the names of the measures that occur in `until` conditions of pictures."""
     readings = (picture.reading for picture in pictures)
     ends = (None if reading is None else reading.until for reading in readings)
     return [end.measure for end in ends if end is not None and end.measure is not None]
@@ -267,7 +267,7 @@ def _read_until(pictures: Sequence[Picture]) -> list[str]:
 def _of_lines(
     experiment: Experiment, learner: Learner, along: Sequence[PlannedLine], requested: Mapping[str, Measure]
 ) -> dict[str, Measure]:
-    """Return the measures from which theory lines about requested measures are computed, by name."""
+    """Return the measures that are inputs of theory lines about requested measures, by name."""
     binding = [
         planned.line for planned in along if planned.line.measure in requested and planned.binds(learner)
     ]
@@ -349,7 +349,7 @@ class RunPlan:
 
     @property
     def all_learners(self) -> tuple[LearnerPlan, ...]:
-        """Learners of side runs, then learners of the experiment."""
+        """All learners: first those of side runs, then those of the experiment."""
         return (*self.side_learners, *self.learners)
 
     @property

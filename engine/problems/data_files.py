@@ -22,7 +22,7 @@ LONGEST = 600
 
 
 class LeftOut(NamedTuple):
-    """Columns of a file that are neither features nor labels, with the reason."""
+    """Columns of a file that are used neither as features nor as labels, with the reason."""
 
     columns: str
     """Names or positions of the columns."""
@@ -59,9 +59,9 @@ class DataReport(NamedTuple):
     """Sentence that replaces the whole report, or empty."""
 
     def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
-        """Return a report on the labels alone, if this report is on a file that also has a label column.
+        """Return a report on the labels alone. This report is on a file with both features and labels.
 
-        `targets` is the number of targets that are made from this column.
+        `targets` is the number of targets that are made from the label column.
         """
         return DataReport(
             LABELS, self.file, self.rows, targets, label=self.label, classes=classes, remark=remark
@@ -184,7 +184,7 @@ class TableSettings:
 
 
 class Version(NamedTuple):
-    """Version of a file: its time of modification and its size in bytes."""
+    """Version of a file on disk: the time of its last modification, and its size in bytes."""
 
     file: Path
     modified: int

@@ -1,4 +1,4 @@
-"""Drawn instances and labels as numpy arrays. An excerpt of the instances can be drawn alone."""
+"""Drawn instances and labels as numpy arrays. A small part of the instances can be drawn separately."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def examples(problem: Problem, streams: Streams, dtype: str) -> Examples:
 
 
 def tabled(problem: Problem, combination: Combination | None, streams: Streams) -> tuple[Rows, Rows]:
-    """Return the instances [R, n, d], and the labels [R, m, n] that the target gives them.
+    """Return the instances [R, n, d], and the labels [R, m, n] that the target computes for them.
 
     The problem may still replace these labels by signs, or add noise.
     """
@@ -89,7 +89,7 @@ MOST_ROTATED = 1 << 18
 
 
 def can_excerpt(matrix: Matrix) -> bool:
-    """Return whether an excerpt of the instances is cheap enough for a picture, in time and memory.
+    """Return whether drawing a small part of the instances, for a picture, takes little time and memory.
 
     Raises: BadInput for a file that cannot be used.
     """
@@ -153,7 +153,10 @@ class DrawnLabels:
     """
 
     def __init__(self, values: Rows) -> None:
-        """Store the labels [R, m, n] of m targets on n rows in R replicas."""
+        """Store the labels [R, m, n] in R replicas.
+
+        Each of the n rows has one label for each of m targets.
+        """
         self._values = values
         self.replicas, self.m, self.n = values.shape
 
@@ -168,7 +171,7 @@ class DrawnLabels:
 
     @cached_property
     def _tails(self) -> Floats:
-        """Values of `rank_bound` for the ranks 0, 1, … min(m, n)."""
+        """Values of `rank_bound` for all ranks 0, 1, … min(m, n)."""
         squares = np.stack([_squared_singular_values(labels) for labels in self._values])  # [R, min(m, n)]
         tails = np.zeros((len(squares), squares.shape[1] + 1))
         tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]

@@ -50,7 +50,7 @@ class FirstRows(NamedTuple):
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:
-        """Return how a preset names a column: by its name or, if this is not unique, by its position."""
+        """Return how a preset refers to a column: by its name or, if this is not unique, by its position."""
         name = self.names[column]
         return column if self.names.count(name) > 1 or name == str(column) else name
 

@@ -47,7 +47,7 @@ def sylvester(d: int) -> Signs:
 
 
 def reached(d: int) -> bool:
-    """Return whether `hadamard` can construct a matrix of order d."""
+    """Return whether `hadamard` can construct a Hadamard matrix of order d."""
     try:
         _split(d)
     except ValueError:
@@ -56,7 +56,7 @@ def reached(d: int) -> bool:
 
 
 def nearest(d: int) -> tuple[int | None, int]:
-    """Return the nearest orders below and above d that `hadamard` constructs.
+    """Return the nearest orders below and above d for which `hadamard` can construct a matrix.
 
     The first is None if there is no such order below d.
     """
@@ -210,7 +210,7 @@ class Sylvester(Instances):
         return self._placed(self._walsh.rows(self.order, self.row_signs))
 
     def columns(self, places: torch.Tensor) -> torch.Tensor:
-        """Return the values of features on all instances, [R, m, n].
+        """Return the values [R, m, n] of some features on all instances.
 
         The features are given by their indices [R, m].
         """
@@ -265,7 +265,7 @@ class Sylvester(Instances):
         return square_lengths(errors)
 
     def _take(self, by_row: torch.Tensor) -> torch.Tensor:
-        """Convert values [R, m, d] on the d rows of Sylvester's matrix to values [R, m, n] on the instances.
+        """Convert values [R, m, d] for rows of Sylvester's matrix to values [R, m, n] for instances.
 
         An instance has the value of its row, times its sign.
         """
@@ -273,7 +273,7 @@ class Sylvester(Instances):
         return picked.mul_(self.row_signs[:, None])
 
     def _placed(self, signs: torch.Tensor) -> torch.Tensor:
-        """Convert entries ±1 of signed rows to entries of the instances, which are 0 and 1 if `shifted`."""
+        """Convert entries ±1 of signed rows to entries of the instances. If `shifted`, −1 becomes 0."""
         return (signs + 1) / 2 if self._shifted else signs
 
 

@@ -1,4 +1,4 @@
-"""Instances as an operator, which computes rows on demand, and products of all rows with many vectors.
+"""Instances as operators. They compute rows on demand, and products of all rows with many vectors.
 
 The module also has orthogonal instances rotated to the coordinate axes, and random elements of groups of
 transformations.
@@ -81,7 +81,7 @@ class Instances:
         return self.inner(weights[:, None])[:, 0]
 
     def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """Return inner products [S, B, n] of the instances with S sets of weights, [S, B, d].
+        """Return inner products [S, B, n] of all instances with S sets of weights, [S, B, d].
 
         The result is the same as that of `products` for each set, but is computed together.
         """
@@ -92,7 +92,7 @@ class Instances:
         raise NotImplementedError
 
     def chosen(self, plus: torch.Tensor, minus: torch.Tensor) -> torch.Tensor:
-        """Return `plus` at the positive entries of the only instance, and `minus` at its negative entries.
+        """Return, for the only instance x, a vector with `plus` where x_i > 0 and `minus` where x_i < 0.
 
         The result is [B, d], with 0 where the instance is 0. Each replica must have a single instance. `plus`
         and `minus` are [B, 1], one number for each batch member.
@@ -104,7 +104,10 @@ class Instances:
 
     @property
     def has_moment(self) -> bool:
-        """Whether XᵀX/n is stored. `mean_square` is then cheaper for several errors at once."""
+        """Whether the matrix XᵀX/n is stored.
+
+        With it, `mean_square` is cheaper for several errors at once.
+        """
         return False
 
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
@@ -202,7 +205,7 @@ class DenseInstances(Instances):
         return total / self.n
 
     def _pieces(self, tensor: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
-        """Split a tensor into pieces along its dimension of length n, which counts instances.
+        """Split a tensor along its dimension that counts the n instances, to save memory.
 
         The instances of each piece take about PIECE bytes.
         """

@@ -45,7 +45,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def target_structure(self) -> TargetStructure:
-        """Properties of the target's labels on these instances, before noise."""
+        """Properties of the labels that the target computes for these instances. Noise is not yet added."""
         return self.target.structure(self.matrix)
 
     @property
@@ -72,7 +72,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def labels_are_coins(self) -> bool:
-        """Whether labels, before noise, are fair coins ±1, independent of instances and of one another."""
+        """Whether the labels, before noise, are independent fair coins ±1, whatever the instances are."""
         structure = self.target_structure
         return structure.are_coins or (self.labels == "bernoulli" and structure.is_zero)
 
@@ -84,7 +84,10 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def data_sentence(self) -> str:
-        """Reports on the files of instances and labels in a single line. Empty if there are no files."""
+        """Reports on the files of instances and labels, on a single line.
+
+        It is empty if there are no files.
+        """
         return "; ".join(report.sentence for report in self.data_reports)
 
     def bytes_drawn(self, replicas: int, itemsize: int, as_matrix: bool) -> int:

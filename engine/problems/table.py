@@ -55,14 +55,14 @@ class LabelClasses(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Text that states the labels ±1 of two classes, or the number and names of more classes."""
+        """Text about the classes of labels: −1 and +1 for two classes, or the number and names of more."""
         if len(self.names) == 2:
             return f"{self.names[1]} = −1, {self.names[0]} = +1"
         return self.with_a_target_each
 
     @property
     def with_a_target_each(self) -> str:
-        """Text that states the number of classes, and their names in the order of their targets."""
+        """Text about classes that are separate targets: their number, and their names in order."""
         return f"{len(self.names)} classes, each with a target: {listed(self.names)}"
 
 
@@ -99,7 +99,7 @@ def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLab
 
 
 def _classes_in(column: NDArray[np.float64]) -> LabelClasses | None:
-    """Return the classes in a column [n, 1] of few different integers, or None for other labels."""
+    """Return the classes in a column [n, 1] that has few different integers. Return None for other labels."""
     if column.size != len(column) or not (column == np.round(column)).all():
         return None
     classes = _classes(column.ravel())
@@ -119,7 +119,7 @@ LONGEST_NAME = 40
 
 
 class ColumnLayout(NamedTuple):
-    """Columns of a table that are features, the column of labels, and the columns that are left out."""
+    """Roles of a table's columns: features, column of labels, and columns that are not used."""
 
     features: tuple[int, ...]
     label: int | None
@@ -129,7 +129,7 @@ class ColumnLayout(NamedTuple):
 def layout_of(
     content: Content, settings: TableSettings, label: int | str | None, is_target: bool
 ) -> ColumnLayout:
-    """Return which columns of a file are features, labels or left out.
+    """Decide which columns of a file are features, which are labels, and which are not used.
 
     Args:
         label: the column of labels that the preset names, or None.
@@ -181,7 +181,10 @@ def _all_features(
 def _chosen_features(
     content: Content, columns: Sequence[int | str], label: int | None, index: Collection[int]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return the features in the setting `columns`, and the columns that it leaves out. Raises: BadField."""
+    """Return the columns in the setting `columns`, as features, and all other columns.
+
+    Raises: BadField.
+    """
     features = [_position(column, content, "columns") for column in columns]
     for position, column in enumerate(features):
         if column == label:
@@ -277,7 +280,7 @@ MOST_REPORTS = 256
 
 
 class Request(NamedTuple):
-    """Request of a preset for a table: its file, and how to read it."""
+    """A preset's request for a table: which file to read, and how."""
 
     path: str
     settings: TableSettings = TableSettings()
@@ -366,7 +369,7 @@ def values_of(numbers: NDArray[np.float64]) -> Values:
 
 
 def _read_or_refused(key: Key, where: str) -> Table | BadInput:
-    """Return the table, or the error if the file holds no usable table.
+    """Return the table, or the error that says why the file holds no usable table.
 
     Raises: BadInput for faults that may be temporary, such as a lack of memory.
     """

@@ -1,4 +1,4 @@
-"""Collects the samples of every curve and theory line of a picture from all sweep points.
+"""Collects the values of every curve and theory line of a picture from all sweep points.
 
 The module also finds the kind of each curve's learner, and the learners that need not be run at the remaining
 sweep points.
@@ -44,7 +44,7 @@ The sweep axes are those that distinguish curves. The index of the rate counts t
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return the kind of each curve's learner, such as "exact", and the curve's index within this kind.
+    """Return, for each curve, the kind of its learner (such as "exact") and its number within this kind.
 
     The result includes curves that have no values yet. Curves are sorted by the values of the sweep axes that
     distinguish curves, then in the order of the learners. Reference learners have no entry, because they are
@@ -96,7 +96,7 @@ Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
 
 
 class Stretch(NamedTuple):
-    """Part of a curve that was measured at one sweep point."""
+    """The part of a curve that one sweep point contributes."""
 
     number: int
     """Index of the sweep point."""
@@ -111,7 +111,7 @@ Curves = dict[Key, list[Stretch]]
 
 
 class Gathered(NamedTuple):
-    """Samples of all curves and theory lines of a picture, and the reasons for absent theory lines."""
+    """Samples (measured values) of all curves and theory lines of a picture, and why others are missing."""
 
     curves: Curves
     lines: Lines
@@ -141,7 +141,7 @@ class Gathered(NamedTuple):
     """For each learner that the picture's measure cannot measure, the unmet condition, by learner name."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
-        """Return the kind of a curve's learner, and the index of the curve among the curves of this kind.
+        """Return the kind of a curve's learner, and the curve's number among the curves of this kind.
 
         The result is None for a reference learner, which is drawn like a theory line.
         """
@@ -149,7 +149,7 @@ class Gathered(NamedTuple):
         return next((self.kinds[key] for key in keys if key in self.kinds), None)
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
-        """Return the samples by which the values of a curve or theory line are divided.
+        """Return the samples (measured values) by which a picture divides a curve or theory line.
 
         They are the samples of the learner or theory line that `picture.relative` names, at the same values
         of the sweep axes that distinguish curves. The list is empty if there are no such samples.
@@ -181,7 +181,7 @@ class Replicas:
 
     @cached_property
     def of_all(self) -> tuple[Floats, Floats]:
-        """Positions x [N], and the values [R, N] of all replicas there."""
+        """The x positions [N], and the values [R, N] of all replicas at these positions."""
         return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
@@ -211,7 +211,7 @@ class Replicas:
 
 
 def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:
-    """Return the samples of all curves and theory lines of a picture, and the reasons for absent lines.
+    """Return the samples (measured values) of a picture's curves and lines, and why other lines are missing.
 
     In a picture whose x is a sweep axis, an unfinished run contributes nothing, because its final value is
     not known yet.
@@ -274,7 +274,7 @@ def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
 
 
 def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
-    """Return the index of every curve.
+    """Return a number for each curve of a picture: 0, 1, 2 ….
 
     Curves are sorted by the values of the sweep axes that distinguish curves, then by learner.
     """
@@ -349,7 +349,7 @@ def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
 def _places_of_line(
     curve_name: str, point: Point, trace: Trace, steps: PictureSteps
 ) -> list[tuple[Point, str]]:
-    """Return the sweep points at which a theory line has samples, each with the name of the line's curve.
+    """Return the sweep points at which a theory line has values, each with the name of the line's curve.
 
     If the picture's x or reading is over learning rates, every rate counts as one sweep point. The name of
     the curve is "" for a line that all curves share.
@@ -471,7 +471,7 @@ WHY = "other runs already determine their results"
 
 
 def known_at(results: Results, number: int) -> frozenset[str]:
-    """Return the names of the learners that need not be run at a sweep point.
+    """Return the learners whose runs at a sweep point would not change any picture.
 
     The run of a learner is not needed if the results at other sweep points already determine what pictures
     show. This concerns pictures whose reading, with `until`, finds the first value of a sweep axis at which a
@@ -497,7 +497,7 @@ def known_at(results: Results, number: int) -> frozenset[str]:
 
 
 def _along(results: Results, point: Point, axis: int) -> Results:
-    """Return the results at the sweep points that agree with `point` on all sweep axes but one.
+    """Return the results at the sweep points that differ from `point` on one sweep axis only.
 
     Args:
         axis: index of the sweep axis on which the points may differ.

@@ -18,7 +18,7 @@ standard error over all replicas.
 
 
 class Arrays(NamedTuple):
-    """Array-valued measurements at some records of a curve, for the first replica or for all replicas."""
+    """Array-valued measurements at some evaluation points of a curve, for one replica or for all."""
 
     x: Floats
     """Positions of the measurements on the x-axis [S]."""

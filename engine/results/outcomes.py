@@ -1,4 +1,4 @@
-"""Judges the claims of an experiment, each by the data of the picture that it refers to."""
+"""Judges the claims of an experiment. Each claim is judged by the picture that it refers to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of a picture, which compute its curves from samples.
+"""Steps that compute the curves of a picture from samples.
 
 Samples are the values of a measure at one sweep point, for one learner or for one theory line. Learners and
 theory lines go through the same steps.
@@ -62,7 +62,7 @@ class Samples(NamedTuple):
     """
 
     def coordinates(self, by_replica: bool = False) -> dict[str, Floats]:
-        """Return the values of clocks and indices, reshaped so that they broadcast with `values`.
+        """Return the coordinates of the samples (clocks and indices), shaped to broadcast with `values`.
 
         Args:
             by_replica: for clocks that differ between replicas, whether to return the values of every replica
@@ -99,7 +99,7 @@ class Samples(NamedTuple):
         return self
 
     def held(self) -> Floats:
-        """Return the values, held constant from the first record at which the condition `until` is met.
+        """Return the values. From the first record that meets the condition `until` on, they stay constant.
 
         If a replica never meets the condition, its values are NaN.
         """
@@ -121,7 +121,7 @@ class Samples(NamedTuple):
         return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
-        """Return the samples with one more record, of value NaN, at which the last replica diverged.
+        """Return the samples followed by NaN at the record at which the last replica diverged.
 
         If some replica did not diverge, the samples are returned unchanged.
         """
@@ -138,10 +138,10 @@ class Samples(NamedTuple):
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
-    """Return the clocks of a curve, and the measures among `names` as means over replicas.
+    """Return the clocks of a curve, and some of its measures as means over replicas.
 
-    Clocks and measures have one value for every record of the curve. Measures that were not recorded are left
-    out.
+    `names` are the names of these measures. Clocks and measures have one value for every record (evaluation
+    point) of the curve. Measures that were not recorded are left out.
     """
     means = {measure_name: curve.mean(measure.name) for measure_name, measure in measures_in(names).items()}
     return curve.clocks | {measure_name: mean for measure_name, mean in means.items() if mean is not None}
@@ -150,7 +150,7 @@ def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
 def of_curve(
     curve: Curve, measure: Measure, trace: Trace, names: Collection[str] = (), until: Until | None = None
 ) -> Samples | None:
-    """Return the samples of a measure of a curve, or None if the curve has no values of the measure.
+    """Return the samples (values) of a measure of a curve. None if the curve has no values of the measure.
 
     Args:
         names: names in the expression for the picture's x. Measures among them count as clocks of the
@@ -193,7 +193,7 @@ def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
 def of_line(
     line: TheoryLine, trace: Trace, beyond: bool = False, clocks: Collection[str] = ()
 ) -> dict[str, Samples]:
-    """Return the samples of a theory line, by the name of the curve that the line belongs to.
+    """Return the values of a theory line as samples, by the name of the curve that the line belongs to.
 
     If all curves share the line, the only key is "". If all replicas share the line, the samples have a
     single replica. The result is empty if the line has no values.
@@ -259,7 +259,7 @@ class ReplicasMissing(BadInput):
 
 
 class AtPoint(NamedTuple):
-    """The x positions and values that one sweep point adds to a curve, or to a row of a heat map."""
+    """The x positions and values that one sweep point contributes to a curve, or to a row of a heat map."""
 
     point: Point
     x: Floats
@@ -273,7 +273,7 @@ class AtPoint(NamedTuple):
 
 
 class PictureSteps:
-    """Steps that compute the curves of a picture: `at`, `running`, `times`, `read`, and x, in this order.
+    """Steps by which curves are computed: `at`, `running`, `times`, `read`, and x, in this order.
 
     Each step may remove a dimension of the samples. After the last step, one dimension remains, along x.
     """
@@ -303,7 +303,7 @@ class PictureSteps:
 
     @property
     def _along(self) -> list[str]:
-        """Dimensions in which sweep points may differ: names of the sweep axes, then RATE."""
+        """Names of all dimensions in which sweep points may differ: the sweep axes, then RATE."""
         return [*(axis.name for axis in self._axes), RATE]
 
     def height(self, point: Point) -> float | None:
@@ -376,7 +376,7 @@ class PictureSteps:
 
     @property
     def until(self) -> Until | None:
-        """Condition up to which the picture reads each replica, or None if there is no such condition."""
+        """Condition after which the picture ignores the values of a replica, or None."""
         return None if self._reading is None else self._reading.until
 
     @property
@@ -418,12 +418,12 @@ class PictureSteps:
         return bool(self._of_axes & (along | over)) or self.along_rates or self.over_rates
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
-        """Return the x position of a sweep point at given values of its clocks."""
+        """Return the x position for a sweep point and the given values of its clocks."""
         x = self.places(point, {clock: np.array([time]) for clock, time in clocks.items()})
         return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
-        """Return the x positions [S] of a sweep point at S records, given the values of its clocks [S].
+        """Return the x positions [S] for a sweep point at S records, given its clocks [S] there.
 
         If x depends only on sweep axes, the result has shape [1]. Raises: BadInput.
         """
@@ -487,7 +487,7 @@ class PictureSteps:
             ) from error
 
     def _of_words(self, point: Point) -> dict[str, float]:
-        """Return the position of a sweep point on each sweep axis whose values are words, counted from 1."""
+        """Return the number of the sweep point's word, from 1, on each sweep axis whose values are words."""
         axes = zip(self._axes, point.place, strict=False)  # the index of a rate may follow
         return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
 
@@ -502,7 +502,7 @@ class PictureSteps:
             raise BadInput("pictures", f"{undrawn} must be named in `x`, reduced by `read`, or fixed by `at`")
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
-        """Yield the results of a reading along a sweep axis.
+        """Apply a reading along a sweep axis, and yield the resulting numbers.
 
         There is one result for each combination of values of the other axes.
         """

@@ -41,7 +41,7 @@ class Spectrum(NamedTuple):
 
     @property
     def rank(self) -> NDArray[np.int64]:
-        """Numerical rank of the matrix [S]: the number of its nonzero singular values."""
+        """Numerical rank of the weight matrix at each record, [S]: its number of nonzero singular values."""
         return np.asarray(np.count_nonzero(self.values, axis=1))
 
 
@@ -168,7 +168,7 @@ def _picture(
 
 
 def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
-    """Return, for JSON, the theory lines of the picture's measure that the picture does not show.
+    """Return the theory lines of the measure that the picture does not show, in a form for JSON.
 
     `why` is the reason for the absence. It is null if `reasons` already explain why the line does not apply.
     """
@@ -186,7 +186,7 @@ def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, An
 
 
 def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
-    """Return, for JSON, the training runs at a sweep point: one for every learner and learning rate."""
+    """Return a list for JSON of the training runs at a sweep point, one for every learner and rate."""
     if trace is None:
         return []
     spectra_by_curve = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
@@ -198,7 +198,7 @@ def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
 
 
 def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
-    """Return, for JSON, the settings of a curve's training run, and whether it diverged.
+    """Return an object for JSON with the settings of a curve's training run, and whether it diverged.
 
     The key `path` has the names of the backends.
     """
@@ -343,5 +343,5 @@ def numbers(values: Floats) -> list[Any]:
 
 
 def _series(values: Floats) -> msgspec.Raw:
-    """Return numbers as JSON text, which needs a fifth of the memory of a list of Python objects."""
+    """Encode numbers as JSON text. It needs a fifth of the memory of a list of Python objects."""
     return msgspec.Raw(msgspec.json.encode(numbers(values)))

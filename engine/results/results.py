@@ -42,7 +42,7 @@ class Results:
 
     @property
     def left_out(self) -> list[int]:
-        """Indices of the sweep points at which no learner is run."""
+        """Indices of the sweep points at which no learner needs to be run."""
         points = self.sweep.points
         return [
             number

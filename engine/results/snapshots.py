@@ -69,7 +69,7 @@ class Snapshots:
 
 
 def why_not(experiment: Experiment) -> str | None:
-    """Return the reason why learners cannot be trained again to take snapshots, or None if they can."""
+    """Return the reason why training cannot be repeated to take snapshots of weights, or None."""
     n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
         return f"{n} × {d} instances are too many to train the learners again for a picture"

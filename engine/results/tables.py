@@ -30,7 +30,7 @@ Numbers = Floats | None
 
 
 class TablePart(NamedTuple):
-    """Rows of one curve, theory line or heat map in a table."""
+    """The rows of a table that belong to one curve, theory line or heat map."""
 
     texts: tuple[str, ...]
     """Values of the text columns, which are the same in all of these rows."""
@@ -166,7 +166,7 @@ def as_text(values: Floats) -> list[str]:
 
 
 def _cells(cells: Sequence[str]) -> str:
-    """Return text cells as part of a line of CSV, with quotes around the cells that need them."""
+    """Return the text cells of a row as the beginning of a line of CSV. Cells are quoted where necessary."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(cells)
     return line.getvalue()

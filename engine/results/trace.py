@@ -97,7 +97,7 @@ class Curve:
 
     @property
     def backend(self) -> str:
-        """Names of the backends that computed the curve, joined to one text."""
+        """Text that lists the names of the backends which computed the curve."""
         return " then ".join(self.backends)
 
     @property
@@ -107,7 +107,7 @@ class Curve:
 
     @property
     def diverged_at(self) -> float | None:
-        """Position on the x-axis at which the first replica diverged, or None if none did."""
+        """The x position at which the first replica diverged, or None if no replica diverged."""
         return float(np.nanmin(self.divergences)) if self.diverged else None
 
     @property
@@ -117,7 +117,7 @@ class Curve:
 
     @property
     def fate(self) -> str:
-        """Predicate for the replicas that ended early, such as "diverged"."""
+        """Phrase about the replicas that ended early, such as "diverged". It follows their number."""
         return fate(self.diverged, int(self.inaccurate.sum()))
 
     @property
@@ -133,7 +133,7 @@ class Curve:
 
     @property
     def clocks(self) -> dict[str, Floats]:
-        """Values of each clock at every record [S], by clock name.
+        """Values of each clock (measure of training progress) at every record [S], by clock name.
 
         If a clock differs between replicas, its value is the least over all replicas that have not diverged.
         """
@@ -172,7 +172,7 @@ class Curve:
         return None if series is None or series.stderr is None else series.stderr[: self.length]
 
     def values(self, measure: str) -> Floats | None:
-        """Return the stored values [S, R] of a measure, or None if the measure was never recorded.
+        """Return the values [S, R] of a measure at every record and replica, or None if there are none.
 
         If the values of all replicas would need too much memory, only the first replica is stored.
         """
@@ -206,7 +206,7 @@ class Curve:
         return None if self._weights is None else self._weights[: self.weights_length]
 
     def array(self, measure: str) -> Arrays | None:
-        """Return the recorded arrays of a measure with indices, or None if it was never recorded."""
+        """Return the stored arrays of an array-valued measure, or None if it was never recorded."""
         return self._arrays.get(measure)
 
     @property
@@ -215,7 +215,7 @@ class Curve:
         return self._indices
 
     def indices(self, measure: str) -> Mapping[str, Floats]:
-        """Return the coordinates of each index of a measure, in the order of the dimensions of its arrays."""
+        """Return the coordinates along each dimension of a measure's arrays, in the order of dimensions."""
         return self._indices.get(measure, {})
 
     def append(
@@ -225,7 +225,7 @@ class Curve:
         weights: Mapping[int, NDArray[np.floating[Any]]] = MappingProxyType({}),
         arrays: Mapping[str, Mapping[int, Floats]] = MappingProxyType({}),
     ) -> None:
-        """Append S records and make them visible to readers.
+        """Append S records (evaluations), and make them visible to the threads that read the curve.
 
         Every call must have the same names of clocks and measures as the first call.
 
@@ -259,7 +259,7 @@ class Curve:
         self.length = start + len(x)
 
     def complete_early(self) -> None:
-        """Mark the curve as complete, although more records were planned than it has."""
+        """Mark the curve as complete, although it has fewer records than were planned."""
         self.capacity = self.length
 
     def copy(self, winner: Curve, grid: Mapping[float, float]) -> None:
@@ -281,7 +281,7 @@ class Curve:
         self.ended = True
 
     def snapshot(self) -> Curve:
-        """Return a shallow copy of the curve with the present records.
+        """Return a shallow copy of the curve, which has the records so far and does not grow.
 
         The copy shares the arrays with this curve. Records that are written later lie beyond the `length` of
         the copy.
@@ -360,7 +360,10 @@ class Curve:
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
     def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
-        """Store weights at position `x`. `kept_records` decides which of the stored weight vectors remain."""
+        """Store weights at the x position `x`.
+
+        The object `kept_records` decides which stored weights to drop.
+        """
         if self._weights is None:
             slots = len(kept_records(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)
@@ -386,7 +389,7 @@ def settle(curves: Sequence[Curve], shown: Curve | None, compared_by: str) -> No
 
 
 class Along(NamedTuple):
-    """Values of a theory line, with the clock values and index coordinates at which they are known."""
+    """Values of a theory line, with the positions (clock values and indices) at which they are known."""
 
     clocks: dict[str, Floats]
     """Values of each clock [S]; the first clock is the x-axis."""
@@ -490,7 +493,7 @@ class TheoryLine:
         return [learner_name for learner_name, finding in self.on_learners.items() if finding.holds]
 
     def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
-        """Return the values of the theory line that belong to each curve, by curve name.
+        """Return the values of the theory line for each curve, by curve name.
 
         A line that is computed from measured values has values only for the records so far. If all curves
         share the same line, the result is empty.
@@ -530,7 +533,7 @@ class Trace:
 
     @property
     def frontier(self) -> int:
-        """Index of the last record that all unfinished curves have; −1 if one of these has no record yet.
+        """Index of the last record (evaluation) that all unfinished curves have; −1 if one has no record yet.
 
         If all curves have ended, it is the index of the last record of the longest curve. Curves that will
         show only the best rate are left out, because they have no records until all rates are complete.
@@ -575,7 +578,7 @@ class Trace:
         return float(self.x[-1])
 
     def at(self, record: int) -> str:
-        """Return the x position of a record as text, such as "k = 64"."""
+        """Return the x position of the record with this index as text, such as "k = 64"."""
         return f"{next(iter(self.planned))} = {self.x[record]:g}"
 
     def clocks_at(self, x: float, curve: Curve | None = None) -> dict[str, float]:
@@ -593,7 +596,7 @@ class Trace:
 
     @property
     def theorems(self) -> list[TheoryLine]:
-        """The first theory line of every kind, which represents the theorem.
+        """One theory line of every kind: the first one. It represents the theorem.
 
         One theorem may have several lines, such as the two edges of a band.
         """
@@ -625,7 +628,7 @@ class Trace:
 
 
 def _at(x: float, places: Floats, heights: Floats) -> float:
-    """Return the value of a curve at x, interpolated linearly between its points (`places`, `heights`).
+    """Return the value at x of a curve through the points (`places`, `heights`), interpolated linearly.
 
     Beyond the last point, the value is extrapolated linearly. It is NaN there if there are fewer than two
     points.

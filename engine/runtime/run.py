@@ -57,9 +57,9 @@ GROWTH = 8
 
 
 class Pacing:
-    """Gate that adapts the number of records (evaluation points) per round to the speed of the run.
+    """Gate that adapts the length of a round to the speed of the run.
 
-    A round then takes about `seconds`.
+    A round then takes about `seconds`. Its length is a number of records (evaluation points).
     """
 
     def __init__(self, seconds: float) -> None:
@@ -145,16 +145,19 @@ Event: TypeAlias = Loaded | Diverged | NotKept | Finished
 
 
 class Keeper(Protocol):
-    """Interface that provides curves of earlier runs, and stores the curves of a run. See `RunWriter`."""
+    """Interface of objects that provide curves of earlier runs and store new curves, such as `RunWriter`."""
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
-        """Fill the empty curves of a learner from earlier runs, and return whether earlier runs have them."""
+        """Fill the empty curves of a learner from earlier runs.
+
+        Return whether earlier runs have these curves.
+        """
 
     def begun(self, trace: Trace) -> None:
-        """Store the start of a trace (the results of a run), before its curves have records."""
+        """Store the start of a trace (the results of a run). Its curves have no records (evaluations) yet."""
 
     def grow(self, trace: Trace) -> None:
-        """Store the records that the curves of a trace have received since the last call."""
+        """Store the records (evaluations) that were added to the curves of a trace since the last call."""
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
         """Store the finished curves of a learner. Return the reason if storing fails, else None."""
@@ -275,7 +278,7 @@ class LearnerRun:
 
     @property
     def length(self) -> int:
-        """Number of records so far; curves that ended early have fewer."""
+        """Number of records (evaluations) so far. Curves that ended early have fewer of them."""
         return max(curve.length for curve in self.curves)
 
     @property
@@ -284,7 +287,7 @@ class LearnerRun:
         return all(curve.ended for curve in self.curves)
 
     def advance(self, records: int, seconds: float = math.inf) -> list[Diverged]:
-        """Continue for up to `records` records, or for up to `seconds` seconds.
+        """Continue the training run for up to `records` records (evaluations) or up to `seconds` seconds.
 
         Return an event for each curve whose first or last replica diverged meanwhile.
         """
@@ -401,7 +404,7 @@ def _begun(
     streams: Streams,
     writer: Keeper | None,
 ) -> LearnerRun:
-    """Return the run of a learner, with a training run that has not started yet.
+    """Return a learner's part of the run. Its training has not started yet.
 
     If an earlier run has the learner's curves, it has these curves and no training run.
     """
@@ -420,7 +423,7 @@ def _begun(
 
 
 def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve]) -> Recording:
-    """Return a training run on the available backend.
+    """Return a training run on the fastest backend that can be used now.
 
     A faster backend replaces that backend once it is compiled.
     """
@@ -439,7 +442,7 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
 
 
 def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
-    """Return the examples that the first replica has seen at the end: x values and labels.
+    """Return the examples, x values and labels, that the first replica was trained on by the end of the run.
 
     Instances have a single entry, which is x.
     """
@@ -455,7 +458,7 @@ def _targets(experiment: Experiment) -> int:
 
 
 def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
-    """Return the bytes that a run needs. If memory is short, release data that are kept for later runs.
+    """Return how many bytes a run needs. If memory is short, first release data kept for later runs.
 
     Raises: BadInput if memory is short even then.
     """
@@ -510,13 +513,13 @@ def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
 
 
 def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
-    """Return the learner runs that have the fewest records."""
+    """Return the learners of the run that have the fewest records so far."""
     fewest = min(learner_run.length for learner_run in learner_runs)
     return [learner_run for learner_run in learner_runs if learner_run.length == fewest]
 
 
 def _most_records(plan: RunPlan) -> int:
-    """Return the largest number of records per learner and round, so that few weights are buffered.
+    """Return how many records a learner may add per round, so that few weights must be buffered.
 
     If a run may end early, a round has few records, because records beyond the end are lost.
     """
@@ -527,7 +530,7 @@ def _most_records(plan: RunPlan) -> int:
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:
-    """Append the records of a block to one curve, with the values of each replica until it diverges.
+    """Append a block of records to one curve. Each replica's values end where it diverges.
 
     Args:
         start: losses [R] of the replicas at the start.
@@ -564,7 +567,7 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
 
 
 def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
-    """Return values [R or 1, *index], with NaN for replicas that have diverged."""
+    """Replace the values of diverged replicas by NaN, and return the values [R or 1, *index]."""
     return np.where(np.expand_dims(sound[: len(values)], tuple(range(1, values.ndim))), values, np.nan)
 
 

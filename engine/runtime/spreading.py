@@ -89,7 +89,7 @@ def serve(connection: Connection) -> None:
 
 
 class Collector:
-    """Keeper that collects the curves of every learner that ends."""
+    """Keeper that collects the curves of each learner when its training ends."""
 
     def __init__(self) -> None:
         self.curves: list[tuple[bytes, list[Arrays]]] = []
@@ -124,7 +124,7 @@ class Device:
         """Number of the sweep point that the process works on, or None if it is idle."""
 
     def submit(self, number: int, experiment: Experiment) -> None:
-        """Send an experiment, which belongs to the sweep point `number`, to the process."""
+        """Send an experiment to the process that serves a device. It belongs to the sweep point `number`."""
         self.task = number
         self.connection.send_bytes(msgspec.json.encode(experiment))
 
@@ -154,7 +154,7 @@ class Device:
 
 
 class Spread:
-    """Curves that processes on several devices compute before the sweep reaches their points."""
+    """Curves that several devices compute in advance, for sweep points that the run has not reached yet."""
 
     def __init__(self, sweep: Sweep, devices: Sequence[Begin]) -> None:
         """Start a process for every device."""
@@ -225,7 +225,7 @@ class Spread:
                 device.submit(*self._tasks.popleft())
 
     def _plan(self, experiment: Experiment, is_stored: Callable[[LearnerPlan], bool]) -> None:
-        """Queue the work at the next sweep point, if it needs a device and the store lacks learners."""
+        """Queue the work at the next sweep point, unless the store has the curves of all its learners."""
         plan = plan_run(experiment)
         learners = *plan.learners, *plan.side_learners
         if not plan.needs_torch or all(map(is_stored, learners)):
@@ -240,7 +240,10 @@ class Spread:
             ]
 
     def fill(self, planned: LearnerPlan, curves: Sequence[Curve]) -> bool:
-        """Fill the empty curves of a learner, one per rate, and return whether devices computed them."""
+        """Fill the empty curves of a learner from the devices' results.
+
+        Return whether devices computed them.
+        """
         keys = self._groups_of.get(_key(planned), [])
         if not keys or any(key not in self._curves for key, _ in keys):
             return False
@@ -305,7 +308,7 @@ def groups(plan: RunPlan, count: int) -> list[RunSettings]:
 
 
 def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int]) -> Arrays:
-    """Join the arrays of groups of replicas to the arrays of one curve.
+    """Join arrays of groups of replicas to arrays for all replicas of one curve.
 
     A group whose replicas have all diverged has fewer records. Its values at later records are NaN.
     """
@@ -343,7 +346,7 @@ def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int])
 
 
 def _beside(parts: Sequence[Mapping[str, NDArray[Any]]], name: str, length: int) -> NDArray[Any]:
-    """Join arrays [S, R] of groups along R, after padding them with NaN to `length` records."""
+    """Join the arrays [S, R] of all groups along R. Shorter arrays are first padded with NaN."""
     columns = []
     for part in parts:
         padded = np.full((length, part[name].shape[1]), np.nan)
@@ -355,7 +358,7 @@ def _beside(parts: Sequence[Mapping[str, NDArray[Any]]], name: str, length: int)
 def _indexed(
     parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int], measure: str
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the x values [S] and the values [S, R or 1, *index] of a measure with indices."""
+    """Return the x values [S] and the values [S, R or 1, *index] of an array-valued measure."""
     measured = [part for part in parts if f"x/{measure}" in part]
     earliest = measured[0][f"array/{measure}"]
     if earliest.shape[1] == 1:  # values of the first replica alone

@@ -33,7 +33,7 @@ aside counts as abandoned by its app.
 
 
 class Place(NamedTuple):
-    """Location of a learner's stored curves: a file, and the position of their frame in bytes."""
+    """Where the curves of a learner are stored: the file, and the position of their frame in bytes."""
 
     path: Path
     start: int
@@ -57,7 +57,7 @@ class Store:
         self._index = RunIndex(folder)
 
     def find(self, key: bytes) -> Iterator[Place]:
-        """Yield the locations of curves with a key; the most recently used runs come first."""
+        """Yield where curves with a given key are stored. The most recently used runs come first."""
         query = (
             "select file, start from points join runs on run = id where key = ? order by used desc limit ?"
         )
@@ -83,7 +83,7 @@ class Store:
                 yield read(self.folder / file_name)[0]
 
     def unannounced(self) -> list[StoredRun]:
-        """Return the detached runs whose end was not announced, the newest first, without their details."""
+        """Return the runs without a terminal whose end was not yet reported to the user, the newest first."""
         self._index.catch_up()
         return self._listed("where detached order by began desc")
 
@@ -199,7 +199,7 @@ class Store:
         self._index.rows("update runs set used = ? where file = ?", time.time(), file_name)
 
     def observe(self, path: Path, keys: Collection[tuple[bytes, int]] | None = None) -> None:
-        """Update the index after a change of a file.
+        """Update the index of the store after a file has changed.
 
         Args:
             keys: digest of the key and position in the file, for every appended curve. With None, the whole
@@ -234,7 +234,7 @@ def _age(path: Path, clock: str) -> float:
 
 
 def _has_no_beginning(path: Path) -> bool:
-    """Return whether the writer of a file ended before it completed the first frame."""
+    """Return whether a file has no complete first frame, and its writer has ended."""
     if journal.is_written(path):
         return False
     with path.open("rb") as file:

@@ -62,7 +62,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
     @property
     def is_written(self) -> bool:
-        """Whether a process of this machine is writing its file."""
+        """Whether a process of this machine is still writing the run's file."""
         try:
             return self.ended is None and journal.is_written(Path(self.path))
         except OSError:
@@ -78,7 +78,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
         return "cut off" if self.state == "running" and self.is_here and not self.is_written else self.state
 
     def receive(self, frame: journal.JournalFrame) -> None:
-        """Update the fields from a frame of the run's file."""
+        """Update the fields of the run from one frame of its file."""
         if frame.kind == "mark":
             content = frame.content
             for name in ("pinned", "announced", "tags", "name", "headline", "chart", "claims"):

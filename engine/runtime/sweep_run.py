@@ -128,7 +128,7 @@ Look: TypeAlias = Callable[[bool], None]
 
 
 def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look:
-    """Return a function that sends samples of the machine's use as events, and stores them."""
+    """Return a function that measures the machine's use. It sends and stores samples."""
     sampler = Sampler()
 
     def look(was_at_rest: bool = False) -> None:
@@ -143,7 +143,7 @@ def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look
 
 
 def _looking(gate: Gate, look: Look) -> Gate:
-    """Return a gate that first samples the machine's use, and then calls the gate `gate`.
+    """Wrap the gate `gate` of a run. The new gate first samples the machine's use.
 
     If the run waits longer than SECONDS at its gate, it was probably paused. Loads are then measured anew
     from the end of the wait.

@@ -92,7 +92,7 @@ def _line(
 
 
 def _is_drawn(line: Line, setup: Setup) -> bool:
-    """Return whether the values of a theory line are needed.
+    """Return whether the values of a theory line must be computed.
 
     Two sorts of lines always need values. The first is a line that is the same for all learners. The second
     is a line about a measure that every run records, because such a measure is also shown without a picture.
@@ -109,7 +109,7 @@ def _is_drawn(line: Line, setup: Setup) -> bool:
 
 
 def _beyond(line: Line, at: At) -> Along | None:
-    """Return the values of a theory line at numbers k of examples that the run no longer reaches.
+    """Return the values of a theory line at numbers k of examples beyond the end of the run.
 
     They are needed if a picture shows the x at which the measure passes a threshold. The line may pass it
     later than the run ends. Otherwise, the result is None. It is also None if training could not continue
@@ -127,7 +127,7 @@ def _beyond(line: Line, at: At) -> Along | None:
 
 
 def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:
-    """Return the values of a theory line that is different for every learner, by curve name.
+    """Return the values of a theory line that differ between learners, by curve name.
 
     Curves of learners that the line does not apply to are left out.
     """
@@ -166,7 +166,7 @@ def _along_runs(
 
 
 def _measured(curve: Curve, records: int) -> Measured:
-    """Return the values of each measure at the first records of a curve, [R, S], by measure name."""
+    """Return the values [R, S] of measures at the first S records of a curve, by measure name."""
     values = {measure: curve.values(measure) for measure in curve.measures}
     return {measure: series[:records].T for measure, series in values.items() if series is not None}
 

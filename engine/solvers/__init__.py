@@ -33,7 +33,7 @@ A larger problem is solved in a separate thread, which is abandoned if the run i
 
 
 class SolverStructure(NamedTuple):
-    """Properties of a solver's solutions, which theorems, backends and charts use."""
+    """Properties of a solver's solutions, such as linearity, which theorems, backends and charts use."""
 
     learner_kind: LearnerKind = "other"
     """Kind of learner that the solver belongs to."""
@@ -157,7 +157,7 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
 
 
 class SolvedWeights:
-    """Base class of linear hypotheses whose weights are computed only when they are needed."""
+    """Base class of linear hypotheses from solvers. Their weights are computed when they are first needed."""
 
     _w: torch.Tensor | None
     """Weights [B, d], or None if examples were added after the weights were last computed."""
@@ -283,7 +283,7 @@ class Limit:
 
 
 def _numbers(seen: torch.Tensor) -> torch.Tensor:
-    """Return the indices [R, k] of the rows seen. If a replica has seen fewer than k, its first row repeats.
+    """Return the indices [R, k] of the rows seen. In a replica with fewer than k, its first row repeats.
 
     A repeated example does not change an interpolating solution or a margin.
     """

@@ -205,7 +205,7 @@ class KernelFit:
             self._add(self._to_come.popleft(), y)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the `KernelStep` of an instance [R, 1, d].
+        """Compute the `KernelStep` of an instance [R, 1, d] in advance.
 
         If the instance is the next row of the data, also compute the steps of later rows.
         """
@@ -284,7 +284,7 @@ class KernelFit:
         return padded
 
     def _follow(self, inverse: torch.Tensor, step: KernelStep, error: torch.Tensor) -> None:
-        """Update the matrix P = (Σ_j z_j z_jᵀ)⁻¹ by an example.
+        """Update the matrix P = (Σ_j z_j z_jᵀ)⁻¹ after an example.
 
         If the instance is linearly dependent on earlier ones, also change c to the new least-squares
         solution.
@@ -418,14 +418,14 @@ class GrowingRows:
         return combinations
 
     def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
-        """Yield the chunks of the stack: the slice of rows that a chunk holds, and these rows."""
+        """Yield the chunks in which the stack is stored: the range of row numbers, and the rows."""
         for number, chunk in enumerate(self._chunks):
             rows = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
             yield rows, chunk[:, : rows.stop - rows.start]
 
 
 def roomy(tensor: torch.Tensor, count: int, dimensions: tuple[int, ...]) -> torch.Tensor:
-    """Return the tensor, or a larger copy if it has no room for `count` + 1 entries.
+    """Return the tensor if it has room for `count` + 1 entries. Otherwise, return a larger copy.
 
     The room is its size along the given dimensions. The copy is padded with zeros.
     """

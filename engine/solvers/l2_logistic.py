@@ -93,7 +93,7 @@ def check_range(least: float, largest: float) -> None:
 
 
 def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[float]:
-    """Return the values to try for C: all numbers a·10^i from `least` to `largest`.
+    """Return the values of C to try: all numbers a·10^i from `least` to `largest`.
 
     The digit a is one of `leading`. If there is no such number, return only `least`.
     """

@@ -103,7 +103,7 @@ class Gram:
         return w @ self._rows[places]
 
     def _places(self, features: Numbers) -> Numbers:
-        """Return the positions in the memory at which the rows of XᵀX for these features are stored.
+        """Return where in memory the rows of XᵀX for the given features are stored.
 
         Missing rows are computed first. If more rows than instances would then be stored, the rows of all
         other features are removed.

@@ -97,7 +97,7 @@ class LeastSquaresFit:
     def _follow(
         self, inverse: torch.Tensor, x: torch.Tensor, along: torch.Tensor, new: torch.Tensor
     ) -> torch.Tensor:
-        """Update (XᵀX)⁺ by an instance x, and return the direction [R, d, 1] in which w changes."""
+        """Update (XᵀX)⁺ after an instance x, and return the direction [R, d, 1] in which w then changes."""
         image = inverse @ x
         stretch = 1 + (x * image).sum(1, keepdim=True)
         # Whether x adds rank or not, the change of M is a bᵀ + b aᵀ.

@@ -134,7 +134,7 @@ class Path:
         """
 
     def is_of(self, X: Floats, y: Floats) -> bool:
-        """Return whether the stored minimisers belong to the examples X and y."""
+        """Return whether the stored minimisers were computed for the examples X and y."""
         instances, labels = self._examples
         return np.array_equal(instances, X) and np.array_equal(labels, y)
 
@@ -161,7 +161,7 @@ class Path:
         return w
 
     def _pass_to(self, scale: float, search: Dual) -> None:
-        """Solve the dual problem at ever smaller scales c above `scale`, and store the solutions."""
+        """Solve the dual problem at a sequence of decreasing scales c above `scale`. Store each solution."""
         ratio = _ratio(self._depth)
         if not self._passed:
             search.solve()
@@ -175,7 +175,7 @@ class Path:
 
 
 def _ratio(depth: int) -> float:
-    """Return the ratio of each scale c at which a solution is stored to the next larger one."""
+    """Return the ratio of each stored scale c to the next larger stored scale."""
     return float(10**-0.5 if depth == 2 else 10 ** (-0.1 * depth))
 
 
@@ -216,14 +216,14 @@ class Dual:
         self._evaluate()
 
     def go_to(self, scale: float, point: Point) -> None:
-        """Continue at the scale c = `scale` from a stored point."""
+        """Continue Newton's method at the scale c = `scale`, from a stored point."""
         self.scale = scale
         self._nu, self._z, self._below, self._above = point
         self._evaluate()
 
     @property
     def point(self) -> Point:
-        """Current point: ν, z, 1 − z and 1 + z."""
+        """Point that Newton's method has reached: ν, z, 1 − z and 1 + z."""
         return self._nu, self._z, self._below, self._above
 
     def solve(self) -> None:
@@ -251,7 +251,7 @@ class Dual:
         return float(abs(self._residual).max() / abs(self._labels).max())
 
     def _step(self) -> bool:
-        """Make a step that increases the dual objective G. Return whether such a step was found.
+        """Make a Newton step that increases the dual objective G. Return whether there was such a step.
 
         If rounding hides changes of G, make a step that reduces the residual instead.
         """
@@ -286,7 +286,7 @@ class Dual:
         return direction, float(direction @ self._residual)
 
     def _longest(self, change: Floats) -> float:
-        """Return the largest share of a step, at most 1, for which the quadratic model is reliable."""
+        """Return the largest share of a Newton step, at most 1, for which the quadratic model is reliable."""
         if not self._power:
             return min(1.0, FARTHEST / max(float(abs(change).max()), 1e-300))
         shares = np.maximum(change / self._below, -change / self._above)

@@ -131,7 +131,10 @@ class Fit:
         return torch.from_numpy(np.stack(predictions)).to(self._labels[0])
 
     def _predictions(self, fitted: Any, rows: Floats) -> Floats:
-        """Return predictions [n]: those of an estimator, or a constant if `fitted` is a number."""
+        """Return the predictions [n] of an estimator.
+
+        If `fitted` is a number, all predictions are this number.
+        """
         if isinstance(fitted, float):
             return np.full(len(rows), fitted)
         try:

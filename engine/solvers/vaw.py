@@ -154,7 +154,7 @@ class Forecast:
         self._to_come = deque(VAWStep(*step) for step in steps)
 
     def _products_with(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the products [R, b, n] of all rows of the data with b vectors [R, b, d].
+        """Return the inner products [R, b, n] of all rows of the data with b vectors P x, [R, b, d].
 
         The vectors are P x for b instances x, where P = A⁻¹.
         """

@@ -1,4 +1,4 @@
-"""Changes to a preset document: sweep a number, follow a rename, and find claims that no longer apply."""
+"""Changes of preset documents: sweep over a number, rename things, and find claims that no longer apply."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
 
 
 def _computes(experiment: Experiment) -> tuple[Any, ...]:
-    """Return the parts of an experiment that determine its results: problem, protocol and learners.
+    """Return the parts of an experiment that determine its measured numbers: problem, protocol and learners.
 
     Seed, replicas and precision are left out.
     """
@@ -170,7 +170,7 @@ def _computes(experiment: Experiment) -> tuple[Any, ...]:
 
 
 def _shows(picture: Picture) -> Picture:
-    """Return what a picture shows: the picture without its texts and style."""
+    """Return what a picture shows: its fields without texts and style."""
     return structs.replace(picture, name=None, title="", marks=(), draw="curves", x_log=None, y_log=None)
 
 
@@ -182,7 +182,7 @@ THRESHOLD = 0.1
 
 
 def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
-    """Return a document with a sweep axis called AXIS, and with pictures of the sweep.
+    """Return a copy of a document that sweeps over a number, with an axis called AXIS and pictures of it.
 
     Claims are left out, because they are about a single value of the swept number.
 

@@ -32,7 +32,7 @@ SIZES = ("n", "d")
 
 
 class Dimensions(NamedTuple):
-    """Names of the dimensions along which a picture's measure varies."""
+    """Names of everything that the values of a picture's measure may depend on, such as clocks and axes."""
 
     axes: dict[str, list[str]]
     """Names to which each sweep axis assigns numbers: the axis or its table columns, or none for words."""
@@ -231,12 +231,12 @@ def _dimensions(
 
 
 def _names_places(picture: Picture, axis: Axis) -> bool:
-    """Return whether a picture has a bar for each value of a sweep axis."""
+    """Return whether a picture draws bars, one for each value of a sweep axis."""
     return picture.draw == "bars" and picture.x == axis.name
 
 
 def _names_of(axis: Axis) -> Collection[str]:
-    """Return the names to which a sweep axis assigns numbers.
+    """Return the names that expressions may use for the values of a sweep axis.
 
     The number of a word is its position on the axis.
     """
@@ -283,7 +283,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
 
 
 def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
-    """Return whether x depends on sweep axes, indices or rates, and on no clock or measure."""
+    """Return whether x depends on sweep axes, indices or rates only, and not on a clock or measure."""
     few = {*dimensions.of_axes, *dimensions.indices, *dimensions.rates}
     named = _named(picture, "x", where)
     return bool(named & few) and named.isdisjoint([*dimensions.clocks, *dimensions.measures])
@@ -308,7 +308,7 @@ def _check_until(
 
 
 def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -> None:
-    """Check that the sweep axes named in an expression have numbers as values. Raises: BadInput."""
+    """Check that the sweep axes in an expression have numbers as values, not words. Raises: BadInput."""
     for name in names:
         if name in dimensions.axes and name not in dimensions.axes[name]:
             columns = listed(dimensions.axes[name])
@@ -395,7 +395,7 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
 
 
 def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
-    """Return errors about claims marked `headline = true` although an earlier claim already is the headline.
+    """Return errors about claims with `headline = true` whose picture already has a headline claim.
 
     Each picture and measure may have one headline.
     """
@@ -449,7 +449,7 @@ def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
 
 
 def check_places(experiment: Experiment) -> None:
-    """Check that claims about a single run refer to existing evaluation points, such as "k = 64".
+    """Check that claims about a single run refer to points at which it is evaluated, such as "k = 64".
 
     Raises: BadInput.
     """

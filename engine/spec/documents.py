@@ -1,4 +1,4 @@
-"""Preset documents: their sweep, first experiment and form with all defaults, and their JSON Schema."""
+"""Preset documents: the sweep and experiments that they describe, and their JSON Schema."""
 
 from __future__ import annotations
 
@@ -71,7 +71,11 @@ def _check_texts(sweep: Sweep) -> None:
 
 def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
     """Yield the path and the text of every field of an experiment that may contain expressions."""
-    yield from (("title", experiment.title), ("story", experiment.story))
+    yield from (
+        ("title", experiment.title),
+        ("story", experiment.story),
+        ("reason", experiment.reason),
+    )
     for number, picture in enumerate(experiment.pictures):
         place = f"pictures[{number}]"
         yield f"{place}.title", picture.title
@@ -140,7 +144,7 @@ def _check_replicas(sweep: Sweep, picture: Picture) -> None:
 
 
 def _check_claims(sweep: Sweep) -> None:
-    """Check that the numbers of each claim are the same along a curve. Raises: BadInput."""
+    """Check that the numbers of a claim do not vary along a curve. Raises: BadInput."""
     for number, claim in enumerate(sweep.claims):
         picture = picture_of(sweep.experiment, claim.picture)
         along: dict[tuple[int, ...], Claim] = {}
@@ -185,7 +189,7 @@ def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _with_each_learner(sweep: Sweep) -> list[Experiment]:
-    """Return the experiments at the first sweep points that together include every learner."""
+    """Return the experiments at as few sweep points as are needed to include every learner."""
     seen: set[str] = set()
     experiments: list[Experiment] = []
     for point in sweep.points:
@@ -211,7 +215,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
 
 
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:
-    """Return a document whose texts have values in place of expressions.
+    """Evaluate the expressions in a document's texts, and return the document.
 
     The values are those at the first sweep point that has a learner. Raises: BadInput.
     """
@@ -227,7 +231,7 @@ def with_words(raw: Mapping[str, Any]) -> reading.Raw:
 
 
 def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
-    """Return the numbers at a sweep point, by the name of the sweep axis or of its table column."""
+    """Return the numbers that a sweep point defines, by the name of their sweep axis or table column."""
     return {
         bound_name: number
         for axis, axis_value in pairs
@@ -317,7 +321,7 @@ def _points(
 def _at(
     raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
 ) -> Mapping[str, Any] | None:
-    """Return the document at a sweep point, with the values set by axes and the learners that exist there.
+    """Return the document at one sweep point, with the axes' values filled in and only its learners.
 
     Return None if no learner exists there.
     """
@@ -340,7 +344,10 @@ def _at(
 
 
 def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]) -> bool:
-    """Return whether a learner's `where` holds at a sweep point; `where` may use sweep axes, d, n and m."""
+    """Return whether a learner exists at a sweep point, which its condition `where` decides.
+
+    The condition may use sweep axes, d, n and m.
+    """
     condition = learner.get("where") if isinstance(learner, Mapping) else None
     if not isinstance(condition, str):
         return True

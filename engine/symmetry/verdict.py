@@ -62,7 +62,7 @@ def _steps(trained: Trained, setup: Setup) -> Verdict:
 
 
 def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
-    """Return the largest group known to change no predictions, for a learner that is not rotation invariant.
+    """Return the largest group known to change no predictions of a learner that is not rotation invariant.
 
     This learner's initial weights favour some features. Permutations and sign flips of the features, for
     example, may still change no predictions.

@@ -1,4 +1,4 @@
-"""Theory lines: curves that theory predicts for a measure, given a problem, a protocol and a learner."""
+"""Theory lines: curves that theory predicts for a measure, such as lower bounds on the loss."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ has not been proved. A reference is only a value to compare with.
 
 
 class RunData:
-    """Data of an experiment's training runs that theory lines use.
+    """Data of an experiment's training runs, from which theory lines can be computed.
 
     These are the instances, the labels, the order of the rows, and the states before training. Each is
     computed when it is first used.
@@ -74,14 +74,14 @@ class RunData:
 
     @cached_property
     def labels(self) -> DrawnLabels:
-        """Labels of all rows and targets, as drawn for the run."""
+        """Labels of all rows and targets, as they were drawn for the training runs."""
         if self._given is not None:
             return DrawnLabels(self._given())
         return DrawnLabels(self.data.labels.view(self.data.replicas, self.data.targets, -1).cpu().numpy())
 
     @cached_property
     def order(self) -> Order:
-        """Indices of the rows in the order of training, in every replica, [R, K]."""
+        """Indices of the rows in the order in which each replica is trained on them, [R, K]."""
         order, labels = self._order(), self.labels
         return np.tile(np.arange(labels.n), (labels.replicas, 1)) if order is None else order
 
@@ -162,12 +162,12 @@ class At:
 
     @property
     def labels(self) -> DrawnLabels:
-        """Labels of all rows and targets, as drawn for the run."""
+        """Labels of all rows and targets, as they were drawn for the training runs."""
         return self.drawn.labels
 
     @property
     def order(self) -> Order:
-        """Indices of the rows of the data in the order of training, in every replica, [R, K]."""
+        """Indices of the rows in the order in which each replica is trained on them, [R, K]."""
         return self.drawn.order
 
     @property
@@ -189,7 +189,7 @@ class At:
 
     @property
     def start(self) -> Descent:
-        """State of `learner`, at its learning rate, before its first step."""
+        """State of `learner`, with its learning rate, before the first training step."""
         update = self.learner.update
         if self.of_rate is not None and update is not None:
             update = msgspec.structs.replace(update, lr=self.of_rate)
@@ -254,7 +254,7 @@ class LineStructure(NamedTuple):
 
     @property
     def about(self) -> str | None:
-        """Statistic over replicas, such as the mean, to which a theory line must be compared, or None.
+        """Statistic over replicas, such as the mean, with which a theory line must be compared, or None.
 
         It is None if the line can be compared to every statistic. This is the case if the line holds in every
         run, has a separate value for every replica, or is only a reference.
@@ -284,12 +284,12 @@ class Line(Part, frozen=True):
     source: ClassVar[str]
 
     def structure(self) -> LineStructure:
-        """Return what this theory line says, such as a lower bound, and for which learners."""
+        """Return the properties of the theory line, such as whether it is a lower bound."""
         return LineStructure()
 
     @classmethod
     def every(cls) -> tuple[Line, ...]:
-        """Return all theory lines of this class that charts show: one line, or the two edges of a band."""
+        """Return all theory lines of this class that charts show. A band has two lines, its edges."""
         return (cls(),)
 
     @property
@@ -318,11 +318,11 @@ class Line(Part, frozen=True):
         return self.formula
 
     def holds(self, experiment: Setup) -> Finding:
-        """Return whether problem and protocol satisfy the conditions of the theory line, and the reason."""
+        """Return whether problem and protocol satisfy the conditions of the theorem, and the reason."""
         return Finding(False, f"{self.kind} does not declare for which problems it holds")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        """Return whether the theory line applies to a learner in an experiment, and the reason."""
+        """Return whether the theorem applies to a learner in an experiment, and the reason."""
         return Finding(False, f"{self.kind} does not declare to which learners it applies")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
@@ -350,7 +350,7 @@ class Line(Part, frozen=True):
 
 
 def on_problem(line: Line, setup: Setup) -> Finding:
-    """Return whether a theory line holds for the problem and the protocol of an experiment, and the reason.
+    """Return whether a theorem holds for the problem and the protocol of an experiment, and the reason.
 
     This calls `line.holds`. If the line requires hypotheses that have learned from exactly k different rows,
     it also checks this condition.
@@ -365,7 +365,7 @@ def on_problem(line: Line, setup: Setup) -> Finding:
 
 
 def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
-    """Return whether a theory line applies to a learner, and the reason.
+    """Return whether a theorem applies to a learner, and the reason.
 
     This calls `line.binds`. It also excludes a solver that is fitted to all training rows at once, in
     protocols in which k counts only the rows of mini-batches.
@@ -378,7 +378,7 @@ def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
 
 
 def statement(line: Line, experiment: Setup | None = None) -> Statement:
-    """Return a theory line's statement: its formula, direction, source, and the other data that claims store.
+    """Return what a theory line states: its formula, direction, source, and other data that results store.
 
     If an experiment is given, the formula and the invariance group are those for this experiment. It must
     satisfy the conditions of the line.
@@ -478,7 +478,7 @@ def times_constant(factor: str, setup: Setup) -> str:
 
 
 def in_words(constant: float) -> str:
-    """Return a number as text that can precede a parenthesis: "¼", "ln 2 · ", or three digits."""
+    """Return a factor as text that can be put before a parenthesis: "¼", "ln 2 · ", or three digits."""
     symbols = {0.25: "¼", math.log(2.0): "ln 2 · "}
     return symbols.get(constant, f"{constant:.3g}")
 
@@ -544,7 +544,7 @@ def shown_once(setup: Setup) -> Finding | None:
 
 
 def rows_in_order(setup: Setup) -> Finding | None:
-    """Return the reason why the examples seen are not the first k rows of the data, or None if they are."""
+    """Return the reason why the first k examples are not the first k rows of the data, or None."""
     if setup.protocol.schedule().in_data_order:
         return None
     return Finding(False, "requires examples in the order of the data, and here they are drawn at random")
@@ -575,7 +575,7 @@ def along_every_step(setup: Setup) -> Finding | None:
 
 
 def signed_orthogonal(setup: Setup) -> Finding | None:
-    """Return the reason why the rows are not orthogonal with random signs, or None if they are.
+    """Return the reason why the rows do not meet the conditions of Hadamard rows with random signs, or None.
 
     Rows must be orthogonal and equally long, have independent random signs, and be seen once. Hadamard rows
     with random signs meet these conditions. A rotation-invariant learner cannot distinguish any other rows
@@ -687,9 +687,10 @@ def at_rate_lr(learner: Learner, setup: Setup) -> Finding | None:
 
 
 def product_curve(at: At) -> Floats:
-    """Return (1 − k/n)(1 − k/d), and 0 beyond k = d: a bound on the loss after k of n rows with d features.
+    """Return (1 − k/n)(1 − k/d), or 0 for k > d: a lower bound on the loss after k of n rows are seen.
 
-    1 − k/n is the share of the rows that are unseen. 1 − k/d is the least expected loss on an unseen row.
+    1 − k/n is the share of the rows that are unseen. For d features, 1 − k/d is the least expected loss on an
+    unseen row.
     """
     n, d = at.experiment.n, at.experiment.d
     return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
@@ -760,7 +761,7 @@ def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
 
 
 def described(architecture: Architecture) -> str:
-    """Return an architecture in words: its kind, its transfer function, and whether it has biases."""
+    """Describe an architecture in words: its kind, its transfer function, and whether it has biases."""
     transfer, biased = getattr(architecture, "activation", None), getattr(architecture, "has_biases", False)
     description = architecture.kind if transfer is None else f"{architecture.kind} with transfer {transfer}"
     return f"{description}, and has biases" if biased else description

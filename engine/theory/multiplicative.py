@@ -79,9 +79,9 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
 
 def _multiplicative_rate(learner: Learner) -> float | None:
-    """Return the rate η of EGU, or of a learner that is equivalent to EGU for small steps.
+    """Return the rate η of EGU that corresponds to the learner's rate, or None for other learners.
 
-    Return None for other learners.
+    The learner must be EGU, or equivalent to EGU for small steps.
     """
     if learner.update is None or learner.architecture is None:
         return None

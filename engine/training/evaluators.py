@@ -1,4 +1,4 @@
-"""Evaluators: they compute the average losses and the shares of mistakes for the records of a run."""
+"""Evaluators. They compute average losses and shares of mistakes during a training run."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ The pieces in each list, joined along the first dimension, have the shape [S, R,
 
 
 class Evaluator(Protocol):
-    """Interface of evaluators, which compute average losses of records and some other measures."""
+    """Interface of objects that compute average losses, and some other measures, during a training run."""
 
     serves: ClassVar[frozenset[str]]
     """Names of the measures that the evaluator computes. The recorder computes all other measures."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis that has seen `seen` examples, or store its data to measure it later."""
+        """Evaluate a hypothesis that has seen `seen` examples now, or store what is needed to do it later."""
 
     def looks(self, record: int) -> bool:
-        """Return whether the evaluator needs the hypothesis itself at a record, and not only its loss."""
+        """Return whether evaluation number `record` needs the hypothesis itself, not only its loss."""
 
     def measured(self) -> Measures:
         """Return the values measured since the last call."""
@@ -113,11 +113,11 @@ class Mistakes:
         self._shares: list[torch.Tensor] = []
 
     def counts(self, record: int) -> bool:
-        """Return whether mistakes are counted at record number `record`."""
+        """Return whether mistakes are counted at evaluation number `record`."""
         return self._counted and (self._everywhere or looked_at(record, dense=3))
 
     def take(self, predict: Callable[[], torch.Tensor]) -> None:
-        """Take the next record. If mistakes are counted at this record, count those in `predict()` [B, n]."""
+        """Handle the next evaluation. If mistakes are counted there, count those in `predict()` [B, n]."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
@@ -128,9 +128,9 @@ class Mistakes:
         self._record += 1
 
     def take_each(self, predictions: torch.Tensor) -> None:
-        """Take the next S records, with predictions [S, B, n].
+        """Handle the next S evaluations, given their predictions [S, B, n].
 
-        Count the mistakes of those records at which mistakes are counted.
+        Count the mistakes of those evaluations at which mistakes are counted.
         """
         turns = [number for number in range(len(predictions)) if self.counts(self._record + number)]
         if turns:
@@ -139,7 +139,7 @@ class Mistakes:
         self._record += len(predictions)
 
     def count_by(self, right: Callable[[], torch.Tensor]) -> None:
-        """Take the next record. If mistakes are counted at this record, compute their share from `right()`.
+        """Handle the next evaluation. If mistakes are counted there, compute their share from `right()`.
 
         `right()` returns the number of right minus the number of wrong predictions, [B].
         """
@@ -149,7 +149,7 @@ class Mistakes:
         self._record += 1
 
     def measured(self) -> Measures:
-        """Return the shares of mistakes of the records since the last call; NaN if not counted."""
+        """Return the shares of mistakes since the last call, one per evaluation; NaN where not counted."""
         if self._waiting:
             self._count_waiting()
         records, self._first = self._record - self._first, self._record
@@ -218,7 +218,7 @@ class ByPredictions:
         self._take(hypothesis.predict(self._data.instances))
 
     def take_known(self, predictions: torch.Tensor, seen: int | torch.Tensor) -> None:
-        """Take a record of a hypothesis whose predictions [B, n] of all rows are already computed."""
+        """Evaluate a hypothesis whose predictions [B, n] of all rows are already known."""
         if self._of_seen:
             self._counts.append(seen_counts(self._data, self._order, seen))
         self._take(predictions)
@@ -249,7 +249,7 @@ class ByPredictions:
         self._waiting.clear()
 
     def _measure(self, predictions: torch.Tensor) -> None:
-        """Measure the predictions [S, B, n] of S records."""
+        """Compute the losses and mistakes of S evaluations from their predictions [S, B, n]."""
         self._mistakes.take_each(predictions)
         # The bits of an unsteady loss depend on the position in a tensor. A curve must not depend on where
         # calls of `advance` end.
@@ -262,7 +262,7 @@ class ByPredictions:
                 del self._counts[:together]
 
     def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
-        """Measure the mean losses over seen and over unseen rows.
+        """Compute the mean losses over the rows seen, and over the rows not seen.
 
         `counts` [S, B or 1, n] says how often each row was seen.
         """
@@ -318,7 +318,7 @@ class ByWeights:
         return measures | self._mistakes.measured()
 
     def _values(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the losses [S, B] of weights [S, B, d]."""
+        """Return the losses [S, B] for weights [S, B, d] at S evaluations."""
         losses = self._data.instances.mean_square(self._data.from_w_star(weights))
         assert losses is not None, "an evaluator is chosen for instances that have a second moment"
         return losses

@@ -1,4 +1,4 @@
-"""Recorder: it measures a hypothesis during training, for every replica and variant."""
+"""Recorder. It evaluates a model during training, for every replica and hyperparameter setting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ Values = TypeVar("Values")
 
 
 class Block(NamedTuple):
-    """S consecutive records of a learner, for R replicas and V variants, such as rates."""
+    """Results of S consecutive records (evaluations) of a learner, for R replicas and V variants.
+
+    Variants are settings of hyperparameters, such as rates.
+    """
 
     clocks: dict[str, NDArray[np.float64]]
     """Values of the clocks, such as the number of examples, at every record, by the name of the clock.
@@ -56,7 +59,7 @@ class Block(NamedTuple):
 
     @property
     def loss(self) -> NDArray[np.float64]:
-        """Average loss over rows and targets, [S, R, V]."""
+        """Average loss over rows and targets at each record, [S, R, V]."""
         return self.measures["loss"]
 
     def of_variant(
@@ -83,7 +86,7 @@ class Block(NamedTuple):
 
 
 def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
-    """Return the values of all records except the first `count`, with new numbers from 0 on."""
+    """Drop the first `count` records, and number the remaining ones from 0 on."""
     return {record - count: tensor for record, tensor in by_record.items() if record >= count}
 
 
@@ -96,11 +99,14 @@ class HasFirstWeights(Protocol):
     """Interface of hypotheses that can return the weights of the first replica and target alone."""
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
+        """Return the weights [V, d] for all V hyperparameter settings (variants).
+
+        They are those of the first replica and the first target.
+        """
 
 
 class Recorder:
-    """Recorder of a training run. At every record, it stores losses, other measures and weights.
+    """Recorder of a training run. At every record (evaluation), it stores losses, measures and weights.
 
     The evaluator computes the losses. Every record is measured separately, so that a curve does not depend on
     how calls of `advance` divide the run.
@@ -157,7 +163,7 @@ class Recorder:
         self._values: dict[str, dict[int, torch.Tensor]] = {measure.name: {} for measure in self._schedules}
 
     def take(self, clocks: Mapping[str, Time], seen: int | torch.Tensor) -> None:
-        """Take a record of the hypothesis, after `seen` examples (one number, or [B, 1]).
+        """Evaluate the hypothesis and store the results, after `seen` examples (one number, or [B, 1]).
 
         `clocks` gives the value of every clock at this record.
         """
@@ -183,17 +189,17 @@ class Recorder:
         self._waiting += 1
 
     def keeps(self, record: int) -> bool:
-        """Return whether weights (of the first replica and target) are stored at a record."""
+        """Return whether the weights of the first replica and target are stored at a record."""
         return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
-        """Return whether a record needs anything besides the loss and the weights of the first replica."""
+        """Return whether anything except the loss and the first replica's weights is computed at a record."""
         return any(
             self._due(schedule, record) for schedule in self._schedules.values()
         ) or self._evaluator.looks(record)
 
     def _measure_others(self, seen: int | torch.Tensor) -> torch.Tensor | None:
-        """Take the measures that the evaluator does not compute and whose schedules include this record.
+        """Compute the measures of this record that the evaluator does not compute.
 
         Return the predictions of all rows [B, n] if a measure has computed them, else None.
         """
@@ -229,9 +235,9 @@ class Recorder:
         return self._every_record or not schedule.expensive or looked_at(record)
 
     def _first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] of the V variants, in the first replica and for the first target.
+        """Return the weights [V, d] for all V hyperparameter settings (variants).
 
-        They are in the coordinates of the hypothesis.
+        They are those of the first replica and target, in the coordinates of the hypothesis.
         """
         weights = _signal_weights(self._hypothesis)
         assert weights is not None, "only hypotheses that have weights are recorded with them"
@@ -268,7 +274,7 @@ class Recorder:
         return block
 
     def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
-        """Return values that were measured at some records, as an array [S, R, V] over all S records.
+        """Return an array [S, R, V] over all S records, of values that were measured only at some of them.
 
         `by_record` has the values [R or 1, V] of a record. Records without values get NaN.
         """
@@ -288,5 +294,5 @@ def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
 
 
 def nothing_measured(data: Data) -> dict[str, NDArray[np.float64]]:
-    """Return the `measures` of a block without records: an empty array of losses."""
+    """Return the measured values of a block that has no records: an empty array of losses."""
     return {"loss": np.empty((0, data.replicas, data.variants))}

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Recording(Protocol):
-    """Interface of a computation that produces the records of a learner, as the protocol prescribes."""
+    """Interface of computations that train a learner and return its records (evaluations) piece by piece."""
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Do about as much work as `records` records need, and return the records that are complete.
+        """Do about the work that `records` records (evaluations) need. Return the records that are complete.
 
         If a record takes many updates, make up to `records` updates instead. The block that is returned may
         then be empty, and the next call continues the record. The values of records do not depend on where
@@ -40,7 +40,7 @@ class Recording(Protocol):
 
 
 class TrainingRun(Recording, Protocol):
-    """Recording that also gives access to its hypothesis, for example to compare predictions."""
+    """Training run that gives access to its hypothesis (model), for example to compare predictions."""
 
     @property
     def hypothesis(self) -> Predictor:
@@ -54,7 +54,7 @@ class InPieces:
         self._pieces = self.pieces()
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Do up to `records` pieces of work within `seconds`, and return the records that are complete."""
+        """Do up to `records` pieces of work within `seconds`. Return the records that are complete."""
         end = time.perf_counter() + seconds
         for _ in islice(self._pieces, records):
             if time.perf_counter() > end:
@@ -62,7 +62,10 @@ class InPieces:
         return self.block()
 
     def pieces(self) -> Iterator[None]:
-        """Train to the end. Yield after every piece, which is at most one update and one record."""
+        """Train to the end.
+
+        Yield after every piece of work, at most one update and one record (evaluation).
+        """
         raise NotImplementedError
 
     def block(self) -> Block:
@@ -129,7 +132,7 @@ def on_transformed(
 
 
 def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
-    """Return the training run of a learner, which also makes runs on transformed instances if needed.
+    """Return the training run of a learner. If needed, it includes runs on transformed instances.
 
     They are needed if some measures compare the learner with such runs. The returned run computes these
     measures, too.
@@ -166,7 +169,7 @@ class CoupledRuns:
         return self._run.hypothesis
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Complete at most one record of every run, and then compare their predictions."""
+        """Continue every run by at most one record (evaluation), and then compare their predictions."""
         block = self._run.advance(min(records, 1), seconds)
         if new := len(block.loss):
             before = self._by_member(self._run.hypothesis.predict(self._data.instances))
@@ -180,7 +183,7 @@ class CoupledRuns:
         return block
 
     def _compared(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
-        """Return the largest change of a prediction, relative to the largest prediction, [S, R, V].
+        """Return the largest change of a prediction by the transformations, in relative size, [S, R, V].
 
         It is max |Δŷ| / max |ŷ| over rows and targets, where Δŷ is the difference between a run on
         transformed instances and the run on the original ones. Only the last of the S records has a value;

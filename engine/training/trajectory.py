@@ -99,7 +99,7 @@ class GradientField:
 
 
 def _joined(tensors: Params) -> Floats:
-    """Return several tensors as one vector [P]: each is flattened, and all are concatenated."""
+    """Flatten tensors, and concatenate them to one vector [P]."""
     vector: Floats = torch.cat([tensor.flatten() for tensor in tensors.values()]).cpu().numpy()
     return vector
 
@@ -126,7 +126,7 @@ These are the Jacobian, its real and complex factorisations, and copies.
 
 
 class Accuracy(NamedTuple):
-    """Method and tolerances by which a differential equation is solved."""
+    """Settings for solving a differential equation: the method and its tolerances."""
 
     method: Method
     rtol: float
@@ -180,7 +180,7 @@ class Trajectory:
         return 0.0 if self._solver is None else float(self._solver.t)
 
     def reaches(self, time: float) -> bool:
-        """Return whether the solution is computed up to `time`, or has broken off."""
+        """Return whether the solution is known up to `time`. True also if it has broken off earlier."""
         return self._broken or self.time >= time
 
     def at(self, time: float) -> Floats:
@@ -236,7 +236,7 @@ class Trajectory:
 
 
 def numbers_held(method: Method, parameters: int) -> int:
-    """Return the number of floats that a trajectory of a net with `parameters` parameters stores."""
+    """Return how many floats a trajectory stores, for a net with `parameters` parameters."""
     matrices = 0 if method in EXPLICIT else MATRICES * parameters**2
     return VECTORS[method] * parameters + matrices
 
@@ -304,12 +304,12 @@ class VerifiedTrajectory:
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations of the vector field for the solution, without those for comparisons."""
+        """Number of evaluations of the vector field for this solution. Comparisons are not counted."""
         return self._solution.evaluations
 
     @property
     def place(self) -> Floats:
-        """Solution θ [P] at the time that `advance` has reached."""
+        """Point θ [P] of the solution at the time that `advance` has reached."""
         return self._place
 
     def advance(self, time: float) -> Iterator[None]:
@@ -336,7 +336,7 @@ class VerifiedTrajectory:
         self._place = np.full_like(self._place, np.nan)
 
     def _start_comparison(self) -> None:
-        """Start to compute the next solution with which the solution is compared.
+        """Begin to compute the next solution with which this solution is compared.
 
         If none is left, the solution counts as inaccurate.
         """
@@ -348,7 +348,7 @@ class VerifiedTrajectory:
 
 
 def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy, float]]:
-    """Yield the accuracies of the solutions with which a solution is compared.
+    """Yield the accuracies of the solutions with which this solution is compared, one by one.
 
     Each comes with the difference between both solutions up to which they agree.
     """

@@ -1,4 +1,4 @@
-"""Update rules: how parameters move along a gradient. A rule sees gradients, but no data and no loss.
+"""Update rules: how parameters move along a gradient. A rule receives gradients, but no data or loss.
 
 A rule moves all nets that are trained side by side in one call. These nets form the batch, the first
 dimension B of every tensor.
@@ -71,7 +71,7 @@ Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: 
 
 
 class UpdateStructure(NamedTuple):
-    """Properties of a rule's steps, as declared by the rule. With the defaults, no theorem applies to it."""
+    """Properties that an update rule states for theorems. With the defaults, no theorem applies to it."""
 
     learner_kind: LearnerKind = "other"
     """Learner kind of the learners that the rule trains. Architectures with a learner kind of their own
@@ -182,7 +182,7 @@ class UpdateStructure(NamedTuple):
 
 
 class Update(Part, frozen=True):
-    """Update rule: `start` prepares parameters and state, and `step` moves them along a gradient.
+    """An update rule: `start` prepares parameters and state, and `step` moves them along a gradient.
 
     All methods are pure functions.
     """
@@ -238,7 +238,7 @@ class Update(Part, frozen=True):
         return params, {}
 
     def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
-        """Return the state after the rule has observed the signals of the layers.
+        """Let the rule observe the signals of the layers, and return its new state.
 
         Only rules with `observes` implement this method. The signals belong to the same examples and
         parameters as the gradients of the next step. `shares` [B, n] or [1, 1] are the weights of the
@@ -258,18 +258,18 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def pause(self, active: torch.Tensor, state: State) -> State:
-        """Return the state for a step that should move only the `active` nets [N].
+        """Return the state for a step after which only the results of the `active` nets [N] are used.
 
         The step may move other nets too, because the caller discards their results.
         """
         return state
 
     def choose(self, active: torch.Tensor, new: State, old: State) -> State:
-        """Return the new state for `active` nets [N], and the old state for all other nets."""
+        """Combine two states: the new one for the `active` nets [N], and the old one for all other nets."""
         return {name: chosen(active, tensors, old[name]) for name, tensors in new.items()}
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
-        """Return parameters and state after a step that multiplies weights by `factors`.
+        """Multiply weights by `factors`, and return the new parameters and state.
 
         The step may overwrite `factors`.
         """
@@ -432,7 +432,7 @@ def descended(params: Params, directions: Params, rates: Rates) -> Params:
 
 
 def rounding(sizes: Params) -> Params:
-    """Return the size [B, 1, …] up to which entries [B, …] count as rounding errors.
+    """Return the size [B, 1, …] below which entries of `tensor` count as rounding errors.
 
     This size is a small multiple of the largest entry over all layers of a batch member.
     """
@@ -451,7 +451,7 @@ def norms(params: Params) -> Params:
 
 
 def with_direction(gradients: Params) -> Params:
-    """Return whether the gradient of each layer is more than a rounding error, [B, 1, …].
+    """Return where the gradient of a layer is larger than a rounding error, [B, 1, …].
 
     Rounding errors are relative to the largest gradient norm of the batch member. A gradient that is only a
     rounding error has no meaningful direction, and must not become a step of full length.
@@ -465,7 +465,7 @@ def with_direction(gradients: Params) -> Params:
 
 
 def steps_taken(params: Params) -> Params:
-    """Return step counters that start at 0, one per parameter and batch member, [B, 1, …] in float64."""
+    """Return step counters, one per parameter and batch member, [B, 1, …] in float64. They start at 0."""
     return {
         layer: torch.zeros(len(w), *[1] * (w.dim() - 1), dtype=torch.float64, device=w.device)
         for layer, w in params.items()
@@ -473,7 +473,7 @@ def steps_taken(params: Params) -> Params:
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
-    """Return equal positive weights from which a rule starts.
+    """Return the starting weights of a rule that starts from equal positive weights.
 
     Each weight is `w0` or, if `w0` is None, `total`/d.
     """
@@ -513,7 +513,7 @@ def as_matrix(w: torch.Tensor) -> torch.Tensor:
 
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """Return why a rule that sets its own start cannot train this architecture, or None if it can."""
+    """Return why a rule that sets its own initial weights cannot train this architecture; None if it can."""
     if architecture.structure().trains_weights:
         return None
     return (

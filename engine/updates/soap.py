@@ -79,7 +79,7 @@ class SOAP(Update, frozen=True, tag="soap"):
         return descended(params, moves, rates), new
 
     def _updated_factors(self, G: torch.Tensor, state: Params) -> Params:
-        """Return the averages L and R after the gradient G, and the number of gradients so far."""
+        """Update the averages L and R by the gradient G. Return them and the number of gradients so far."""
         return {
             "L": torch.lerp(state["L"], G @ G.mT, 1 - self.beta2),
             "R": torch.lerp(state["R"], G.mT @ G, 1 - self.beta2),

@@ -95,7 +95,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _entry(self) -> str:
-        """Name of the optimizer in tables such as ELEMENT_WISE."""
+        """Name by which tables such as ELEMENT_WISE list the optimizer."""
         return optimizers.entry(self.name, self.library)
 
     @property
@@ -118,7 +118,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _copies(self) -> int:
-        """Number of tensors of a net's size in its optimizer: net, gradient, moments and history."""
+        """Number of tensors of a net's size that an optimizer holds: net, gradient, moments and history."""
         history = optimizers.arguments(self._optimizer).get("history_size")
         length = self.options.get("history_size", 0 if history is None else history.default)
         # LBFGS keeps a step and a change of the gradient for each entry of its history.
@@ -174,7 +174,7 @@ class Torch(Update, frozen=True, tag="torch"):
         groups: Sequence[OptimizerGroup],
         active: frozenset[int],
     ) -> list[OptimizerGroup]:
-        """Return groups of nets that move together.
+        """Divide the active nets into groups that move together.
 
         These are `groups`, split if necessary, and new groups for all other active nets.
         """
@@ -222,7 +222,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
 
 class Optimizers(dict[str, Params]):
-    """State that consists of the optimizers of the nets, instead of named tensors.
+    """State of an update rule that holds the optimizers of the nets, instead of named tensors.
 
     A step changes the optimizers in place.
 
@@ -243,7 +243,7 @@ class Optimizers(dict[str, Params]):
 
 
 def _of(state: State) -> Optimizers:
-    """Return the optimizers of a state. Before the first step, a state has none."""
+    """Return the optimizers in a state of this rule. Before the first step, there are none."""
     return state if isinstance(state, Optimizers) else Optimizers()
 
 
@@ -306,7 +306,7 @@ class OptimizerGroup:
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
 
     def _set(self, rates: NetRates) -> None:
-        """Set the rates that have changed since the last step.
+        """Pass the learning rates that have changed since the last step to the optimizer.
 
         Rates that have not changed are not set again, because optimizers may adapt their rates.
         """
@@ -335,7 +335,7 @@ class OptimizerGroup:
 
 
 def _read(groups: Sequence[OptimizerGroup], params: Params, gradients: Params) -> None:
-    """Copy the parameters and gradients of the nets into the nets' optimizers."""
+    """Copy the parameters and gradients of all nets into their optimizers."""
     for layer, w in params.items():
         parameters = [group.parameters[layer] for group in groups]
         _copy(_of_groups(groups, layer, w), [parameter.data for parameter in parameters])
@@ -345,7 +345,7 @@ def _read(groups: Sequence[OptimizerGroup], params: Params, gradients: Params) -
 
 
 def _write(groups: Sequence[OptimizerGroup], params: Params) -> None:
-    """Copy the parameters from the optimizers back to the nets."""
+    """Copy the parameters from the optimizers back into the nets."""
     single = [group for group in groups if len(group.nets) == 1]
     for layer, w in params.items():
         _copy([group.parameters[layer].data for group in single], _of_groups(single, layer, w))
@@ -361,7 +361,7 @@ def _copy(sources: list[torch.Tensor], destinations: list[torch.Tensor]) -> None
 
 
 def _of_groups(groups: Sequence[OptimizerGroup], layer: str, tensor: torch.Tensor) -> list[torch.Tensor]:
-    """Return the part of a tensor that belongs to each group, shaped like the group's parameter.
+    """Split a tensor into the parts that belong to the groups, each in the shape of the group's parameter.
 
     The part of a single net is a view of the tensor.
     """
@@ -382,7 +382,7 @@ def _with_finite(gradients: Params) -> list[bool]:
 
 
 def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]) -> list[list[int]]:
-    """Return lists of nets with equal rates. All nets of a list are active, or all are inactive."""
+    """Divide nets into lists of nets with equal rates. All nets of a list are active, or all are not."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for net in nets:
         alike.setdefault((net in active, *by_net[net].values()), []).append(net)
@@ -390,7 +390,7 @@ def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozens
 
 
 def _rates_by_net(rates: Rates, count: int) -> list[NetRates]:
-    """Return the rates of the layers for each net."""
+    """Return the learning rates of all layers, for each net."""
     if all(isinstance(rate, float) for rate in rates.values()):
         return [{layer: float(rate) for layer, rate in rates.items()}] * count
     by_layer = {

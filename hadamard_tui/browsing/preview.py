@@ -195,7 +195,7 @@ def _of_heat_map(ink: str, ground: str) -> Style:
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:
-    """Return the character that shows a cell of a heat map without colours.
+    """Return the character that stands for a cell of a heat map where no colours are available.
 
     If the colour `ink` stands for a value, this is a digit that counts tenths of the colour scale. Otherwise,
     it is `character` itself.

@@ -289,7 +289,7 @@ def _around(values: np.ndarray, place: float, count: int) -> slice:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a heat map shows in one cell: x, y, the value (possibly NaN), and a text that describes it."""
+    """What a heat map shows in one cell: x, y, the value (NaN if there is none), and a text."""
 
     x: float
     y: float

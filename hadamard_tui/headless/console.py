@@ -112,7 +112,7 @@ def _give_back(errors: Console) -> None:
 
 
 class ProgressLines:
-    """Prints the progress of a command as lines of text, at most one line in PERIOD seconds."""
+    """Prints the progress of a command as lines of text: at most one line in PERIOD seconds."""
 
     def __init__(self, errors: Console, label: str = "") -> None:
         """Start to measure the time. Each line starts with `label`, such as the name of a preset."""

@@ -76,6 +76,6 @@ def stop() -> None:
 
 
 def _say(line: str) -> None:
-    """Print a line on stderr. If stderr cannot be written, do nothing."""
+    """Print a line on stderr. Do nothing if stderr cannot be written."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)

@@ -67,7 +67,7 @@ ZERO = "M0,-9V-1M-3,-4L0,-1L3,-4"
 
 
 class Turn(NamedTuple):
-    """Index of a series among coinciding series. These share one line, along which their dashes alternate.
+    """Position of a series among series that coincide on the screen.
 
     Args:
         lead: the first of the coinciding series, whose points determine the shared line.
@@ -237,7 +237,7 @@ def _line_by_turns(
 
 
 def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return whether each position is between the minimum and the maximum of `limits`, up to one pixel."""
+    """Return whether positions are between the minimum and the maximum of `limits`, up to one pixel."""
     inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 

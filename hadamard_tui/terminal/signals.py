@@ -23,7 +23,7 @@ def exit_code(number: int) -> int:
 
 @contextmanager
 def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
-    """Shut the app down in order if a fatal signal arrives inside the block.
+    """If a signal to terminate arrives inside the block, shut the app down in order.
 
     A second signal ends the app at once. So does a timer GRACE seconds after the first signal, if the app has
     not ended by then. A second hangup is ignored, because the kernel, the shell and our own driver each send

@@ -188,7 +188,7 @@ class TimedDriver(LinuxDriver):
 
 
 def line_of(app: App[Any]) -> TimedFile | None:
-    """Return the timed output of an app, or None if the app's driver does not time its output."""
+    """Return the object that times the output of an app, or None if the app's driver has none."""
     return getattr(driver_of(app), "line", None)
 
 

@@ -132,7 +132,7 @@ class Heads(NamedTuple):
     """
 
     def of(self, column: str) -> str:
-        """Return the heading of the column with a given name in code, such as "line"."""
+        """Return the heading of the column that code calls `column`, such as "line"."""
         named = {"value": self.value, "line": self.line, "learner": self.place or "learner"}
         return named.get(column, column)
 

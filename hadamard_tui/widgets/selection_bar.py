@@ -428,7 +428,7 @@ class SelectionBar(Horizontal):
 
 
 def _kind(part: Any) -> str:
-    """Return the kind of a part. In a preset document, a part is its kind or a dict of its fields."""
+    """Return the kind of a part. A preset document writes a part as its kind, or as a dict of its fields."""
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 

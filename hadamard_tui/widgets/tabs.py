@@ -71,7 +71,7 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
 
 
 def _most(lengths: Sequence[int], room: int) -> int | None:
-    """Return the largest number of cells to which names can be cut so that all fit into `room` cells.
+    """Return how many cells a name may have if all names are to fit into `room` cells.
 
     If it is below LEAST, return None.
     """
@@ -117,7 +117,7 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
-    """Return the number of leading words that are equal in two lists of words."""
+    """Return how many words at the beginning of two lists of words are equal."""
     pairs = zip(words, other_words, strict=False)
     return next(
         (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))

@@ -1,4 +1,4 @@
-"""Models for different numbers of examples k, each trained from scratch by a compiled loop."""
+"""Networks for different numbers of examples k. A compiled loop trains a new network for every k."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Array = Any
 
 
 class TrainedGroup(BatchedModels):
-    """Group of models for consecutive numbers k of examples, trained one after another.
+    """Group of networks with different numbers k of training examples. They are trained one by one.
 
     While a model is trained, it stays in the processor's cache.
     """

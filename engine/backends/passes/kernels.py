@@ -1,7 +1,8 @@
 """Loops that numba compiles: they train weight vectors on ±1 examples, and count right predictions.
 
-Where x_i is ±1, a step multiplies a_i by one of two factors, and b_i by the other. The loop that makes the
-step for a weight vector also computes ‖w‖² and the product of w with the next example.
+A step on an example x multiplies every weight a_i by one of two factors, selected by the sign of x_i. It
+multiplies b_i by the other factor. The loop that makes the step for a weight vector also computes ‖w‖² and
+the product of w with the next example.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Members(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Arrays to which the values after each of K examples are written."""
+    """Output arrays for the losses, weights and counts after each of K examples."""
 
     losses: Array
     """[K, R·B], ‖w − w*‖²; float64."""
@@ -126,7 +127,7 @@ def loop(function: Function) -> Function:
 
 @loop
 def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
-    """Write rows of a Sylvester matrix, each multiplied by ±1, to `signs`, int8 [R, K, d].
+    """Compute rows of a Sylvester matrix, each times a given sign ±1. Write them to `signs`, int8 [R, K, d].
 
     `numbers` and `row_signs` [R, K] are the indices and signs of the rows. Entry i of row h is
     (−1)^popcount(h & i). So the 2^j entries from index 2^j on are the first 2^j entries times one sign.
@@ -168,9 +169,10 @@ def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tu
 def multiply_both(
     a: Array, b: Array, signs: Array, after: Array, up: float, down: float
 ) -> tuple[float, float]:
-    """Do the same as `multiply` for w = a − b, where each b_i is multiplied by the other factor.
+    """Make the step of `multiply` for weights w = a − b.
 
-    The sums are Σ w_i y_i and Σ w_i².
+    Each a_i is multiplied by `up` where x_i = +1 and by `down` where x_i = −1. For b_i, the two factors are
+    exchanged. The returned sums are Σ w_i y_i and Σ w_i².
     """
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
@@ -211,9 +213,9 @@ def weight(halves: Array, i: int) -> Any:
 
 @part
 def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
-    """Return the two factors by which an example with this residual ŷ − y multiplies the entries of a.
+    """Return the two factors, for x_i = +1 and for x_i = −1, by which an example multiplies the entries a_i.
 
-    The first factor is for x_i = +1, and the second is for x_i = −1.
+    They depend on the example's residual ŷ − y.
     """
     pull = members.rates[member] * residual
     up, down = 1.0 - pull, 1.0 + pull
@@ -227,7 +229,7 @@ def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
 
 @part
 def step_apart(members: Any, member: int, signs: Array, up: float, down: float) -> float:
-    """Multiply those entries of a and b where w* ≠ 0 by their factors.
+    """Make the multiplicative step for those entries of a and b where the target weight w*_i is not 0.
 
     These entries are stored in `apart`. Return Σ (w_i − w*_i)² over them.
     """
@@ -314,7 +316,7 @@ def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int
 
 @part
 def record(members: Any, records: Any, member: int, after: int, scratch: Array) -> None:
-    """Store the weights of a member after `after` examples, and count its right predictions.
+    """Store the weights of one batch member after `after` examples, and count its right predictions.
 
     Do each of the two only if `records` has an index for it.
     """

@@ -1,4 +1,4 @@
-"""Readers of the file formats that can hold a table.
+"""Readers of the file formats that can hold a table of numbers or words.
 
 A reader determines the columns of a table from the beginning of its file, before it reads any number. Files
 may be compressed by gzip. The columns of a pandas DataFrame become numbers or words.
@@ -96,7 +96,10 @@ class TableCells(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """Description of the table in a file, made from the beginning of the file, and its reading function."""
+    """Description of the table in a file, with a function that reads the table.
+
+    The description is made from the beginning of the file.
+    """
 
     width: int
     """Number of columns."""
@@ -177,14 +180,14 @@ def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str])
 
 
 def no_number(value: float, place: str) -> NotATable:
-    """Return the error for a cell whose number is missing or infinite."""
+    """Return the error that reports a cell whose number is missing or infinite."""
     if np.isnan(value):
         return MissingCell(f"{place} has no value (empty, NA or nan); every cell must be a finite number")
     return NotATable(f"{place} holds {value}; every cell must be a finite number")
 
 
 def refuse_settings(settings: TableSettings, file_format: Format, name: str) -> None:
-    """Check the settings for reading a file. Raises: BadField for a setting that its format does not have.
+    """Check that the file's format supports the user's settings for reading it. Raises: BadField.
 
     Settings that are None are ignored.
     """
@@ -259,14 +262,14 @@ def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
 
 
 def numbers_in(words: Sequence[str], decimal: str = ".") -> NDArray[np.float64] | None:
-    """Convert words to numbers, or return None if a word is not a number."""
+    """Convert words to numbers. Return None if one of them is not a number."""
     if not all(is_number(word, decimal) for word in words):
         return None
     return np.array([float(word.replace(decimal, ".")) for word in words])
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
-    """Return whether a cell is a number, written with this decimal sign."""
+    """Return whether the text of a cell is a number, if `decimal` is the decimal sign."""
     if decimal != ".":
         if "." in cell:
             return False

@@ -81,7 +81,7 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors that numpy and zipfile raise for unusable files.
+    """Return the types of the errors that numpy and zipfile raise for unusable files.
 
     zipfile raises RuntimeError for encrypted archives and for unknown compression methods.
     """

@@ -1,4 +1,4 @@
-"""Dialect of a text file: separator, decimal sign, header and index, determined by its first lines.
+"""Dialect of a text file: separator, decimal sign, header and index. Its first lines determine them.
 
 If these lines are ambiguous, the file is refused. The error names the setting that resolves the ambiguity.
 """
@@ -84,7 +84,7 @@ class Dialect:
 
 
 class _Records(NamedTuple):
-    """Records of a file (its rows and header), divided into cells."""
+    """Records of a text file (the header and the rows), divided into cells."""
 
     cells: tuple[Row, ...]
     ends: tuple[int, ...]
@@ -156,9 +156,9 @@ def truth_values_in(dialect: Dialect) -> Iterator[int]:
 
 
 def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]]:
-    """Yield each record that is not empty, after the number of its last line, counted from 1.
+    """Yield the records that are not empty, each with the number of its last line in the file.
 
-    Raises: NotATable.
+    Lines are counted from 1. Raises: NotATable.
     """
     if separator == " ":
         lines = (re.sub(r"[ \t]+", " ", line.strip(BLANKS)) + "\n" for line in lines)
@@ -174,7 +174,7 @@ def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]
 
 
 def _comments(lines: Sequence[str]) -> tuple[int, str]:
-    """Return the number of comment lines before the table, and the separator that a comment declares."""
+    """Return how many comment lines come before the table, and the separator that a comment specifies."""
     separator, count = "", 0
     for line in lines:
         text = line.strip(BLANKS)
@@ -191,7 +191,7 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
 def _written(
     lines: Sequence[str], settings: TableSettings, declared: str, suffix: str
 ) -> tuple[_Records, str, str]:
-    """Try separators and decimal signs. Return the records, separator and decimal sign that fit best.
+    """Find the separator and the decimal sign that fit best, and return the records divided by them.
 
     Raises: NotATable; BadField if the meaning of a comma is not clear.
     """
@@ -346,7 +346,7 @@ def _undecided(doubt: str) -> BadField:
 
 
 def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
-    """Return whether an integer in the first record does not look like the numbers in the column below it.
+    """Return whether an integer in the first record looks unlike the numbers in the column below it.
 
     This is the case if all numbers below have a decimal sign or an exponent. It is also the case if they are
     −1 and 1, or bits, and the integer is not one of these values.
@@ -360,7 +360,7 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
 
 
 def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
-    """Return why the numbers in the first record may be column names, or an empty text if they are values."""
+    """Return a reason to think that numbers in the first record are column names; empty if there is none."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
         return "unlike the rows below, it has consecutive whole numbers"
     if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):

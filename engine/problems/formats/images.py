@@ -1,4 +1,4 @@
-"""Readers of images in ten classes: IDX files such as MNIST's, binary CIFAR-10 files, and mnist.npz.
+"""Readers of images with ten classes: IDX files such as MNIST's, binary CIFAR-10 files, and mnist.npz.
 
 IDX and CIFAR-10 files may be compressed by gzip.
 """
@@ -112,7 +112,7 @@ def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np
 
 @contextmanager
 def _at_fault(file: Path, field: str) -> Iterator[None]:
-    """Convert errors that a file causes to a BadField for the field that names the file."""
+    """Convert an error that a file causes to a BadField. It names the field that contains the file's name."""
     try:
         yield
     except NotATable as error:

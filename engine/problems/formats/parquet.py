@@ -63,7 +63,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors that Arrow raises for unusable files."""
+    """Return the types of the errors that Arrow raises for unusable files."""
     import pyarrow
 
     return ValueError, pyarrow.ArrowException

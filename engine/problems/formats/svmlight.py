@@ -70,7 +70,7 @@ def _check_labels(file: Path) -> None:
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors that scikit-learn and gzip raise for unusable files."""
+    """Return the types of the errors that scikit-learn and gzip raise for unusable files."""
     return ValueError, *formats.FAULTS
 
 

@@ -101,7 +101,7 @@ def first_lines(file: Path, count: int) -> list[str]:
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors that pandas, scikit-learn and gzip raise for unusable files."""
+    """Return the types of the errors that pandas, scikit-learn and gzip raise for unusable files."""
     return ValueError, *formats.FAULTS
 
 
@@ -218,12 +218,15 @@ def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
 
 
 class _Place:
-    """Function that names the line and column of a cell in messages. It rereads the file to find the line."""
+    """Function that returns the line and column of a cell, for messages.
+
+    It rereads the file to find the line.
+    """
 
     def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
-        """Store the file, its dialect, and the number of rows before the chunk that pandas has just read.
+        """Store the file and its dialect.
 
-        This number is `first`.
+        `first` is the number of rows before the chunk that was just read.
         """
         self._file, self._dialect, self._first = file, dialect, first
 
@@ -286,7 +289,7 @@ def _check_no_gaps(file: Path, dialect: Dialect) -> None:
 
 
 def _notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Iterator[str]:
-    """Yield the unusual properties of a file's format, as phrases for the report."""
+    """Yield phrases about unusual properties of the file's format, for the report on the file."""
     if dialect.width > 1 and dialect.separator != ("\t" if suffix == ".tsv" else ","):
         yield f"separated by {SEPARATORS_IN_WORDS[dialect.separator]}"
     if dialect.decimal != ".":

@@ -77,7 +77,7 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
         return rows
 
     def _around(self, draws: Stream) -> Rows:
-        """Draw the offsets of the instances from the centres of their clusters, [R, n, d]."""
+        """Draw the difference between each instance and the centre of its cluster, [R, n, d]."""
         rows = draws.normal(self.n, self.d)
         if self.spread == "gaussian":
             rows *= self.sigma / np.sqrt(self.d)

@@ -156,7 +156,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return scaled[order]
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Return the positions [R, n] of images, in the order in which each replica sees the images."""
+        """Return the order in which each replica sees the images, as positions [R, n] in the collection."""
         n, _ = self.size()
         if self.permute:
             orders = streams("order").permutation(sum(self._counts))
@@ -167,7 +167,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return orders[:, :n]
 
     def _turns(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return positions in `order`, sorted so that the digits take turns.
+        """Reorder the positions in `order` so that the digits take turns.
 
         The sort key is the number of earlier images of the same digit.
         """

@@ -128,7 +128,7 @@ def _classes(matrix: Matrix, streams: Streams) -> Numbers:
 
 
 def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
-    """Choose a random position from each of several equal stretches of all positions.
+    """Divide all positions into equal stretches, and choose a random position from each stretch.
 
     `share` is the number of chosen positions, relative to all positions. `by_chance` has a random number for
     each position. The position with the smallest number in a stretch is chosen.

@@ -313,7 +313,7 @@ def _put_frame(cells: Inked, surround: Frame) -> None:
 
 
 def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the column index and the row index of a cell, or None if the heat map does not contain it."""
+    """Return the column and the row of a cell as numbers, or None if the heat map has no such cell."""
     return cell if 0 <= cell[0] < len(heat.x) and 0 <= cell[1] < len(heat.y) else None
 
 

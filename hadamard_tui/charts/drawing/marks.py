@@ -328,7 +328,7 @@ def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> 
 
 
 class _Heights(NamedTuple):
-    """Highest and lowest row of each series in every column of cells, [series, columns]."""
+    """Highest and lowest row of each series in every column of cells, as arrays [series, columns]."""
 
     top: np.ndarray
     bottom: np.ndarray

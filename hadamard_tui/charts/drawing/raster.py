@@ -58,7 +58,7 @@ def code_points(text: str) -> np.ndarray:
 
 
 def runs(glyphs: np.ndarray, inks: np.ndarray) -> Sequence[tuple[str, int]]:
-    """Split a row of cells into pairs of a text and an ink (colour number), where the ink stays the same."""
+    """Divide a row of cells into stretches of one ink (colour number). Return pairs of a text and its ink."""
     text = glyphs.astype("<u4").tobytes().decode("utf-32-le")
     starts = [0, *(np.flatnonzero(np.diff(inks)) + 1).tolist()]
     pieces = zip(starts, [*starts[1:], len(text)], inks[starts].tolist(), strict=True)
@@ -131,7 +131,7 @@ DOTS_ACROSS, DOTS_DOWN = 2, 4
 PLAYHEAD, POINT, ZERO = ord("┊"), ord("•"), ord("▾")
 _TURN, _THROUGH = 4, 6  # cells after which series alternate; distance at which covered lines show
 _APART = 4  # distance between the dots in a column of a band
-_BLANK, BRAILLE = ord(" "), 0x2800
+BLANK, BRAILLE = ord(" "), 0x2800
 # Bit of each dot in Unicode's braille patterns: _BITS[row][column].
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
@@ -181,7 +181,7 @@ def paint_series(
     line_owner = _showing_through(line_owner, _owners(lines, on & _are_lines(series), rows, columns))
     bits = braille(_dots(lines, on, high) | _shade(series, bands, high))
 
-    glyphs = np.where(bits > 0, bits.astype(np.uint32) + BRAILLE, _BLANK).astype(np.uint32)
+    glyphs = np.where(bits > 0, bits.astype(np.uint32) + BRAILLE, BLANK).astype(np.uint32)
     colours = np.where(bits > 0, np.where(line_owner >= 0, line_owner, band_owner), -1).astype(np.int16)
     for index, row, column in _points(series, lines):
         glyphs[row, column], colours[row, column] = POINT, index

@@ -255,7 +255,7 @@ def _proved(view: View, curve: CurveView) -> list[LineView]:
 
 
 def _along(line: LineView, x: np.ndarray) -> np.ndarray:
-    """Return the values of a theory line at x, interpolated linearly; NaN beyond the ends of the line."""
+    """Return the values of a theory line at positions x, interpolated linearly; NaN beyond its ends."""
     heights: np.ndarray = np.interp(x, line.x, line.y, left=np.nan, right=np.nan)
     return heights
 
