@@ -210,7 +210,7 @@ class NumpyRun(InPieces):
 
     @np.errstate(all="ignore")  # the losses show where a learner diverges
     def _learn(self, row: int) -> None:
-        """Train on the row with this number. The loss is (ŷ − y)², so its slope is 2(ŷ − y)."""
+        """Train on row number `row`. The loss is (ŷ − y)², so its slope is 2(ŷ − y)."""
         x = self._x[row]
         errors = (self._weights.now @ x[..., None])[..., 0] - self._y[row]
         self._weights.learn(x, errors + errors)

@@ -153,7 +153,7 @@ def _append(descriptor: int, kind: str, packed: bytes) -> int:
 
 
 def header(kind: str, packed: bytes) -> bytes:
-    """Return the header of a frame with this content."""
+    """Return the header of a frame, which describes the frame's content."""
     name = kind.encode()
     return _HEADER.pack(name, len(packed), zlib.crc32(packed, zlib.crc32(name)))
 

@@ -180,7 +180,7 @@ class Verdict(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """Verdict as an entry of a table: "yes", "no", "undecided" or "on this data"."""
+        """Verdict as an entry of a table: "yes", "no", "undecided" or "on this data" (only on these data)."""
         if self.undecided:
             return "undecided"
         if isinstance(self.invariant, str):
@@ -351,7 +351,10 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return a message if a matrix W with these rows and columns does not have d entries, else None."""
+    """Return an error message if a matrix W with these numbers of rows and columns has not d entries.
+
+    Return None if it has d entries.
+    """
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None

@@ -216,7 +216,7 @@ class Curvature:
 
     @cached_property
     def _graph(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Trained tensors of all nets, and the gradients of L. Autograd can differentiate these again."""
+        """Trained tensors of all nets, and the gradients of L in a form that autograd can differentiate."""
         leaves = {
             layer: self._tensors[layer].detach().requires_grad_() for layer in self._architecture.layers
         }

@@ -189,7 +189,7 @@ class RuleJudgement:
         return [point for points in self.losses.values() for point in points if point.word == "below"]
 
     def symmetry(self, group: str) -> Symmetry:
-        """Return the measured symmetry under the group with this name."""
+        """Return the symmetry that was measured for the group called `group`."""
         return next(symmetry for symmetry in self.symmetries if symmetry.group == group)
 
     def at(self, problem: str, k: int) -> LossBesideBound | None:

@@ -131,7 +131,7 @@ class Probe:
 
     @property
     def start_weights(self) -> torch.Tensor:
-        """Weights [B, d] before training, at the first record.
+        """Weights [B, d] before training, at the first evaluation point.
 
         For a solver, these are 0.
         """

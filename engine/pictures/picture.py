@@ -92,7 +92,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.first_below is not None or self.first_above is not None
 
     def in_words(self, label: str, over: str) -> str:
-        """Return the label of a y-axis that shows the positions (such as steps) which this reading finds.
+        """Return the label of a y-axis that shows positions, such as steps, which were found by this reading.
 
         Args:
             label: label of the measure that is read.

@@ -212,12 +212,12 @@ class DenseInstances(Instances):
         return torch.split(tensor, max(1, PIECE * self.n // self._rows.nbytes), dimension)
 
     def _by_replica(self, several: torch.Tensor) -> torch.Tensor:
-        """Reshape vectors [S, B, …] of S records to [R, S·B/R, …], replica by replica."""
+        """Reorder vectors [S, B, …] of S evaluation points so that replicas come first, [R, S·B/R, …]."""
         grouped = several.view(len(several), self.replicas, -1, several.shape[-1])
         return grouped.transpose(0, 1).reshape(self.replicas, -1, several.shape[-1])
 
     def _by_record(self, tensor: torch.Tensor, records: int) -> torch.Tensor:
-        """Reshape a tensor [R, S·B/R, …] to [S, B, …] for S records, the reverse of `_by_replica`."""
+        """Undo `_by_replica`: reorder a tensor [R, S·B/R, …] to [S, B, …], for S evaluation points."""
         grouped = tensor.view(self.replicas, records, -1, tensor.shape[-1])
         return grouped.transpose(0, 1).reshape(records, -1, tensor.shape[-1])
 

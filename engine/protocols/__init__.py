@@ -314,7 +314,7 @@ class Protocol(Part, frozen=True):
         """Check that the protocol fits n instances with these labels. Raises: BadInput."""
 
     def extent(self, n: int) -> Extent:
-        """Return the extent of a training run over n instances. By default, there is one record per row."""
+        """Return the size of a training run on n instances. By default, there is one evaluation per row."""
         return Extent(last=n, records=n + 1, rows=n, most_examples=n, examples_given=n)
 
     def place(self, number: Any, n: int) -> NDArray[Any]:
@@ -325,9 +325,10 @@ class Protocol(Part, frozen=True):
         return np.asarray(np.minimum(np.asarray(number), self.extent(n).last))
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        """Return the values of the clocks at every record, by their names in CLOCKS, for n instances.
+        """Return the values of all clocks (measures of progress) at every evaluation point, by clock name.
 
-        The first clock is that of the x-axis. The clock `k`, the number of examples seen, is always present.
+        There are n instances. The first clock is that of the x-axis. The clock `k`, the number of examples
+        seen, is always present.
         """
         return {"k": places(self, n)}
 
@@ -336,7 +337,7 @@ class Protocol(Part, frozen=True):
         return ()
 
     def examples_seen(self, n: int) -> Floats:
-        """Return, for every record, the number of examples that bounds use as k.
+        """Return, for every evaluation point, the number of examples that bounds use as k.
 
         This number is an upper limit on the number of different examples seen.
         """
@@ -379,7 +380,7 @@ def places(protocol: Protocol, n: int) -> Floats:
 
 
 def nearest(protocol: Protocol, x: float, n: int) -> float:
-    """Return the x position of the record nearest to x. In a tie, return that of the earlier record."""
+    """Return the x position of the evaluation point nearest to x. In a tie, return the earlier one."""
     count = protocol.extent(n).records
     after = bisect_left(range(count), x, key=lambda number: float(protocol.place(number, n)))
     around = range(max(0, after - 1), min(after + 1, count))

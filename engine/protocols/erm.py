@@ -202,7 +202,7 @@ class BatchedModels:
         return torch.zeros_like(self._shares).scatter_add_(1, rows, ones)
 
     def finish(self) -> Block:
-        """Return the records of all models of the group."""
+        """Return the evaluations of all models of the group, after they are trained."""
         if self._narrow:
             self.hypothesis.widen()
         self._recorder.take({}, self._seen)

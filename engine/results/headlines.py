@@ -69,7 +69,7 @@ def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome])
 
 
 def ending(view: View) -> str:
-    """Return a sentence with the least and greatest value at the end of the curves, and the bound at this x.
+    """Return a sentence with the least and greatest value at the end of the curves, and the bound there.
 
     For a heat map, the sentence states the least and the greatest value of the map. If the picture has no
     values, the sentence is empty.

@@ -76,7 +76,7 @@ class Samples(NamedTuple):
         return shaped
 
     def at(self, name: str, nearest_to: float) -> Samples:
-        """Return the samples at the one record, or at the one index, that is nearest to a value.
+        """Return the samples at the one evaluation point, or the one index, that is nearest to a value.
 
         Args:
             name: name of the clock or index. If the samples have no clock or index of this name, they are
@@ -99,7 +99,7 @@ class Samples(NamedTuple):
         return self
 
     def held(self) -> Floats:
-        """Return the values. From the first record that meets the condition `until` on, they stay constant.
+        """Return the values, kept constant from the first evaluation point that meets the condition `until`.
 
         If a replica never meets the condition, its values are NaN.
         """
@@ -121,7 +121,7 @@ class Samples(NamedTuple):
         return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
-        """Return the samples followed by NaN at the record at which the last replica diverged.
+        """Append NaN to the samples, at the evaluation point at which the last replica diverged.
 
         If some replica did not diverge, the samples are returned unchanged.
         """
@@ -182,7 +182,7 @@ def of_curve(
 
 
 def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
-    """Return whether the condition `until` is met at each record of a curve, or was met before it.
+    """Return whether the condition `until` is met at, or was met before, each evaluation point of a curve.
 
     The result is [R, S], or [1, S] if all replicas agree.
     """
@@ -245,7 +245,7 @@ def _along_measured(
 
 
 def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
-    """Return whether `shorter` and `longest` have equal clock values at all records of `shorter`.
+    """Return whether `shorter` and `longest` have equal clock values at all points of `shorter`.
 
     Args:
         measured: names of the clocks that are compared.
@@ -423,7 +423,7 @@ class PictureSteps:
         return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
-        """Return the x positions [S] for a sweep point at S records, given its clocks [S] there.
+        """Return the x positions [S] for a sweep point at S evaluation points, given its clocks [S] there.
 
         If x depends only on sweep axes, the result has shape [1]. Raises: BadInput.
         """

@@ -63,7 +63,7 @@ class Snapshots:
     """Linear weights [targets, features] at each record; empty if the learner has no such weights."""
 
     def at(self, x: float) -> int | None:
-        """Return the index of the last record at or before `x`, or None if `x` is before the first record."""
+        """Return the index of the last snapshot at or before `x`, or None if `x` is before the first one."""
         before = int(np.searchsorted(self.x, x, side="right"))
         return before - 1 if before else None
 

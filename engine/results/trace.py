@@ -102,7 +102,7 @@ class Curve:
 
     @property
     def complete(self) -> bool:
-        """Whether the curve has all the records that it will ever have."""
+        """Whether the curve has all the evaluation points that it will ever have."""
         return self.length == self.capacity
 
     @property
@@ -122,18 +122,18 @@ class Curve:
 
     @property
     def sound(self) -> int:
-        """Number of records before any replica diverges. At these records, means cover all replicas."""
+        """Number of evaluation points before any replica diverges. There, means cover all replicas."""
         at = self.diverged_at
         return self.length if at is None else int(np.searchsorted(self.x, at))
 
     @property
     def x(self) -> Floats:
-        """Values of the first clock, which is the x-axis, at every record [S]."""
+        """Values of the first clock, which is the x-axis, at every evaluation point [S]."""
         return next(iter(self._clocks.values()), NOTHING)[: self.length]
 
     @property
     def clocks(self) -> dict[str, Floats]:
-        """Values of each clock (measure of training progress) at every record [S], by clock name.
+        """Values of each clock (measure of training progress) at every evaluation point [S], by clock name.
 
         If a clock differs between replicas, its value is the least over all replicas that have not diverged.
         """
@@ -172,9 +172,10 @@ class Curve:
         return None if series is None or series.stderr is None else series.stderr[: self.length]
 
     def values(self, measure: str) -> Floats | None:
-        """Return the values [S, R] of a measure at every record and replica, or None if there are none.
+        """Return the values [S, R] of a measure at every evaluation point and replica, or None.
 
-        If the values of all replicas would need too much memory, only the first replica is stored.
+        It is None if the measure was never recorded. If the values of all replicas would need too much
+        memory, only the first replica is stored.
         """
         series = self._series.get(measure)
         return None if series is None else series.values[: self.length]
@@ -259,7 +260,7 @@ class Curve:
         self.length = start + len(x)
 
     def complete_early(self) -> None:
-        """Mark the curve as complete, although it has fewer records than were planned."""
+        """Mark the curve as complete, although it has fewer evaluation points than were planned."""
         self.capacity = self.length
 
     def copy(self, winner: Curve, grid: Mapping[float, float]) -> None:
@@ -351,7 +352,7 @@ class Curve:
         self.ended, self.is_restored = ended, True
 
     def mean_along(self, measure: str) -> float:
-        """Return the mean of a measure over all records and replicas, to compare the rates of a learner.
+        """Return the mean of a measure over all evaluation points and replicas, to compare learning rates.
 
         The result is infinite if a replica diverged, or if the measure has no values.
         """
@@ -533,7 +534,7 @@ class Trace:
 
     @property
     def frontier(self) -> int:
-        """Index of the last record (evaluation) that all unfinished curves have; −1 if one has no record yet.
+        """Index of the last evaluation point that all unfinished curves have; −1 if one has no point yet.
 
         If all curves have ended, it is the index of the last record of the longest curve. Curves that will
         show only the best rate are left out, because they have no records until all rates are complete.
@@ -544,16 +545,17 @@ class Trace:
 
     @property
     def reached(self) -> int:
-        """Index of the last record to show: like `frontier`, but without the curves that have no records yet.
+        """Index of the last evaluation point to show: like `frontier`, but for curves that have begun.
 
-        So the slow start of one learner does not hide the curves of the others.
+        Curves that have no evaluation point yet are not considered, so the slow start of one learner does not
+        hide the curves of the others.
         """
         begun = [curve for curve in self.curves if curve.length]
         return replace(self, curves=begun).frontier if begun else -1
 
     @property
     def share(self) -> float:
-        """Finished share of the planned records.
+        """Finished share of the planned evaluation points.
 
         If a curve ended early, its missing records count as finished.
         """
@@ -578,7 +580,7 @@ class Trace:
         return float(self.x[-1])
 
     def at(self, record: int) -> str:
-        """Return the x position of the record with this index as text, such as "k = 64"."""
+        """Return the x position of evaluation point number `record` as text, such as "k = 64"."""
         return f"{next(iter(self.planned))} = {self.x[record]:g}"
 
     def clocks_at(self, x: float, curve: Curve | None = None) -> dict[str, float]:

@@ -68,7 +68,7 @@ class Pacing:
         self._queried: float | None = None
 
     def records(self) -> int:
-        """Return the number of records that each learner may add in the next round.
+        """Return the number of evaluation points that each learner may add in the next round.
 
         It must be called before every round, because the time between two calls is the time of a round.
         """
@@ -324,7 +324,7 @@ class LearnerRun:
         return [self.shown] if self.shown else self.curves
 
     def settle(self) -> None:
-        """Mark the best rate: the complete curve with the least mean loss along its records."""
+        """Mark the best rate. Its complete curve has the least mean loss over its evaluation points."""
         settle(self.curves, self.shown, COMPARED_BY)
 
 
@@ -513,13 +513,13 @@ def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
 
 
 def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
-    """Return the learners of the run that have the fewest records so far."""
+    """Return the learners of the run that have the fewest evaluation points so far."""
     fewest = min(learner_run.length for learner_run in learner_runs)
     return [learner_run for learner_run in learner_runs if learner_run.length == fewest]
 
 
 def _most_records(plan: RunPlan) -> int:
-    """Return how many records a learner may add per round, so that few weights must be buffered.
+    """Return how many evaluation points a learner may add per round, so that few weights are buffered.
 
     If a run may end early, a round has few records, because records beyond the end are lost.
     """
@@ -530,7 +530,7 @@ def _most_records(plan: RunPlan) -> int:
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:
-    """Append a block of records to one curve. Each replica's values end where it diverges.
+    """Append a block of evaluation results to one curve. Each replica's values end where it diverges.
 
     Args:
         start: losses [R] of the replicas at the start.
@@ -572,7 +572,7 @@ def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
 
 
 def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
-    """Return the number of leading records [R] before each replica diverges, given its losses [S, R]."""
+    """Return how many evaluation points [R] each replica has before it diverges, given its losses [S, R]."""
     bad = ~(np.isfinite(loss) & (loss <= divergence_limit(start))) | ~np.isnan(curve.divergences)
     return np.where(bad.any(0), bad.argmax(0), len(loss))
 

@@ -209,7 +209,7 @@ class RunWriter:
         self._restored = []
 
     def grow(self, trace: Trace) -> None:
-        """Append the new records of the curves of a trace to the run's file, at most every SECONDS.
+        """Append new evaluation results of the growing curves to the run's file, at most every SECONDS.
 
         If a record comes sooner, a timer appends it, because the next record may take minutes.
         """
@@ -360,7 +360,7 @@ class RunWriter:
         return planned.by_replica
 
     def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> int | None:
-        """Append new records of curves that have not ended to the run's file.
+        """Append new evaluation results of curves that have not ended to the run's file.
 
         Return the position of the frame in the file, or None if nothing was written.
         """

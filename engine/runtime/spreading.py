@@ -62,9 +62,10 @@ Begin = Callable[[Connection], None]
 
 def serve(connection: Connection) -> None:
     """Compute the experiments that a connection receives, until the connection is closed."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches all processes of the terminal, but only the sweep ends this process
+    # Ctrl-C and a hangup reach all processes of the terminal, and SIGTERM all processes of a batch job.
+    # But only the sweep ends this process.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     drawn_data = DrawnData()
     while True:
         try:
@@ -149,7 +150,7 @@ class Device:
     def end(self) -> None:
         """End the process, even if it is working."""
         self.connection.close()
-        self.process.terminate()
+        self.process.kill()
         self.process.join()
 
 
@@ -391,7 +392,7 @@ def cuda_devices() -> list[Begin]:
 
 
 def serve_on_cuda(name: str, parts: Sequence[Path], connection: Connection) -> None:
-    """Serve a connection on the CUDA device with this name. The process sees no other device."""
+    """Serve a connection on the CUDA device called `name`. The process sees no other device."""
     os.environ["CUDA_VISIBLE_DEVICES"] = name
     outside.request(parts)
     serve(connection)

@@ -144,7 +144,7 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
 def _along_runs(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
-    """Return the values of a theory line that is computed from measured values, at the records so far.
+    """Return the values so far of a theory line that is computed from measured values.
 
     The values are measured in the curve's own run and in its side runs, which are additional runs for this
     purpose. Return None if the line does not apply to the learner of the curve.
@@ -166,7 +166,7 @@ def _along_runs(
 
 
 def _measured(curve: Curve, records: int) -> Measured:
-    """Return the values [R, S] of measures at the first S records of a curve, by measure name."""
+    """Return the values [R, S] of measures at the first S evaluation points of a curve, by measure name."""
     values = {measure: curve.values(measure) for measure in curve.measures}
     return {measure: series[:records].T for measure, series in values.items() if series is not None}
 

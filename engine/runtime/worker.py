@@ -135,7 +135,7 @@ class Worker:
         return self._pacing.records()
 
     def _end_step(self) -> None:
-        """Pause again once every learner has one more record. A step may take many rounds."""
+        """Pause again once every learner has one more evaluation point. A step may take many rounds."""
         reached = -1 if self._trace is None else self._trace.frontier
         if reached > self._reached and self._steps > 0:
             self._steps -= 1

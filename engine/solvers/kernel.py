@@ -393,7 +393,7 @@ class GrowingRows:
         del self._chunks[-(-count // CHUNK) :]
 
     def row(self, number: int) -> torch.Tensor:
-        """Return the row with this index, [R, 1, n]."""
+        """Return row number `number` of the stack, [R, 1, n]."""
         place = number % CHUNK
         return self._chunks[number // CHUNK][:, place : place + 1]
 

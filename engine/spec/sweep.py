@@ -53,7 +53,7 @@ class Point:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Numbers that a picture's expressions may use at this point, by name, besides clocks and indices."""
+        """Numbers, by name, that a picture's expressions may use at this point besides clocks and indices."""
         n, d = self.experiment.n, self.experiment.d
         return {**self.names, "n": float(n), "d": float(d)}
 

@@ -129,7 +129,7 @@ def pages() -> tuple[Page, ...]:
 
 
 def parse(name: str, text: str) -> Page:
-    """Return the theory page with this name and Markdown text."""
+    """Parse the Markdown text of a theory page called `name`, and return the page."""
     title = _TITLE.search(text)
     headings = [*_HEADING.finditer(text)]
     ends = [*(heading.start() for heading in headings[1:]), len(text)]

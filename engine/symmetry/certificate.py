@@ -209,7 +209,7 @@ class Comparison:
     def _change(
         self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going = lambda done: None
     ) -> float:
-        """Return the largest relative change of a prediction over all finite records of the first replica.
+        """Return the largest relative change of a prediction over all evaluations of the first replica.
 
         The change is divided by the size of the predictions, or of their movement, as `Comparison` was told.
         The runs on changed data advance in step with a run on unchanged data, and stop when it stops.

@@ -341,10 +341,10 @@ class Line(Part, frozen=True):
         return {}
 
     def value(self, at: At) -> Floats:
-        """Return the values of the theory line at the records that the protocol plans.
+        """Return the values of the theory line at the evaluation points that the protocol plans.
 
-        The array has the shape [S, *index] for S records and the indices of the measure, or broadcasts to
-        this shape. If the line is `per_replica`, the shape is [R, S, *index].
+        The array has the shape [S, *index] for S evaluation points and the indices of the measure, or
+        broadcasts to this shape. If the line is `per_replica`, the shape is [R, S, *index].
         """
         raise NotImplementedError
 
@@ -559,7 +559,7 @@ def whole_cube(setup: Setup) -> Finding | None:
 
 
 def along_every_step(setup: Setup) -> Finding | None:
-    """Return the reason why a run does not record every full-batch step, or None if it does.
+    """Return the reason why a run is not evaluated after every full-batch step, or None if it is.
 
     All training steps must use the gradient over all n rows. There must be a record (an evaluation point)
     after every step.
@@ -596,7 +596,7 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
 
 
 def linear_labels(setup: Setup) -> Finding | None:
-    """Return the reason why this is not square loss on labels xᵀw* with ‖w*‖ = 1, or None if it is."""
+    """Return the reason why loss and labels are not square loss and xᵀw* with ‖w*‖ = 1; None if they are."""
     problem = setup.problem
     if problem.labels != "soft":
         return Finding(False, f"requires linear labels, and here they are {problem.labels}")

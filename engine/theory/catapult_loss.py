@@ -91,7 +91,7 @@ class TwoLinearLayers(Line, frozen=True):
         return Beginning(*(torch.as_tensor(quantity).cpu().numpy() for quantity in quantities))
 
     def recursion(self, at: At, beginning: Beginning) -> catapult.Recursion:
-        """Return the errors r = ŷ − y and the kernels λ = ‖∇ŷ‖² at every record, [S, R] each.
+        """Return the errors r = ŷ − y and the kernels λ = ‖∇ŷ‖² at every evaluation point, [S, R] each.
 
         The values are computed from the quantities at the start of training. After a replica has diverged,
         its values are NaN.

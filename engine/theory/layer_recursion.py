@@ -131,7 +131,7 @@ def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
 
 
 def only_at_the_start(at: At, at_start: Floats | float) -> Floats:
-    """Return `at_start` [*index] at the first record (before training), and NaN at all later ones."""
+    """Return an array with `at_start` [*index] at the first evaluation point, and NaN at all later ones."""
     records = len(next(iter(at.clocks.values())))
     number = np.arange(records).reshape(-1, *[1] * np.ndim(at_start))
     return np.where(number == 0, at_start, np.nan)

@@ -79,7 +79,7 @@ class KernelRegime(Line, frozen=True):
         return LazyStart(losses.cpu().numpy(), exponents.cpu().numpy(), rates.cpu().numpy(), mean)
 
     def losses(self, at: At, beginning: LazyStart) -> Floats:
-        """Return the bound L₀ e^(−γλ₀t/m) on the loss, [R, S], for the t steps before each of S records."""
+        """Return the bound L₀ e^(−γλ₀t/m) on the loss, [R, S], after the t steps of each evaluation point."""
         decay: Floats = np.exp(-beginning.exponents[:, None] * at.clocks["step"])
         return beginning.losses[:, None] * decay
 

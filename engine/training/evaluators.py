@@ -52,10 +52,11 @@ Separate products, each of which reads the matrix again, take 3 to 7 times as lo
 
 
 class Blocks:
-    """Buffer that collects the weights [B, d] of several records, to multiply them in blocks of fixed size.
+    """Buffer that collects weights [B, d] of several evaluation points, and multiplies them together.
 
-    The number of a record determines its position in a block, and empty positions are filled with zeros. So
-    every product has the same shape, and its results have the same bits wherever a call of `advance` ends.
+    Blocks have a fixed size. The number of an evaluation point determines its position in a block, and empty
+    positions are filled with zeros. So every product has the same shape, and its results have the same bits
+    wherever a call of `advance` ends.
     """
 
     def __init__(self, size: int) -> None:
@@ -173,7 +174,7 @@ class Mistakes:
 
 
 def counted_everywhere(data: Data, records: int) -> bool:
-    """Return whether a run with this number of records is small enough to count mistakes at all of them."""
+    """Return whether a run has so few evaluation points that mistakes are counted at all of them."""
     return records * data.labels.numel() <= MOST_CELLS
 
 
@@ -196,7 +197,10 @@ class ByPredictions:
         order: torch.Tensor | None,
         together: int = 1,
     ) -> None:
-        """Store the data; `together` is the number of records whose predictions one product computes."""
+        """Store the data.
+
+        `together` is the number of evaluation points whose predictions one product computes.
+        """
         self._data, self._loss, self._order = data, loss, order
         self._of_seen = includes(measures, "train", "unseen")
         self._mistakes = Mistakes(data, loss, records, measures)
@@ -225,7 +229,7 @@ class ByPredictions:
 
     @property
     def takes_known(self) -> bool:
-        """Whether `take` computes predictions at each record, so that `take_known` can replace it."""
+        """Whether `take` computes all predictions each time. If so, `take_known` can replace it."""
         return self._blocks is None
 
     def _take(self, predictions: torch.Tensor) -> None:
@@ -386,7 +390,7 @@ def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
 
 
 def _together(data: Data, records: int) -> int:
-    """Return the number of records whose weights are multiplied by the instances in one product."""
+    """Return for how many evaluation points one product multiplies weights with the instances."""
     if not data.instances.better_together:
         return 1
     limit = min(TOGETHER, data.instances.d // SHARE) // len(data.labels)

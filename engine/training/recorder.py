@@ -59,7 +59,7 @@ class Block(NamedTuple):
 
     @property
     def loss(self) -> NDArray[np.float64]:
-        """Average loss over rows and targets at each record, [S, R, V]."""
+        """Average loss over rows and targets at each evaluation point, [S, R, V]."""
         return self.measures["loss"]
 
     def of_variant(
@@ -86,7 +86,7 @@ class Block(NamedTuple):
 
 
 def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
-    """Drop the first `count` records, and number the remaining ones from 0 on."""
+    """Drop the first `count` evaluation points, and number the remaining ones from 0 on."""
     return {record - count: tensor for record, tensor in by_record.items() if record >= count}
 
 
@@ -121,7 +121,7 @@ class Recorder:
         by: Evaluator | None = None,
         every_record: bool = False,
     ) -> None:
-        """Prepare to record a training run with `records` records.
+        """Prepare to record a training run that has `records` evaluation points.
 
         Args:
             order: numbers of the rows [R, n] in the order of training, by default the order of the data.
@@ -189,17 +189,17 @@ class Recorder:
         self._waiting += 1
 
     def keeps(self, record: int) -> bool:
-        """Return whether the weights of the first replica and target are stored at a record."""
+        """Return whether the weights of the first replica and target are stored at an evaluation point."""
         return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
-        """Return whether anything except the loss and the first replica's weights is computed at a record."""
+        """Return whether an evaluation needs more than the loss and the first replica's weights."""
         return any(
             self._due(schedule, record) for schedule in self._schedules.values()
         ) or self._evaluator.looks(record)
 
     def _measure_others(self, seen: int | torch.Tensor) -> torch.Tensor | None:
-        """Compute the measures of this record that the evaluator does not compute.
+        """Compute the measures of an evaluation point that the evaluator does not compute.
 
         Return the predictions of all rows [B, n] if a measure has computed them, else None.
         """
@@ -229,7 +229,7 @@ class Recorder:
         return probe.known_predictions
 
     def _due(self, schedule: MeasureSchedule, record: int) -> bool:
-        """Return whether a measure with this schedule is taken at a record."""
+        """Return whether a measure with the schedule `schedule` is computed at an evaluation point."""
         if schedule.ends_only:
             return record in (0, self._last)
         return self._every_record or not schedule.expensive or looked_at(record)
@@ -274,7 +274,7 @@ class Recorder:
         return block
 
     def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
-        """Return an array [S, R, V] over all S records, of values that were measured only at some of them.
+        """Return values that were measured at some evaluation points as an array over all of them, [S, R, V].
 
         `by_record` has the values [R or 1, V] of a record. Records without values get NaN.
         """
@@ -294,5 +294,5 @@ def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
 
 
 def nothing_measured(data: Data) -> dict[str, NDArray[np.float64]]:
-    """Return the measured values of a block that has no records: an empty array of losses."""
+    """Return the measured values of a block that has no evaluation points: an empty array of losses."""
     return {"loss": np.empty((0, data.replicas, data.variants))}

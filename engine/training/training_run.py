@@ -54,7 +54,7 @@ class InPieces:
         self._pieces = self.pieces()
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Do up to `records` pieces of work within `seconds`. Return the records that are complete."""
+        """Do up to `records` pieces of work within `seconds`. Return the evaluations that are complete."""
         end = time.perf_counter() + seconds
         for _ in islice(self._pieces, records):
             if time.perf_counter() > end:
@@ -147,9 +147,9 @@ def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
 
 
 class CoupledRuns:
-    """Training run that advances record by record, and beside it runs on transformed instances.
+    """Training run that also advances runs of the same learner on transformed instances.
 
-    After each record, it compares the predictions of these runs with its own.
+    After each evaluation, it compares the predictions of these runs with its own.
     """
 
     def __init__(self, inputs: TrainingInputs, begin: Begin, measures: list[Measure]) -> None:

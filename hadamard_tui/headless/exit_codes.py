@@ -66,13 +66,18 @@ def usage(error: TyperException) -> str:
     return f"{message}; see {context.command_path if context else NAME} --help"
 
 
-def stop() -> None:
-    """End the program at once, even while another thread multiplies matrices or imports torch."""
-    _say("stopped")
+def stop(code: int = STOPPED, signal_name: str = "") -> None:
+    """End the program at once, even while another thread multiplies matrices or imports torch.
+
+    Args:
+        code: exit code, by default that of Ctrl-C.
+        signal_name: name of the signal that stopped the program, if it was not Ctrl-C.
+    """
+    _say(f"stopped by {signal_name}" if signal_name else "stopped")
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()
-    os._exit(STOPPED)
+    os._exit(code)
 
 
 def _say(line: str) -> None:

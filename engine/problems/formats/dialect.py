@@ -137,7 +137,7 @@ def dialect_of(
 
 
 def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
-    """Yield the positions of columns in which most cells are words, each with one of these words.
+    """Yield the position of each column in which most cells are words, with one of its words.
 
     Missing cells, numbers and truth values are not words.
     """

@@ -99,7 +99,7 @@ def read(images: Path, labels: Path | None) -> Images:
 
 
 def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Return (pixels − mean)/deviation, where mean and standard deviation are those of all pixels in `of`.
+    """Standardise pixels: (pixels − mean)/deviation, with the mean and deviation of all pixels in `of`.
 
     The mean and the deviation are computed from a histogram of the 256 possible values.
     """
@@ -221,6 +221,6 @@ def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> Non
 
 
 def _check_memory(size: int) -> None:
-    """Check that this number of bytes of memory is free. Raises: NotATable."""
+    """Check that `size` bytes of memory are free. Raises: NotATable."""
     if size > (free := free_bytes()):
         raise NotATable(f"has {in_words(size)} of pixels, but only {in_words(free)} of memory are free")
