@@ -30,7 +30,7 @@ MOST_SEEDS = 2**31
 
 
 class Signals(NamedTuple):
-    """Distribution of the signals in each layer of a fully connected net with Gaussian initial weights."""
+    """Distribution of the signals in each layer of an untrained dense net with Gaussian weights."""
 
     activation: str
     widths: tuple[int, ...]
@@ -151,7 +151,7 @@ class ArchitectureStructure(NamedTuple):
 
 
 class StructureAt(NamedTuple):
-    """Properties that theorems require of an architecture, and that depend on the number d of features.
+    """Properties of an architecture that theorems require, and that depend on the number d of features.
 
     With the defaults, no theorem that requires them applies to the architecture.
     """

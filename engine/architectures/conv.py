@@ -80,7 +80,10 @@ class Conv(Architecture, frozen=True, tag="conv"):
 
 
 def _of_others(spectra: torch.Tensor) -> torch.Tensor:
-    """Return, for each filter, the product of the Fourier coefficients of all other filters, [L, B, f]."""
+    """Return, for each filter of the net, the product of the Fourier coefficients of all other filters.
+
+    The result is [L, B, f].
+    """
     if len(spectra) == 2:
         return spectra.flip(0)
     numbers = range(len(spectra))

@@ -236,7 +236,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _biased(self) -> range:
-        """Numbers l of the layers that have biases. The first layer has the number 1."""
+        """Numbers l of the layers that have biases, where the first layer has the number 1."""
         count = len(self._numbers) if self.output_bias else len(self.hidden)
         return self._numbers[: count if self.has_biases else 0]
 
@@ -250,7 +250,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
-        """Return the size s = √C_w of the initial weights of every layer."""
+        """Return the sizes s = √C_w of the initial weights, one for every layer."""
         if self.cw is None:
             return [1.0 if self.scale is None else self.scale] * len(self._numbers)
         return [math.sqrt(variance) for variance in self._each(self.cw)]
@@ -354,7 +354,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _layer(
         self, stream: Stream, number: int, fan_out: int, fan_in: int, size: float
     ) -> NDArray[np.float64]:
-        """Return the initial weights [R, fan-out, fan-in] of a layer in the standard parametrisation."""
+        """Draw the initial weights [R, fan-out, fan-in] of a layer in the standard parametrisation."""
         output = number == len(self._numbers)
         if self.init == "identity":
             matrix = np.ones((fan_out, fan_in)) if output else np.eye(fan_out, fan_in)

@@ -128,7 +128,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return initial tensors that correspond to `params` if every instance x zᵀ becomes U x (V z)ᵀ.
+        """Return initial tensors that replace `params` if every instance x zᵀ becomes U x (V z)ᵀ.
 
         `turn` maps a matrix W, flattened to a vector, to U W Vᵀ.
         """

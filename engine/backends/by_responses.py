@@ -140,7 +140,7 @@ class Responses:
         return self._now(first_target) / math.sqrt(self._data.instances.d)
 
     def _now(self, members: slice) -> torch.Tensor:
-        """Return the present predictions of the batch members in a slice."""
+        """Return the present predictions of some batch members, which `members` selects."""
         now, seen = self._first[members].clone(), self._seen
         if seen:
             now[:, :seen].addcmul_(self._moves[members, :seen], self._backwards[-seen:], value=-1)
@@ -148,7 +148,10 @@ class Responses:
 
 
 def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Σ_(s≤k) values_s kernel_(k−s) for every k, by fast Fourier transforms along the first axis."""
+    """Return the convolution Σ_(s≤k) values_s kernel_(k−s) for every k, along the first axis.
+
+    It is computed by fast Fourier transforms.
+    """
     size = 2 * len(kernel)
     shaped = kernel.reshape(-1, *(1,) * (values.ndim - 1))
     spectrum = np.fft.rfft(values, size, axis=0) * np.fft.rfft(shaped, size, axis=0)

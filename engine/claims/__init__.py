@@ -325,7 +325,7 @@ def standard_error(
 
 
 def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
-    """Return the outcome of a claim that must hold in at least the share `least` of the replicas."""
+    """Return the outcome of a claim that must hold in a minimum share of the replicas, `least`."""
     share = sum(holding) / len(holding)
     detail = f"it holds for {sum(holding)} of {len(holding)} replicas; {100 * least:.4g} % are needed"
     stderr = math.sqrt(share * (1 - share) / (len(holding) - 1)) if len(holding) > 1 else None

@@ -110,7 +110,7 @@ else:
 
 
 def defaults(family: str) -> tuple[Any, ...]:
-    """Return an instance of every member of a family, in alphabetical order, with all fields at defaults.
+    """Return all parts of a family, in alphabetical order, with default values in all fields.
 
     The members must not have fields without defaults.
     """
@@ -123,7 +123,7 @@ def _by_default(made_of: tuple[type[Part], ...]) -> tuple[Any, ...]:
 
 
 def make(family: str, kind: str, **fields: object) -> Any:
-    """Return an instance of the member of `family` called `kind`.
+    """Create a part: the member of `family` that is called `kind`.
 
     Its fields are checked like those in a preset.
     """

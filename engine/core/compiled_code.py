@@ -99,7 +99,7 @@ class CompiledCode(NamedTuple):
         yield user_cache_path() / FOLDER / f"{self.name}.json"
 
     def _is_true(self, note: Path) -> bool:
-        """Return whether a note about the compiled files exists and is up to date."""
+        """Return whether a note (list of compiled files) exists and is up to date."""
         try:
             content = json.loads(note.read_bytes())
             return bool(content["of"] == self._stamp()) and all(map(os.path.exists, content["files"]))

@@ -43,7 +43,7 @@ class Cost(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether equal inputs give the same loss bit for bit, at whatever position in a tensor they are."""
+        """Whether equal inputs give exactly the same loss, bit for bit, wherever in a tensor they are."""
 
     @property
     def coupled(self) -> int:

@@ -157,7 +157,7 @@ def _rational(value: float) -> Number:
 
 
 def _literal(text: str) -> Number:
-    """Return the value of a literal, exactly unless its exponent is too large."""
+    """Convert the text of a number to its value, exactly unless its exponent is too large."""
     if text.isdecimal():
         return Fraction(int(text))
     _, _, exponent = text.lower().partition("e")

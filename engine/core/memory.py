@@ -67,7 +67,7 @@ class Sizes(NamedTuple):
 
     @property
     def predicted(self) -> int:
-        """Number of predictions that are stored at the same time while losses are computed.
+        """Number of predictions that are in memory at the same time while losses are computed.
 
         The predictions of several records are collected until there are CELLS of them.
         """

@@ -34,7 +34,7 @@ For a package, the keys are `distribution`, `version`, `module` and `sha256`.
 
 
 class LoadedModule(NamedTuple):
-    """A module from outside the program, and the origins (files or packages) of its code."""
+    """A module that is not part of the program, and the origins (files or packages) of its code."""
 
     module: ModuleType
     origins: tuple[Origin, ...]
@@ -83,12 +83,12 @@ class Outside:
         return [origin for loaded in self._all() for origin in loaded.origins]
 
     def digest(self) -> str:
-        """Return a digest of all code from outside the program; empty if there is none. Raises: BadInput."""
+        """Return a digest of all code that is not part of the program. It is empty if there is none."""
         hashes = sorted(origin["sha256"] for origin in self.origins())
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 
     def refusal(self, error: Exception) -> BadInput | None:
-        """Return a BadInput that names the line of the user's code at which an error was raised.
+        """Convert an error to a BadInput that names the line of the user's code which raised it.
 
         Return None if no line of the error's traceback is in code from outside the program.
         """

@@ -141,7 +141,7 @@ class BadField(ValueError):
 
 
 class Finding(NamedTuple):
-    """Answer to a yes-or-no question about an experiment, derived from its structure, with a reason."""
+    """Answer (yes or no) to a question about an experiment, with the reason. Its structure decides."""
 
     holds: bool
     reason: str
@@ -169,7 +169,7 @@ class Verdict(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Verdict and reason as a sentence.
+        """The verdict, with its reason, as a sentence.
 
         If a smaller group is known under which predictions do not change, the sentence names it.
         """

@@ -86,7 +86,7 @@ def nearest(word: str, choices: list[str]) -> str:
 
 
 def listed(choices: Iterable[str]) -> str:
-    """Return choices, joined by commas.
+    """Join the allowed choices to a text, separated by commas.
 
     Of a long list, give only the first and last choices, and their number.
     """

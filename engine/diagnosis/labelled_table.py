@@ -96,9 +96,10 @@ def _spread(classes: Indices, generator: np.random.Generator) -> Indices:
 
 
 def held_out(labels: Floats, are_classes: bool, seed: int, share: float = 0.3) -> tuple[Indices, Indices]:
-    """Return the positions of the rows to fit, and of the rows to hold out for choosing hyperparameters.
+    """Divide rows into rows to fit, and rows to hold out for choosing hyperparameters.
 
-    Each class has about the same share of the held-out rows as of all rows.
+    The result has the positions of both. Each class has about the same share of the held-out rows as of all
+    rows.
 
     Args:
         share: share of the rows to hold out.

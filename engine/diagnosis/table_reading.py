@@ -83,7 +83,7 @@ def _of_file(path: str, label: str | None, kind: Kind | None, settings: TableSet
 
 
 def _of_numbers(path: str, table: Table, label: str | None, kind: Kind | None) -> LabelledTable:
-    """Return a file of numbers with its labels as a table to diagnose.
+    """Return the table in a file of numbers, with its labels, in the form that the diagnosis needs.
 
     Raises: BadInput if the labels cannot be read as the requested `kind`, or are in several columns.
     """

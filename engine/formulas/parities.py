@@ -147,10 +147,10 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Return whether observed products determine each given product, [n], and which are −1, [n, answers].
+        """Return whether each of n products follows from the observed products, [n], and which are −1.
 
-        `numbers` [n, r] are the indices of the signs of each product. If a product is not determined, its
-        entry of the second array has no meaning.
+        The second result is [n, answers]. `numbers` [n, r] are the indices of the signs of each product. If a
+        product is not determined, its entry of the second array has no meaning.
         """
         signs = self._first + numbers
         words = self._words()

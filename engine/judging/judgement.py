@@ -69,7 +69,7 @@ class LearnerJudgement:
 
     @property
     def change(self) -> float | None:
-        """Change of predictions under all rotations; None if it was not measured."""
+        """Change of predictions under all rotations of the instances, or None if it was not measured."""
         return self.changes[ROTATIONS]
 
     def effect(self, group: Group) -> Effect | None:

@@ -347,7 +347,7 @@ def _finite(number: float) -> float | None:
 
 
 def _as_frame(judged: RuleJudgement) -> pandas.DataFrame:
-    """Return the losses of a judgement as a table, and the verdict on each group in `attrs`."""
+    """Return the losses of a judgement as a pandas frame, with the verdict on each group in `attrs`."""
     import pandas
 
     rows = [

@@ -138,12 +138,12 @@ class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     ] = "gradient"
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the number of bytes of memory that are needed to draw the noise of one step."""
+        """Return how many bytes of memory are needed to draw the noise for one training step."""
         return DERIVED * sizes.replicas * sizes.parameters
 
 
 def drawn(stream: Stream, like: Params) -> Params:
-    """Return N(0, 1) noise with the shapes of the tensors `like` [B, …], by the names of the tensors.
+    """Draw N(0, 1) noise for every tensor in `like` [B, …], and return it by the tensors' names.
 
     All batch members of a replica get the same noise.
     """

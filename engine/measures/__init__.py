@@ -205,7 +205,7 @@ class Probe:
         return self._of_nets(self._curvature(Logarithm(self.loss)))
 
     def _of_nets(self, curvature: Curvature) -> torch.Tensor:
-        """Return the gradient of the loss that a `Curvature` holds, with one row per net, [N, P].
+        """Return the gradient of the loss in `curvature`, with one row for each net, [N, P].
 
         A loss may couple several nets, which `Curvature` treats as one net. Their gradient is split into one
         row for each of them.
@@ -371,7 +371,7 @@ class Measure(Part, frozen=True):
 
     @property
     def is_number(self) -> bool:
-        """Whether the measure is a single number for a learner in one replica, and not an array."""
+        """Whether the measure is a single number (per learner and replica), and not an array."""
         return type(self).index is Measure.index
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:

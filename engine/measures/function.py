@@ -66,7 +66,7 @@ def _one_target(problem: Problem) -> str | None:
 
 
 def needs_fixed_points(problem: Problem) -> str | None:
-    """Return a condition for evaluating f at the instances themselves that is not met, or None.
+    """Return a condition that must hold to evaluate the learned f at the instances, but does not, or None.
 
     The instances must be numbers that are the same in every replica, and there must be one target. The text
     completes the sentence "it is measured only where …".

@@ -121,7 +121,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
 
 
 class Roots(NamedTuple):
-    """Square roots of the parts of the Gauss–Newton matrix G.
+    """Square roots of the four parts into which the Gauss–Newton matrix G is decomposed.
 
     For each part, this is a matrix A [rows, P] such that AᵀA equals the part.
     """

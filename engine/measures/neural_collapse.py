@@ -98,7 +98,7 @@ def _unit(matrices: torch.Tensor) -> torch.Tensor:
 
 
 def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
-    """Return the largest deviation of the cosine of two rows of a matrix from −1/(C − 1), [nets]."""
+    """Return how far the cosine of two rows of a matrix is from −1/(C − 1) at most, for each net, [nets]."""
     count = centred.shape[1]
     directions = centred / torch.linalg.vector_norm(centred, dim=2, keepdim=True)
     deviations = (directions @ directions.mT + 1 / (count - 1)).abs()

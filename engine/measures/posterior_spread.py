@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class OfPosterior(Measure, frozen=True):
-    """Base class of measures of the posterior of the weights, given the rows seen."""
+    """Base class of measures of the posterior distribution of the weights, given the rows seen."""
 
     def schedule(self) -> MeasureSchedule:
         return MeasureSchedule(expensive="a numerical inversion of a Mellin transform")

@@ -49,7 +49,7 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
-    """Return the value of the strongest lower bound on a curve at every x [N].
+    """Return the value of the strongest lower bound on a curve, at each of the positions x [N].
 
     The value is 0 where there is no bound, and where the bound is 0 up to rounding.
     """

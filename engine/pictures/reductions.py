@@ -211,7 +211,7 @@ def _spread(how: str, samples: Floats) -> Floats:
 
 
 def has_error(how: str, count: int) -> bool:
-    """Return whether the summary `how` of `count` replicas has a standard error."""
+    """Return whether the summary `how` (such as the mean) of `count` replicas has a standard error."""
     return count > 1 and how in ("mean", "median", "geometric", *SPREADS)
 
 

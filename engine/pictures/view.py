@@ -235,7 +235,7 @@ class ContourView(msgspec.Struct, frozen=True, eq=False):
 
 
 class HeatView(msgspec.Struct, frozen=True, eq=False):
-    """Heat map of a learner: the values of a measure over two dimensions."""
+    """Heat map of a learner: the values of a measure as a function of two quantities."""
 
     learner: str
     x: Floats

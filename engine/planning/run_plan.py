@@ -55,51 +55,58 @@ class PlannedLine:
         return self.on_problem.holds and self.on_learners[learner.name].holds
 
 
-def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
+def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verdict]) -> PlannedLine:
     """Return a theory line, after checking whether its theorem applies to the problem and to each learner.
+
+    `verdicts` has the verdict on invariance of each learner, by name.
 
     If it does not apply to the problem, the answer for every learner is the answer for the problem.
     """
     finding = on_problem(line, experiment)
     on_learners = {
-        learner.name: on_learner(line, learner, experiment) if finding.holds else finding
+        learner.name: on_learner(line, learner, experiment, verdicts[learner.name])
+        if finding.holds
+        else finding
         for learner in experiment.learners
     }
     return PlannedLine(line, finding, on_learners)
 
 
-def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple[PlannedLine, ...]:
+def lines_along_runs(
+    experiment: Experiment, recorded: Collection[str], verdicts: Mapping[str, Verdict]
+) -> tuple[PlannedLine, ...]:
     """Return the theory lines whose formulas use measured values, so that they grow as runs advance.
 
     Only lines about measures in `recorded` are returned.
     """
     return tuple(
-        planned_line(line, experiment)
+        planned_line(line, experiment, verdicts)
         for line in catalogue.defaults("theory")
         if line.structure().along_runs and line.measure in recorded
     )
 
 
 def lines_on(
-    experiment: Experiment, recorded: Collection[str], judged: Collection[PlannedLine]
+    experiment: Experiment, names: Collection[str], recorded: RecordedMeasures
 ) -> tuple[PlannedLine, ...]:
     """Return all theory lines that a run needs: lines about recorded measures, and contours of pictures.
 
     Args:
-        recorded: names of the recorded measures.
-        judged: lines that were already checked against the problem and the learners. They are reused.
+        names: names of the recorded measures.
+        recorded: verdicts on the learners, and lines that were already checked, which are reused.
     """
-    return tuple(_planned_lines(experiment, recorded, {planned.line: planned for planned in judged}))
+    return tuple(_planned_lines(experiment, names, recorded))
 
 
 def _planned_lines(
-    experiment: Experiment, recorded: Collection[str], judged: Mapping[Line, PlannedLine]
+    experiment: Experiment, names: Collection[str], recorded: RecordedMeasures
 ) -> Iterator[PlannedLine]:
+    judged = {planned.line: planned for planned in recorded.along}
     contours = {contour.line for picture in experiment.pictures for contour in picture.contours}
     for line in catalogue.defaults("theory"):
-        if line.measure in recorded or line.kind in contours:
+        if line.measure in names or line.kind in contours:
             for variant in line.every():
-                yield judged.get(variant) or planned_line(variant, experiment)
+                yield judged.get(variant) or planned_line(variant, experiment, recorded.verdicts)
 
 
 class SideRuns(NamedTuple):
@@ -201,6 +208,9 @@ class RecordedMeasures(NamedTuple):
     along: tuple[PlannedLine, ...]
     """Theory lines that are computed from values measured in runs, and whether their theorems apply."""
 
+    verdicts: Mapping[str, Verdict]
+    """Verdict on the invariance of each learner, by the learner's name."""
+
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
     """Return the measures that are recorded for each learner of an experiment.
@@ -216,7 +226,9 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
         }
         for learner in experiment.learners
     }
-    along = lines_along_runs(experiment, {name for by_name in requested.values() for name in by_name})
+    verdicts = {learner.name: verdict(learner, experiment) for learner in experiment.learners}
+    names = {name for by_name in requested.values() for name in by_name}
+    along = lines_along_runs(experiment, names, verdicts)
     of_lines = {
         learner.name: _of_lines(experiment, learner, along, requested[learner.name])
         for learner in experiment.learners
@@ -230,6 +242,7 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
             for learner, by_name in by_learner.items()
         },
         along,
+        verdicts,
     )
 
 
@@ -343,7 +356,7 @@ class RunPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Measures that are recorded for at least one learner, without repetitions."""
+        """All measures that are recorded for at least one learner, each once."""
         by_name = {measure.name: measure for planned in self.learners for measure in planned.measures}
         return tuple(by_name.values())
 
@@ -372,7 +385,7 @@ def plan_run(experiment: Experiment) -> RunPlan:
     recorded = recorded_measures(experiment)
     learners = _learner_plans(experiment, recorded)
     names = {measure.name for measures in recorded.by_learner.values() for measure in measures}
-    lines = lines_on(experiment, names, recorded.along)
+    lines = lines_on(experiment, names, recorded)
     sides = side_runs(experiment, lines, recorded.by_learner)
     side_learners = tuple(
         planned for other in sides.experiments for planned in _learner_plans(other, recorded_measures(other))
@@ -381,28 +394,19 @@ def plan_run(experiment: Experiment) -> RunPlan:
 
 
 def _learner_plans(experiment: Experiment, recorded: RecordedMeasures) -> tuple[LearnerPlan, ...]:
-    return tuple(
-        _learner_plan(
-            experiment,
-            learner,
-            recorded.by_learner[learner.name],
-            recorded.by_replica[learner.name],
-        )
-        for learner in experiment.learners
-    )
+    return tuple(_learner_plan(experiment, learner, recorded) for learner in experiment.learners)
 
 
-def _learner_plan(
-    experiment: Experiment, learner: Learner, measures: tuple[Measure, ...], by_replica: frozenset[str]
-) -> LearnerPlan:
+def _learner_plan(experiment: Experiment, learner: Learner, recorded: RecordedMeasures) -> LearnerPlan:
+    measures = recorded.by_learner[learner.name]
     backend, faster = backend_choice(learner, experiment, measures)
     return LearnerPlan(
         experiment=experiment,
         learner=learner,
         rates=tuple(rates_of(learner)),
         measures=measures,
-        by_replica=by_replica,
-        verdict=verdict(learner, experiment),
+        by_replica=recorded.by_replica[learner.name],
+        verdict=recorded.verdicts[learner.name],
         backend=backend,
         faster=faster,
         sizes=sizes_of(learner, experiment),

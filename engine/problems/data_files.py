@@ -31,7 +31,7 @@ class LeftOut(NamedTuple):
 
 
 class DataReport(NamedTuple):
-    """Report of how the file of a matrix or target was read."""
+    """Report on how the file of a matrix or of a target was read."""
 
     place: str
     """Section of the preset that names the file, such as problem.matrix."""
@@ -173,7 +173,7 @@ Decimal = Annotated[
 
 @dataclass(frozen=True)
 class TableSettings:
-    """Settings for reading a table. If a setting is None, it is detected from the content of the file."""
+    """Settings for reading a table. A setting that is None is detected from the content of the file."""
 
     header: bool | None = None
     index: bool | int | str | None = None

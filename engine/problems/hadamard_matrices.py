@@ -65,7 +65,7 @@ def nearest(d: int) -> tuple[int | None, int]:
 
 
 def _split(d: int) -> tuple[int, int]:
-    """Return (a, order) with d = 2^a · order, where order is 1 or an order of Paley's constructions."""
+    """Write d as 2^a · order, and return (a, order). The order is 1 or an order of Paley's constructions."""
     if d > 0 and d & (d - 1) == 0:
         return d.bit_length() - 1, 1
     doublings, order = 0, d
@@ -79,7 +79,7 @@ def _split(d: int) -> tuple[int, int]:
 
 
 def _paley_field(order: int) -> tuple[int, int] | None:
-    """Return (p, k) of the field GF(p^k) from which Paley constructs a matrix of this order, or None."""
+    """Return (p, k) if Paley constructs a matrix of the given order from the field GF(p^k), or None."""
     if order % 4 or order < 4:
         return None
     return _prime_power(order - 1) or (_prime_power(order // 2 - 1) if order % 8 == 4 else None)

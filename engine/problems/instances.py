@@ -63,7 +63,7 @@ class Instances:
         raise NotImplementedError
 
     def narrowed(self) -> Instances | None:
-        """Return the instances without the last features, if these features are known to be 0.
+        """Drop the last features of the instances if these features are known to be 0.
 
         Return None if no feature is known to be 0 on all instances.
         """
@@ -286,7 +286,7 @@ class ScaledIdentity(Instances):
 
 
 class PickedAxes(Instances):
-    """Instances √d e_j, where e_j are unit vectors and j are the indices in `numbers` [R, k].
+    """Instances that are multiples √d e_j of the unit vectors e_j, for the indices j in `numbers` [R, k].
 
     Indices may repeat.
     """

@@ -111,7 +111,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the memory in bytes that one replica's instances need while they are drawn."""
+    """Return the memory in bytes that the instances of one replica need while they are drawn."""
     (n, d), structure = matrix.shape(), matrix.structure()
     if structure.is_sylvester:
         drawn = n * 8 * VECTORS + (n * 3 * d * itemsize if as_matrix else 0)

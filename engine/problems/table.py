@@ -79,7 +79,10 @@ class RowLabels(NamedTuple):
 
 
 def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLabels:
-    """Return the labels in a column of numbers or words. Raises: BadField for words that are not classes."""
+    """Return the labels in a column of a table, which holds numbers or words.
+
+    Raises: BadField for words that are not classes.
+    """
     if isinstance(column, np.ndarray):
         return RowLabels(column.reshape(len(column), -1), classes=_classes_in(column))
     classes = _classes(np.array(column, dtype=np.str_))

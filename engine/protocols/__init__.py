@@ -118,7 +118,7 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OnlineLearner(Interface):
-    """Interface of a learner that learns examples one at a time, in the order of a pass."""
+    """Interface of learners that are trained on one example at a time, in the order of a pass."""
 
     @property
     def hypothesis(self) -> Weighted:

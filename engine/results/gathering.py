@@ -199,7 +199,7 @@ class Replicas:
         return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and the summary [N] over all replicas, or over a subset."""
+        """Return the x positions [N] and the summary [N] over all replicas, or over a subset of them."""
         x, y = self.values(replicas)
         return x, reductions.summary(self.summary_name, y)
 
@@ -323,7 +323,7 @@ def _gather_lines(
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
-    """Return the condition of the picture's measure that a curve's learner does not meet.
+    """Return the condition that the picture's measure requires, but that a curve's learner does not meet.
 
     The result maps the learner's name to this condition. It is empty if the learner meets all conditions.
     """
@@ -435,7 +435,7 @@ def is_reference(curve: Curve, point: Point) -> bool:
 def _to_come(
     curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
-    """Return the empty view of a curve that has no values yet.
+    """Return a view, without points, of a curve that has no values yet.
 
     Args:
         curve_name: name of the curve in the view.

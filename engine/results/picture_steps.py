@@ -108,7 +108,7 @@ class Samples(NamedTuple):
         return reductions.held(self.values, self.passed)
 
     def subset(self, replicas: Sequence[int] | None) -> Samples:
-        """Return the samples of a subset of the replicas.
+        """Return the samples restricted to a subset of the replicas.
 
         Values [1, …], which all replicas share, are returned unchanged.
         """
@@ -381,7 +381,7 @@ class PictureSteps:
 
     @property
     def change_values(self) -> bool:
-        """Whether a step of the picture changes the values of the measure."""
+        """Whether a step of the picture, such as `times`, changes the values of the measure."""
         picture = self.picture
         return any(
             step is not None
@@ -492,7 +492,10 @@ class PictureSteps:
         return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
-        """Check that the values vary along one dimension only, and that x depends on it. Raises: BadInput."""
+        """Check that each curve varies along one dimension only, and that x depends on this dimension.
+
+        Raises: BadInput.
+        """
         (first, *rest) = dimensions
         along = {*samples.clocks} if first == "record" else {first}
         if not self._named & along:

@@ -248,7 +248,7 @@ def _curve(curve: CurveView) -> dict[str, Any]:
 
 
 def _by_replica(curve: CurveView) -> dict[str, Any]:
-    """Return the values of every replica of a curve, for JSON."""
+    """Return the values of every replica of a curve, in the form that JSON output has."""
     return {"by_replica": [_series(curve.over([replica])) for replica in range(curve.replicas)]}
 
 

@@ -85,7 +85,7 @@ class Results:
 def of_one(
     experiment: Experiment, trace: Trace, unjudged: Mapping[int, str] = MappingProxyType({})
 ) -> Results:
-    """Return the results of a single run so far, in the form of a sweep with one point.
+    """Convert the results of a single run so far to those of a sweep with one point.
 
     Args:
         unjudged: reasons why claims are not judged, by the index of the claim.

@@ -145,7 +145,7 @@ def as_csv(table: CurveTable) -> bytes:
 
 
 def _first_column(numbers: tuple[Numbers, ...]) -> Floats:
-    """Return the first number column, which is never empty."""
+    """Return the first number column of the table. Its cells are never empty."""
     first = numbers[0]
     assert first is not None, "the first column is where a row is"
     return first

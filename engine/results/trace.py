@@ -152,7 +152,7 @@ class Curve:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the recorded measures whose values are single numbers."""
+        """Names of those recorded measures that are single numbers, not arrays."""
         return tuple(self._series)
 
     def mean(self, measure: str) -> Floats | None:
@@ -200,7 +200,7 @@ class Curve:
 
     @property
     def weights(self) -> NDArray[np.floating[Any]] | None:
-        """Weight vectors [S, d] of the first replica for the first target, at the positions `weights_x`.
+        """Weight vectors [S, d] of the first replica and target, at the x positions `weights_x`.
 
         It is None if no weights are stored.
         """

@@ -164,9 +164,10 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the sweep points of a picture at given values of the sweep axes that distinguish curves.
+    """Return the sweep points that contribute to one curve of a picture.
 
-    `apart` holds the index of each of these values. The keys of the result are the indices of the points.
+    `apart` identifies the curve: it has the index of the curve's value on each sweep axis by which curves
+    differ. The keys of the result are the indices of the points.
     """
     sweep = results.sweep
     return {
@@ -536,7 +537,7 @@ class _Reduction:
         return fate(sum(curve.diverged for curve in curves), inaccurate)
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and y [N] of the curve, computed from all replicas or from a subset."""
+        """Return the points of the curve, x [N] and y [N], from the data of all replicas or of some."""
         x, y = self._samples.values(replicas)
         if self._picture.relative is not None:
             y = _divided(x, y, self._divisor, replicas)

@@ -70,7 +70,10 @@ class RunIndex:
         return time.monotonic() < self._resting_until
 
     def rows(self, query: str, *parameters: Any) -> list[Any]:
-        """Return the rows of the index that an SQL query finds, or no rows if the index cannot be used."""
+        """Run an SQL query on the index of runs, and return the rows that it finds.
+
+        Return no rows if the index cannot be used.
+        """
         nothing: list[Any] = []
         return self.ask(lambda index: index.execute(query, parameters).fetchall(), nothing)
 

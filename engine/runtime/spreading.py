@@ -256,7 +256,10 @@ class Spread:
 
 
 class SpreadKeeper:
-    """Keeper of a run whose curves may come from devices. It stores all curves if it has a writer."""
+    """Keeper of a run (see `Keeper`) whose curves may come from devices.
+
+    It stores them if it has a writer.
+    """
 
     def __init__(self, spread: Spread, writer: RunWriter | None) -> None:
         self._spread, self._writer = spread, writer

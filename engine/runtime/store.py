@@ -158,7 +158,7 @@ class Store:
             _aside(run).unlink()
 
     def remove_remains(self) -> int:
-        """Delete files that killed programs left behind, and return the number of files.
+        """Delete files that killed programs left behind, and return the number of deleted files.
 
         These are files whose writer was killed before its first frame, and runs that an app had set aside.
         """

@@ -26,7 +26,7 @@ from engine.spec.sweep import Sweep
 
 @dataclass(frozen=True)
 class Begun:
-    """Event: the results exist. They grow during the run."""
+    """Event: the results object of a run exists. It grows during the run."""
 
     results: Results
     run: str | None = None

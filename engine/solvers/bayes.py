@@ -56,7 +56,7 @@ class FeaturePosterior:
         self._agreements, self._dtype, self._flip = agreements.double(), agreements.dtype, flip
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Update the counts by examples, in their order: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._agreements += (x.mT >= 0) == (y >= 0)
 

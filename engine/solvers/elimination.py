@@ -73,7 +73,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
 
 
 class Equations:
-    """Linear equations over F₂ for the set S of entries whose signs have the label as their product.
+    """Linear equations over F₂ for a set S of entries: the label is the product of their signs.
 
     They are given by the examples seen, for every replica and target.
     """

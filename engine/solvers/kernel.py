@@ -198,7 +198,7 @@ class KernelFit:
         self._inverse: torch.Tensor | None = None  # P
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Update the solution by examples, in their order: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x.mT):
                 self._look_ahead(x.mT)
@@ -302,7 +302,10 @@ class KernelFit:
         inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the coordinates z(x) of rows x [R, n, d], one for each of the k examples, [R, k, n]."""
+        """Return the coordinates z(x) of rows x [R, n, d], as [R, k, n].
+
+        There is one for each example seen.
+        """
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
         seen = slice(self._k)
@@ -410,7 +413,7 @@ class GrowingRows:
         return minuend
 
     def combined(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Return linear combinations [R, b, n] of the first k rows, with coefficients [R, b, k]."""
+        """Combine the first k rows linearly, with coefficients [R, b, k]. Return the results [R, b, n]."""
         combinations = self._nothing.new_zeros(*coefficients.shape[:2], self._nothing.shape[2])
         for rows, part in self._parts():
             of_chunk = coefficients[:, :, rows]

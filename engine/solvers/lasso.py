@@ -93,7 +93,7 @@ class Gram:
         torch.from_numpy(self._rows).addmm_(columns.T, torch.from_numpy(instances))  # without a temporary
 
     def among(self, features: Numbers) -> Floats:
-        """Return the block [a, a] of XᵀX whose rows and columns belong to the given a features."""
+        """Return the block [a, a] of XᵀX for a given features: their rows and their columns."""
         places = self._places(features)
         return self._rows[np.ix_(places, features)]
 
@@ -153,7 +153,10 @@ class Minimiser:
             rejected = [] if steepest in self._active else [*rejected, steepest]
 
     def _settle(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Minimise over the weights of the active features. Features whose weight reaches 0 leave the set."""
+        """Minimise over the weights of the active features.
+
+        A feature leaves the active set if its weight reaches 0.
+        """
         while len(self._active):
             change, ends = self._change(gram.among(self._active), b[self._active] - penalty * self._signs)
             leaving = (self._w + change) * self._signs <= 0 if ends else change * self._signs < 0

@@ -45,7 +45,7 @@ class LLS(Solver, frozen=True, tag="lls"):
 
 
 class LeastSquaresFit:
-    """Least-squares solution for the examples seen, for every replica and target."""
+    """State of the solver: the least-squares solution for the examples seen, per replica and target."""
 
     def __init__(self, data: Data) -> None:
         rows = data.instances.rows
@@ -59,13 +59,13 @@ class LeastSquaresFit:
         self._solution = self._w.to(rows.dtype, copy=True).flatten(0, 1)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Update the solution by examples, in their order: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._add(x, y)
         self._solution = self._w.to(self._solution.dtype, copy=True).flatten(0, 1)
 
     def _add(self, x: torch.Tensor, y: torch.Tensor) -> None:
-        """Add an example: an instance x [R, d, 1] and its labels y [R, m, 1]."""
+        """Update the solution by one example: an instance x [R, d, 1] and its labels y [R, m, 1]."""
         outside = torch.baddbmm(x, self._projector, x, alpha=-1)
         # A second projection makes `outside` orthogonal to the span, up to rounding.
         outside = torch.baddbmm(outside, self._projector, outside, alpha=-1)

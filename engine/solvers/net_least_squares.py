@@ -59,7 +59,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
         return Verdict(False, "its starts do not rotate with the instances")
 
     def fit(self, X: Floats, y: Floats) -> Floats:
-        """Return the parameters [k (d + 1)] of the best fit to instances X [n, d] and labels y [n]."""
+        """Fit a net to instances X [n, d] and labels y [n], and return its parameters [k (d + 1)]."""
         from scipy.optimize import least_squares  # type: ignore[import-untyped]
 
         def residuals(net: Floats) -> Floats:

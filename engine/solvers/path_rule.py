@@ -54,7 +54,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
         check_factors(self.factors, self.side, self.count)
 
     def sizes(self, d: int) -> tuple[int, ...]:
-        """Return the size of every factor of instances with d features. By default, there is one factor."""
+        """Return the sizes of the factors of instances with d features. By default, there is one factor."""
         return factor_sizes(self.factors, self.side, self.count) or (d,)
 
     def refuses(self, d: int) -> str | None:
@@ -96,7 +96,7 @@ class Paths:
         self._products = [SignProducts(of_replica, self._count) for of_replica in sizes]
 
     def _seen(self, instances: Instances) -> tuple[Floats, Floats]:
-        """Return random projections of every factor, [R, n, VIEWS, r], and of every whole instance, [R, n].
+        """Return random projections of each factor, [R, n, VIEWS, r], and of each complete instance, [R, n].
 
         Each factor has VIEWS projections. They have an unknown common scale, which depends on the other
         factors. The projection of the whole instance determines its sign.

@@ -43,7 +43,7 @@ class Ridge(Solver, frozen=True, tag="ridge"):
 
 
 class Root:
-    """Square root S of P = (XᵀX + λI)⁻¹ for every replica, updated instance by instance."""
+    """Square root S of P = (XᵀX + λI)⁻¹ for every replica. It is updated after each instance."""
 
     def __init__(self, root: torch.Tensor) -> None:
         """Store S [R, d, d]. Updates change this tensor in place."""
@@ -91,7 +91,7 @@ class RidgeFit:
         self._dtype = data.labels.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Update the solution by examples, in their order: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             image, stretch = self._root.add(x.mT)
             self._w.baddbmm_(y - self._w @ x, (image / stretch).mT)

@@ -52,7 +52,7 @@ class TanhFit(LeastSquaresFit):
         self._targets = data.targets * data.variants
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Update the solution by examples, in their order: instances [R, n, d] and labels [B, n]."""
         super().learn(instances, labels)
         self._count += instances.n
 

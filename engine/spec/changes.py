@@ -92,7 +92,7 @@ def _rename_curves(raw: Raw, change: Text) -> None:
 
 
 def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
-    """Apply `change` to every expression that may use sweep axes, and to no other text."""
+    """Apply `change` to every expression in which sweep axes may occur, and to no other text."""
     document = {key: part for key, part in raw.items() if key != "axes"}
     raw |= with_texts(
         Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text

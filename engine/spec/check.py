@@ -111,7 +111,7 @@ def _check_beneath(picture: Picture, pictures: Sequence[Picture], where: str) ->
 
 
 def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:
-    """Check that `relative` of a picture names a learner, or a theory line about the picture's measure.
+    """Check the field `relative` of a picture: it must name a learner, or a theory line about the measure.
 
     Raises: BadInput.
     """
@@ -138,7 +138,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
 
 
 def _check_points(picture: Picture, where: str) -> None:
-    """Check that a picture which draws examples as points can show them.
+    """Check that a picture can show training examples as points, if it is meant to.
 
     The picture must show predictions of labels, and no field of the picture may change the scale of the
     y-axis. Otherwise, labels could not be drawn beside the curve.

@@ -162,7 +162,7 @@ def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.
 
 
 def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
-    """Return a function from the keys of a table to the types of its entries."""
+    """Return a function that gives the allowed types of a table's entry, from the entry's key."""
     if (struct := struct_in(kinds, table)) is not None:
         return types_of(struct).get
     entries = entries_of(kinds)
@@ -273,7 +273,7 @@ def place_of(path: Path) -> str:
 
 
 def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
-    """Return every text of a document that may contain expressions, by path."""
+    """Return every text of a document in which expressions are allowed, by its path."""
     texts: dict[Path, str] = {}
 
     def note(text: str, path: Path) -> str:

@@ -104,7 +104,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def dtype(self) -> Literal["float32", "float64"]:
-        """Precision of the computation: float64 if the protocol needs it, else the dtype of `run`."""
+        """Precision of the numbers: float64 if the protocol needs it, else the setting `run.dtype`."""
         return "float64" if self.protocol.schedule().in_double_precision else self.run.dtype
 
     @property
@@ -206,9 +206,9 @@ def of_run(experiment: Experiment, measure: str = "loss", title: str = RUN) -> P
 
 
 def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
-    """Return the pictures of an experiment.
+    """Return the pictures of an experiment, with a default if it lists none.
 
-    By default, this is a picture of the loss, with a curve for every value of the sweep axes.
+    The default is a picture of the loss, with a curve for every value of the sweep axes.
     """
     if experiment.pictures:
         return experiment.pictures

@@ -415,7 +415,7 @@ def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: 
 
 
 def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the numbers that expressions of the matrix may use, by name.
+    """Return the numbers, by name, that expressions in the matrix's fields may use.
 
     They are `names`, and the number of features d if the matrix sets it. Raises: BadInput.
     """

@@ -110,7 +110,7 @@ class Sweep:
         raise BadInput("pictures", f"there is no axis {axis_name!r}; there are {choices}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
-        """Return the name of a curve: a learner's name, then values of sweep axes, as in `GD, d = 4`.
+        """Return the name of a curve: the learner's name and values of sweep axes, as in `GD, d = 4`.
 
         These sweep axes are those that distinguish curves of the picture. `apart` has the index of the
         curve's value on each of them.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.architectures import Architecture
 from engine.core.groups import ROTATIONS, TRIVIAL, Group
-from engine.core.parts import Finding, Part
+from engine.core.parts import Finding, Part, Verdict
 from engine.formulas.catapult import MONOTONE_BELOW
 from engine.learners.learner import Learner
 from engine.problems.data import Data
@@ -294,7 +294,7 @@ class Line(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the theory line. The lines that `every` returns have different names."""
+        """Name of the theory line. It differs from the names of all other lines."""
         return self.kind
 
     @property
@@ -326,14 +326,14 @@ class Line(Part, frozen=True):
         return Finding(False, f"{self.kind} does not declare to which learners it applies")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
-        """Return the measures of a learner's own run from which `value` computes the theory line.
+        """Return the measures that `value` needs from the learner's own run to compute the theory line.
 
         `value` reads them from `at.measured`. The line must apply to the learner.
         """
         return ()
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
-        """Return the additional training runs from which `value` computes the theory line, by name.
+        """Return further training runs that `value` needs to compute the theory line, by name.
 
         `value` reads their measures from `at.runs`. The learner is that of a single curve, so it has one
         rate.
@@ -364,16 +364,31 @@ def on_problem(line: Line, setup: Setup) -> Finding:
     return Finding(False, f"requires a hypothesis learned from exactly k different rows, and {departure}")
 
 
-def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
-    """Return whether a theorem applies to a learner, and the reason.
+class ByVerdict(Line, frozen=True):
+    """Base class of theory lines that apply to a learner because of its verdict on invariance."""
 
-    This calls `line.binds`. It also excludes a solver that is fitted to all training rows at once, in
-    protocols in which k counts only the rows of mini-batches.
+    declares: ClassVar[frozenset[str]] = Line.declares | {"binds_by_verdict"}
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return self.binds_by_verdict(learner, experiment, verdict(learner, experiment))
+
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
+        """Return what `binds` returns, given the verdict on the learner."""
+        return Finding(False, f"{self.kind} does not declare to which learners it applies")
+
+
+def on_learner(line: Line, learner: Learner, setup: Setup, judged: Verdict) -> Finding:
+    """Return whether a theorem applies to a learner, given the verdict on the learner, and the reason.
+
+    This calls `line.binds`, or `line.binds_by_verdict`, which `binds` only wraps. It also excludes a solver
+    that is fitted to all training rows at once, in protocols in which k counts only the rows of mini-batches.
     """
     look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
         reason = "is fitted to all training rows at once, but k counts only the rows of mini-batches"
         return Finding(False, f"{learner.name} {reason}")
+    if isinstance(line, ByVerdict) and type(line).binds is ByVerdict.binds:
+        return line.binds_by_verdict(learner, setup, judged)
     return line.binds(learner, setup)
 
 
@@ -400,7 +415,7 @@ def statement(line: Line, experiment: Setup | None = None) -> Statement:
     )
 
 
-class RotationInvariant(Line, frozen=True):
+class RotationInvariant(ByVerdict, frozen=True):
     """Lower bound for every learner whose predictions do not change when all instances are rotated.
 
     The bound is on an expected value. If the learner makes random choices, the expectation is over these,
@@ -414,10 +429,10 @@ class RotationInvariant(Line, frozen=True):
     def group_in(self, experiment: Setup) -> Group | None:
         return TRIVIAL if experiment.problem.matrix.structure().is_turned else self.structure().group
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
-        judged, group = verdict(learner, experiment), self.structure().group
+        group = self.structure().group
         if group is not None and group <= judged.group:
             return Finding(True, f"{learner.name} is rotation invariant: {judged.reason}")
         if experiment.problem.matrix.structure().is_turned:
@@ -467,9 +482,10 @@ def loss_constant(setup: Setup) -> float:
 
 
 def times_constant(factor: str, setup: Setup) -> str:
-    """Return the formula c · `factor` as text, where c is `loss_constant`. `factor` must be in parentheses.
+    """Return the formula c · `factor` as text, for the constant c that `loss_constant` returns.
 
-    The formula shows the value of c. If c = 1, it shows `factor` alone, without parentheses.
+    `factor` must be in parentheses. The formula shows the value of c. If c = 1, it shows `factor` alone,
+    without parentheses.
     """
     constant = loss_constant(setup)
     if constant != 1:
@@ -728,7 +744,7 @@ def largest_rank(setup: Setup) -> int:
     return min(matrix.shape()[1], setup.problem.target.columns(matrix))
 
 
-def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
+def stays_in_span(learner: Learner, setup: Setup, judged: Verdict, any_start: bool) -> Finding:
     """Return whether the weights of a linear learner stay in the span of their start and the instances seen.
 
     The finding contains the reason. Unless `any_start` is set, the weights must start at 0. The check relies
@@ -751,7 +767,6 @@ def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
         return Finding(
             False, f"the line requires predictions linear in the instance, and those of {name} are not"
         )
-    judged = verdict(learner, setup)
     if not judged.group >= ROTATIONS:
         return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")
     if learner.noise is not None:

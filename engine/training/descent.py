@@ -360,7 +360,7 @@ class Descent:
         return self._update.multiply(self._params, factors, self._state)
 
     def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
-        """Convert numbers [B] of batch members to numbers [N] of nets.
+        """Average numbers [B] of batch members to numbers [N] of nets.
 
         The number of a net is the mean of the numbers of its outputs, each of which is a batch member.
         """

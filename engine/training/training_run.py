@@ -75,7 +75,7 @@ class InPieces:
 
 @cache
 def _solves(kind: type) -> bool:
-    """Return whether a class of hypotheses implements `Solved`.
+    """Return whether a class of hypotheses implements the interface `Solved`.
 
     The result is cached, because the check takes as long as learning a small example.
     """
@@ -83,10 +83,10 @@ def _solves(kind: type) -> bool:
 
 
 def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor) -> Iterator[None]:
-    """Let a hypothesis learn examples, instances [R, n, d] and labels [B, n]; yield between pieces of work.
+    """Train a hypothesis on examples, the instances [R, n, d] with labels [B, n].
 
-    Gradient descent makes one update for all examples. A solver receives the examples one by one, and then
-    solves for one batch member after the other.
+    Yield between pieces of work. Gradient descent makes one update for all examples. A solver receives the
+    examples one by one, and then solves for one batch member after the other.
     """
     if isinstance(hypothesis, Descent):
         hypothesis.learn(instances, labels)
@@ -197,5 +197,5 @@ class CoupledRuns:
         return ratios
 
     def _by_member(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Reshape predictions [B, n] to [R, V, targets × n]."""
+        """Reshape predictions [B, n] to one row per replica and variant, [R, V, targets × n]."""
         return predictions.reshape(self._data.replicas, self._data.variants, -1)

@@ -194,7 +194,7 @@ class Trajectory:
             return np.asarray(self._solver.y if time == self.time else self._interpolant(time))
 
     def step(self) -> None:
-        """Make one step of the method that solves the equation. Raises: OutOfEvaluations."""
+        """Make one step of the method that solves the differential equation. Raises: OutOfEvaluations."""
         # The cached interpolant is valid for the previous step only.
         self.__dict__.pop("_interpolant", None)
         with np.errstate(all="ignore"):  # the method tries steps that may be too long and overflow

@@ -231,7 +231,7 @@ class Update(Part, frozen=True):
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
-        """Return the parameters and the state before the first step.
+        """Return the parameters and the rule's state before the first step.
 
         The parameters may differ from those of the architecture, `params`.
         """
@@ -254,7 +254,10 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        """Return parameters and state after a step along `gradients` with the given rates."""
+        """Make a step along `gradients` with the given learning rates.
+
+        Return the new parameters and state.
+        """
         raise NotImplementedError
 
     def pause(self, active: torch.Tensor, state: State) -> State:
@@ -296,7 +299,7 @@ class Update(Part, frozen=True):
         return None
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        """Return the rule as a step that adds multiples of single examples.
+        """Return the rule in the form of steps that add multiples of single examples to the weights.
 
         Return None if the rule has no such form.
         """
@@ -533,7 +536,7 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
 
 
 def refused_loss(rule: Update, loss: Loss) -> str | None:
-    """Return the reason why a rule cannot be used with this loss, or None if it can."""
+    """Return the reason why an update rule cannot be used with a loss, or None if it can."""
     structure = rule.structure()
     if structure.only_after_mistakes and loss.kind != "mistake":
         return (

@@ -20,7 +20,7 @@ correct digits.
 
 
 class Automatic(Update, frozen=True):
-    """Base class of rules that compute their rate from G, a weighted mean of gradient norms."""
+    """Base class of rules that compute their learning rate from G, a weighted mean of gradient norms."""
 
     loss_scale: Annotated[
         float,

@@ -140,6 +140,6 @@ def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def power(matrices: torch.Tensor, exponent: float, least: float) -> torch.Tensor:
-    """Return S^p of symmetric matrices S. Their eigenvalues must be at least `least`, up to rounding."""
+    """Return the powers S^p of symmetric matrices S with eigenvalues of at least `least`, up to rounding."""
     sizes, axes = eigh(matrices)
     return (axes * (sizes.clamp(min=least) ** exponent)[..., None, :]) @ axes.mT

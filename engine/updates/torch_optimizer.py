@@ -301,7 +301,7 @@ class OptimizerGroup:
 
     @property
     def index(self) -> slice | list[int]:
-        """Index of the nets in the batch: a slice if possible, because slicing copies nothing."""
+        """Indices of the nets in the batch. If possible, they are a slice, because slicing copies nothing."""
         first, last = self.nets[0], self.nets[-1]
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
 
@@ -401,7 +401,7 @@ def _rates_by_net(rates: Rates, count: int) -> list[NetRates]:
 
 
 def _as_torch_has_it(w: torch.Tensor) -> torch.Tensor:
-    """Return a parameter of one net in the shape of torch layers: a matrix, or a vector of biases."""
+    """Reshape a parameter of one net to the shape of torch layers: a matrix, or a vector of biases."""
     if w.dim() == 1:
         return w[None]
     return w[:, 0] if w.shape[-1] == 1 else w

@@ -87,8 +87,9 @@ class ValueScale(msgspec.Struct, frozen=True):
 
 
 def value_scale(z: np.ndarray, log: bool) -> ValueScale:
-    """Return a scale for the values `z`, from the smallest to the largest value that it can show.
+    """Return the colour scale for the values `z`.
 
+    It reaches from the smallest to the largest value that it can show.
     If no value is above 0, the scale is linear although `log` is True, and its field `hidden` says so.
     """
     finite = z[np.isfinite(z)]

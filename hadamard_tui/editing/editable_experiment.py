@@ -359,7 +359,7 @@ class EditableExperiment:
         return len(self.raw[part]) - 1
 
     def remove(self, part: str, number: int) -> None:
-        """Remove an axis, a picture or a claim from the list `part` of the document."""
+        """Remove an item (axis, picture or claim) from the list that is called `part` in the document."""
         self._names.forget()
         match part:
             case "axes":
@@ -376,7 +376,10 @@ class EditableExperiment:
         self._check()
 
     def _to_run(self) -> Raw:
-        """Return the document without switched-off learners, but with all claims."""
+        """Return the document of the experiment to run, without switched-off learners.
+
+        All claims stay in it.
+        """
         running = [values for place, values in enumerate(self.learners) if place not in self.off]
         return {**self.raw, "learners": running}
 

@@ -214,7 +214,7 @@ def _question(number: int, stop: Stop) -> str:
 
 
 def _answer(number: int, stop: Stop, errors: Console) -> str:
-    """Run a stop, and return the answer to its question.
+    """Run the preset of a stop, and return the answer to the stop's question.
 
     It is the headline of the run, the explanation, and the change that makes the theorem inapplicable.
     """

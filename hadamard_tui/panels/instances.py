@@ -26,7 +26,7 @@ MOST_FEATURES, MOST_ROWS = 512, 256
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the entries of the matrix cannot be drawn, or None if they can."""
+    """Return the reason why the instances panel cannot draw the matrix's entries, or None if it can."""
     try:
         if can_excerpt(experiment.problem.matrix):
             return None

@@ -230,5 +230,5 @@ def measured(context: PanelContext, measure: str) -> list[Series]:
 
 
 def nothing(text: str) -> Text:
-    """Return a text in italics, which a panel shows if it has no other content."""
+    """Return a text in italics, to be shown by a panel that has no other content."""
     return Text(text, style="italic")

@@ -88,7 +88,7 @@ def _has_course(context: PanelContext) -> bool:
 
 
 def _by_feature(context: PanelContext) -> Plot:
-    """Return the chart of the weights at the playhead against the index of the feature.
+    """Return a chart with the weights at the playhead. Its x-axis is the index of the feature.
 
     The weights of the target's features are drawn on top.
     """

@@ -98,7 +98,7 @@ Chart = tuple[Sequence["Series"], Axes]
 
 
 def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:
-    """Return an SVG page with charts one above the other, usually with a single chart.
+    """Return an SVG page with one chart, or with several charts one above the other.
 
     The other arguments are those of `chart`.
     """

@@ -367,7 +367,7 @@ def _story(story: str, source: str) -> Iterator[str]:
 
 
 def _theorems(results: Results) -> Iterator[str]:
-    """Yield HTML about the theory lines that apply to at least one learner at the first sweep point."""
+    """Yield HTML about the theory lines that apply to at least one learner. The first sweep point is used."""
     trace = next(iter(results.traces.values()))
     items = []
     for line in trace.theorems:

@@ -155,7 +155,7 @@ class TimedDriver(LinuxDriver):
         self._is_suspended = False
 
     def _continued(self, *_: object) -> None:
-        """After a suspension of the program, schedule the app to take over the terminal again."""
+        """Take over the terminal again after the program was suspended."""
         self._loop_of_app.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:

@@ -258,7 +258,7 @@ class FieldRow(Row):
                 control.value = bool(value)
 
     def _read(self, value: Any) -> Any:
-        """Return the value that the user entered in the row, in the type that it has in a preset file."""
+        """Return what the user entered in the row, as a value of the type that a preset file has there."""
         if self._field.kind == "flag" and isinstance(value, str):
             return {word: flag for flag, word in FLAGS.items()}[value]
         if self._field.kind == "choice":

@@ -200,7 +200,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
 
 
 def distinguishing_width(names: Sequence[str]) -> int:
-    """Return the smallest width in cells to which learners' names can be cut and still differ."""
+    """Return the smallest width in cells at which the cut names of learners still differ from each other."""
     longest = max(map(cell_len, names), default=0)
     for width in range(1, longest):
         if len({elided(learner_name, width) for learner_name in names}) == len({*names}):

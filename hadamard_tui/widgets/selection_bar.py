@@ -76,7 +76,7 @@ class Situation:
 
 
 class Progress(Static):
-    """Display of the progress of the run, in a form that fits. It is written only if its text changes."""
+    """Display of the progress of the run, long or short as the space allows."""
 
     DEFAULT_CSS = "Progress { height: 1; text-align: right; text-wrap: nowrap; text-overflow: ellipsis; }"
 

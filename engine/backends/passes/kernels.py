@@ -246,9 +246,9 @@ def step_apart(members: Any, member: int, signs: Array, up: float, down: float) 
 
 @part
 def residual_apart(members: Any, member: int, signs: Array) -> float:
-    """Return Σ x_i (w_i − w*_i) over the entries with w* ≠ 0, which are stored in `apart`.
+    """Return what the entries with w* ≠ 0 contribute to an example's residual: Σ x_i (w_i − w*_i).
 
-    It is their contribution to the residual of an example x.
+    These entries are stored in `apart`.
     """
     apart, total = members.apart[member], 0.0
     for n in range(apart.shape[1]):
@@ -258,7 +258,7 @@ def residual_apart(members: Any, member: int, signs: Array) -> float:
 
 @part
 def assemble(members: Any, member: int, weights: Array) -> None:
-    """Write the weight vector w [d] of one batch member to `weights`."""
+    """Assemble the weight vector w [d] of one batch member, and write it to `weights`."""
     halves = members.halves[member]
     for i in range(len(weights)):
         weights[i] = weight(halves, i)

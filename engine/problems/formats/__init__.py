@@ -278,7 +278,7 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 
 
 def quoted_cell(cell: object) -> str:
-    """Return the text of a cell, quoted and shortened for messages."""
+    """Return the text of a cell for use in messages: in quotes, and shortened."""
     return repr(cut(str(cell).strip(), SHOWN))
 
 

@@ -383,7 +383,7 @@ def _steps_by_one(row: Row) -> bool:
 
 
 def _are_numbers(column: Sequence[str], decimal: str) -> bool:
-    """Return whether a column holds mostly numbers, or only truth values."""
+    """Return whether the cells of a column are mostly numbers, or only truth values."""
     values = [cell for cell in column if cell not in MISSING]
     return 2 * sum(is_number(cell, decimal) for cell in values) > len(values) or _are_truth_values(values)
 
@@ -398,7 +398,7 @@ def _repeat(column: Sequence[str]) -> bool:
 
 
 def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -> tuple[str, ...]:
-    """Return the names of the columns from the cells of a header, one for each column of `rows`.
+    """Return a name for each column of `rows`, from the cells of the header.
 
     Raises: NotATable if the number of names differs from that of the columns.
     """

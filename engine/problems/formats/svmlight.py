@@ -32,7 +32,7 @@ def has_its_form(lines: Sequence[str]) -> bool:
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Read the sparse rows of a file, and return its description. Raises: errors of scikit-learn."""
+    """Read a sparse table from a file, and return its description. Raises: errors of scikit-learn."""
     from sklearn.datasets import load_svmlight_file  # type: ignore[import-untyped]
 
     with formats.opened(file) as stream:

@@ -150,7 +150,7 @@ def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
 
 
 def _count_records(file: Path) -> int:
-    """Return the number of records in a file, without empty lines and comments."""
+    """Return how many records (rows and header) a file has. Empty lines and comments do not count."""
     with _opened(file) as stream:
         return sum(bool(line.strip(BLANKS)) and not line.startswith(COMMENTS) for line in stream)
 

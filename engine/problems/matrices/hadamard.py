@@ -82,7 +82,7 @@ def is_power_of_two(d: int) -> bool:
 
 
 def check_order(d: int, field: str = "d") -> None:
-    """Check that there is a construction of a Hadamard matrix of order d. Raises: BadField."""
+    """Check that a Hadamard matrix of order d can be constructed. Raises: BadField."""
     if not reached(d):
         below, above = nearest(d)
         raise BadField(

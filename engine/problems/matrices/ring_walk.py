@@ -73,7 +73,7 @@ def lengths(sites: int) -> NDArray[np.int64]:
 
 
 def stationary(sites: int) -> NDArray[np.float64]:
-    """Return the stationary probabilities of the sites, p = pT, where T has the transition probabilities."""
+    """Return the stationary probabilities p of the sites: p = pT for the transition probabilities T."""
     starts, steps = np.arange(sites), lengths(sites)
     balance = -np.eye(sites)  # (Tᵀ − I) p = 0
     for sign in (1, -1):

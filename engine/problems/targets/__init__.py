@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Combination(NamedTuple):
-    """m targets for R replicas, each a weighted sum of r features: y = Σ_j sizes_j · x_(places_j)."""
+    """Labels of m targets in R replicas. Each is a weighted sum of r features, Σ_j sizes_j · x_(places_j)."""
 
     places: NDArray[np.int64]
     """Indices of the features in each target, [R, m, r]. The features in a target are all different."""
@@ -136,7 +136,7 @@ class Target(Part, frozen=True):
         return None
 
     def check(self, matrix: Matrix) -> None:
-        """Check that this target fits the matrix. Raises: BadInput."""
+        """Check that this target can label the instances of a matrix. Raises: BadInput."""
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
         """Return the report on the file from which labels were read, or None if there is no such file.

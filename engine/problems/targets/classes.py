@@ -97,7 +97,7 @@ class Classes(Target, frozen=True, tag="classes"):
         return one_hot if self.size == "1" else np.sqrt(count) * one_hot
 
     def _corrupted(self, numbers: Numbers, matrix: Matrix, streams: Streams) -> Numbers:
-        """Return the classes [R, n] after a share of the instances of every cluster got another class."""
+        """Return the classes [R, n], after instances in every cluster were given a wrong class at random."""
         count, clusters = matrix.structure().class_count, matrix.row_numbers(streams).clusters
         assert count is not None, "check() admits no other family"
         assert clusters is not None, "check() admits no other family"
@@ -121,7 +121,7 @@ class Classes(Target, frozen=True, tag="classes"):
 
 
 def _classes(matrix: Matrix, streams: Streams) -> Numbers:
-    """Return the class of every instance in every replica, [R, n]."""
+    """Return the index of every instance's class, in every replica, [R, n]."""
     classes = matrix.row_numbers(streams).classes
     assert classes is not None, "check() admits no other family"
     return classes

@@ -155,7 +155,7 @@ def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
 
 
 def _sparseness(line: Series) -> float:
-    """Return the fraction of a line that is gaps between dashes."""
+    """Return how much of a dashed line is gaps, as a fraction."""
     dashes = PATTERNS.get(line.style, (True,))
     return 1 - sum(dashes) / len(dashes)
 

@@ -163,7 +163,7 @@ def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
 
 
 def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
-    """Return pairs of the dots of a contour line and the character that draws it.
+    """Return the contour lines to paint: pairs of a line's dots and the character that draws them.
 
     An empty character means braille. All lines in braille form a single pair, so that both lines are visible
     where they cross.

@@ -232,7 +232,7 @@ def legend_entries(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[LegendEntry, ...]:
-    """Return the entries of a legend, with series that have letters first.
+    """Return the entries of a legend. Series that have letters come first.
 
     `legend` describes the arguments.
     """
@@ -499,7 +499,7 @@ def _called(
 
 
 def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
-    """Return whether a theory line has the same name as one of the entries before it.
+    """Return whether an earlier legend entry already has the name of this theory line.
 
     If so, its entry needs no name, and a sample of the line is enough.
 

@@ -343,10 +343,10 @@ class _Heights(NamedTuple):
         return cls(top, bottom, np.asarray(is_shown.any(2)))
 
     def belongs(self, index: int, along: Sequence[int], row: int, column: int, length: int) -> bool:
-        """Return whether a text that begins in a cell is nearer to line `index` than to all other lines.
+        """Return whether a text would be nearer to line `index` than to all other lines.
 
-        Then a reader sees that the text names this line. The lines with the indices `along` coincide with
-        line `index`, so they are not compared.
+        The text would begin in the given cell. A reader then sees that it names this line. The lines with the
+        indices `along` coincide with line `index`, so they are not compared.
         """
         near = np.s_[:, max(column - _REACH, 0) : column + length + _REACH]
         places = np.arange(self.top.shape[1])[near[1]]

@@ -231,10 +231,10 @@ def _are_lines(series: Sequence[Series]) -> np.ndarray:
 
 
 def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
-    """Return the index of the series that colours each cell, so that coinciding series share a line.
+    """Return which series colours each cell, so that coinciding series take turns along one line.
 
-    The line is the first series of a group of coinciding series. The colours of all series in the group
-    alternate along this line.
+    All of them are drawn along the line of the first series of their group. The result has the index of a
+    series for each cell.
     """
     columns = np.arange(owner.shape[1])
     is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
@@ -245,9 +245,10 @@ def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.nd
 
 
 def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return the index of the series that colours each cell, so that curves do not hide theory lines.
+    """Return which series colours each cell, so that theory lines show through curves that cover them.
 
     Where a curve covers a theory line (`below`), the cell has the colour of the line in every few columns.
+    The result has the index of a series for each cell.
     """
     through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
     return np.where(through, below, owner)

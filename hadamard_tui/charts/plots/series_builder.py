@@ -38,7 +38,7 @@ class BufferCache(Generic[T]):
         self._entries: dict[Key, tuple[weakref.ref[object], T]] = {}
 
     def of(self, array: np.ndarray) -> T:
-        """Return the cached value of a growing buffer, of which `array` is a slice.
+        """Return the cached value for the growing buffer that `array` is a slice of.
 
         If nothing is cached yet, compute the value.
         """
@@ -135,7 +135,7 @@ class Thinning:
         )
 
     def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
-        """Return the indices of the lowest and the highest point of each block of a curve, [blocks, 2].
+        """Return the indices of the lowest and the highest point in each block of a curve, [blocks, 2].
 
         A block has `block` adjacent points. Only full blocks up to index `last` of y are included. Blocks
         that are not cached yet are searched.
@@ -339,5 +339,5 @@ def others() -> str:
 
 
 def pinned_style(run: int) -> LineStyle:
-    """Return the line style of pinned run number 1, 2, …."""
+    """Return the line style for the curves of a pinned run, which has the number 1, 2, …."""
     return PINNED_STYLES[(run - 1) % len(PINNED_STYLES)]

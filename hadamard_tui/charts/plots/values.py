@@ -202,7 +202,7 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: 
 
 
 def _lost_by(curve: CurveView, place: int) -> int:
-    """Return the number of replicas that have diverged up to index `place` of a curve.
+    """Return how many replicas have diverged by the point of a curve with the index `place`.
 
     If the curve ends at this index because all replicas diverged, return the number of all replicas.
     """
@@ -221,7 +221,7 @@ def _is_signed(view: View) -> bool:
 
 
 def _is_place(view: View) -> bool:
-    """Return whether the values of a view are x values, such as the x at which the loss reaches a level.
+    """Return whether a picture's values are positions, such as the step at which the loss reaches a level.
 
     An infinite value means that the level is never reached.
     """
