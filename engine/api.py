@@ -183,7 +183,7 @@ class Trace:
         return view(pictures[number], self.results)
 
     def headline(self, picture: str | int = 0) -> str:
-        """Return one sentence that says what a picture shows."""
+        """Return one sentence that states what can be seen in a picture."""
         return headline(self.view(picture), self.experiment, self.claims, self.results)
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -171,7 +171,7 @@ class StructureAt(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Shapes, L2 penalties and rate factors of the tensors of an architecture for d features."""
+    """Shapes of an architecture's tensors for d features, with their L2 penalties and rate factors."""
 
     shapes: Mapping[str, tuple[int, ...]]
     """Shapes of all tensors, trained or fixed, by name, without the batch dimension."""
@@ -204,7 +204,7 @@ class Layout(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Weights and biases of one layer of a net."""
+    """Weights of the edges into one layer of a net, and biases of the layer."""
 
     weights: torch.Tensor
     """Weights W, [B, units, units below], including fixed factors. The weight of a missing edge is 0."""
@@ -271,7 +271,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def layout(self, d: int) -> Layout:
-        """Return the shapes of all tensors for d features, their L2 penalties, and factors of their rates."""
+        """Return the shapes, the L2 penalties and the rate factors of all tensors, for d features."""
         raise NotImplementedError
 
     def fitted(self, params: Params, instances: Instances) -> Params:
@@ -419,9 +419,9 @@ _one_by_one: set[ModuleArchitecture] = set()
 
 @cache
 def _template(architecture: ModuleArchitecture, d: int) -> Any:
-    """Return the architecture's torch module for d features, in evaluation mode.
+    """Return the torch module that all nets of this architecture share, for d features.
 
-    The module is shared by all nets: every call replaces its tensors by those of a net.
+    It is in evaluation mode. Every call replaces its tensors by those of a net.
     """
     with torch.random.fork_rng(devices=[]):
         return architecture.module(d).eval()

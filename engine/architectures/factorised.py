@@ -45,7 +45,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     scale: Annotated[Positive, Meta(title="scale s", description="size of the start")] = 0.01
 
     def _refusal(self, d: int) -> str | None:
-        """Return the reason why W cannot have d entries or the selected start, or None if it can."""
+        """Return the reason why W cannot have d entries or the selected initial values; None if it can."""
         if (why := no_pair(self.factors, d)) is not None:
             return why
         if (

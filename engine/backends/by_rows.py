@@ -255,7 +255,7 @@ class SolvedPredictions(Predictions):
         self._firsts = after_each(self._first, self._steps[0, ::targets], self._examples[0])  # [V, b, d]
 
     def _follow_all(self, steps: torch.Tensor) -> None:
-        """Compute the sums of squared errors before and after every step of the block, [b + 1, R, G]."""
+        """Compute the sums of squared errors before the block and after each of its steps, [b + 1, R, G]."""
         along = self._along - steps @ torch.triu(self._lengths, 1)
         lengths = self._lengths.diagonal(dim1=1, dim2=2)[:, None]
         changes = steps * (lengths * steps - 2 * along)
@@ -316,7 +316,7 @@ def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor |
 
 
 def after_each(before: torch.Tensor, steps: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Return the weights […, b, d] after each of b steps.
+    """Return the weights after each of b steps, […, b, d].
 
     Step j subtracts `steps` […, b] at j times row j of `rows` […, b, d]. `before` […, d] are the weights
     before the first step.

@@ -104,7 +104,7 @@ class WeightVectors(Protocol):
 
 
 class Projected:
-    """Least squares on orthogonal instances: w ← w − (ŷ − y) x/‖x‖², the projection of w onto xᵀw = y."""
+    """Least squares on orthogonal instances: each step projects w onto xᵀw = y, w ← w − (ŷ − y) x/‖x‖²."""
 
     def __init__(self, start: Numbers) -> None:
         self.now = start

@@ -200,7 +200,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
         return within if stderr is None else within + (self.standard_errors or 0.0) * stderr
 
     def compared(self, measured: float, stderr: float | None = None, subject: str = "") -> Outcome:
-        """Compare a measured number with the expected one, and return the outcome.
+        """Compare a measured number with the number that a claim expects, and return the claim's outcome.
 
         `subject` is the beginning of the message. It names the number and its x position.
         """

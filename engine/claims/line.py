@@ -75,7 +75,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
     @property
     def kind_of_line(self) -> str:
-        """Kind of the theory line that the claim names."""
+        """Name of the kind of theory line that the claim refers to."""
         return str(self.never_below or self.never_above or self.follows)
 
     def judge(self, view: View) -> Outcome:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Order(Claim, frozen=True, kw_only=True, tag="order"):
-    """A curve is below a second curve at the x position `at`, or, without `at`, nowhere above it.
+    """A curve is below a second curve at the x position `at`. Without `at`, it is nowhere above it.
 
     A curve that is above only by rounding counts as not above.
     """

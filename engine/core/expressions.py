@@ -189,7 +189,7 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def tabulated(text: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values of an expression at every entry of `x`, shaped like `x`.
+    """Return the values of an expression f(x) at every entry of the array `x`, in the same shape.
 
     The expression may also use sin, cos, exp and abs.
 
@@ -236,7 +236,7 @@ def with_name(text: str, name: str, other: str) -> str:
 
 
 def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -> float | NDArray[np.float64]:
-    """Return the value of an expression whose names may be arrays, computed entry by entry.
+    """Evaluate an expression, entry by entry, whose names may stand for arrays.
 
     Entries without a finite value are NaN.
 
@@ -276,7 +276,7 @@ def _compared(comparison: str, names: Mapping[str, float]) -> bool:
 
 
 def names_in_condition(condition: str) -> set[str]:
-    """Return the names that a condition uses. Raises: BadExpression."""
+    """Return the names that occur in a condition, such as "size" in `size <= 128`. Raises: BadExpression."""
     sides = re.split(r"\b(?:and|or)\b|[<>=!]+", condition.translate(_RELATIONS))
     return set().union(*map(names_in, sides))
 
@@ -393,7 +393,7 @@ class _Parser:
         return self._valued(self._names[name])
 
     def _rest(self) -> Any:
-        """Return the value of the tokens up to the closing parenthesis; the opening one is already read."""
+        """Parse up to the closing parenthesis, and return the value; the opening one is already consumed."""
         with self._deeper():
             value = self._sum()
         if not self._take(")"):

@@ -73,7 +73,7 @@ class Sampler:
         return MachineSample(load, used, int(memory.total), self._of_gpus())
 
     def rest(self) -> None:
-        """Restart the measurement of loads, after a pause of the run that loads must not include."""
+        """Restart the measurement of loads after a pause of the run. The pause must not count."""
         self._looked = time.monotonic()
         self._has_begun = False
 

@@ -97,7 +97,7 @@ def free_bytes() -> int:
 
 
 def _left_to_process() -> Iterator[int]:
-    """Yield the remaining bytes under each of the limits RLIMIT_AS and RLIMIT_DATA that is set."""
+    """Yield how many bytes remain under each of the process's limits RLIMIT_AS and RLIMIT_DATA, if set."""
     if sys.platform == "win32":
         return
     import resource

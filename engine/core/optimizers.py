@@ -147,7 +147,7 @@ def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
 
 
 def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
-    """Return the constructor arguments of an optimizer that options may set, by name."""
+    """Return the constructor arguments of an optimizer that users may set by `options`, by name."""
     after_parameters = [*inspect.signature(optimizer.__init__).parameters.items()][2:]
     return {
         name: parameter

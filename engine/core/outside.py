@@ -155,7 +155,10 @@ def _from_file(path: Path) -> LoadedModule:
 
 
 def _stands_beside(file: Path, path: Path) -> bool:
-    """Return whether a file is in or below the folder of `path`, but not part of an installed package."""
+    """Return whether a file is the user's own code beside `path`: in or below the same folder.
+
+    It must not be part of an installed package.
+    """
     is_installed = file.is_relative_to(sys.prefix) or "site-packages" in file.parts
     return file.is_relative_to(path.parent) and not is_installed
 

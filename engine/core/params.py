@@ -25,7 +25,7 @@ def unflat(vector: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
 
 
 def per_member(numbers: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """Return `numbers` [B] with the shape [B, 1, …], which broadcasts against `like` [B, …]."""
+    """Reshape `numbers` [B] to [B, 1, …], so that they broadcast against `like` [B, …]."""
     return numbers.view(-1, *[1] * (like.dim() - 1))
 
 

@@ -41,7 +41,7 @@ class Stream:
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        """Random generator of each replica.
+        """Random generators, one for each replica.
 
         They are created at the first draw, because creating one takes 20 µs.
         """

@@ -72,7 +72,10 @@ def read_mixed(path: Path, label: str, kind: str | None) -> LabelledTable:
 
 
 class MixedColumns:
-    """Columns of words, dates and numbers, encoded anew for each set of training rows."""
+    """Columns of a table with words, dates and numbers.
+
+    They are encoded anew for each set of training rows.
+    """
 
     def __init__(self, frame: Any, fitted: Any, names: tuple[str, ...]) -> None:
         """Store a pandas frame, and the kinds of its columns from a vectorizer fitted to all rows.

@@ -60,7 +60,7 @@ DESCENTS: Mapping[str, Rule] = {
 
 
 class LearnerPair(NamedTuple):
-    """A learner that depends on the feature axes, and a partner that depends on them less or not at all."""
+    """Pair of learners: one depends on the feature axes, and the other depends on them less or not at all."""
 
     name: str
     axes: str

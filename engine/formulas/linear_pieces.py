@@ -127,7 +127,7 @@ def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
 
 
 def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
-    """Return the two parts of a convex polygon on either side of a straight line.
+    """Cut a convex polygon along a straight line, and return its two parts.
 
     If the line does not cross the polygon, return the polygon alone.
     """
@@ -151,7 +151,7 @@ def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
 
 
 def cells_of_one_layer(width: int) -> int:
-    """Return Σ_{i ≤ 2} C(n, i), the number of cells into which n = `width` lines cut a plane.
+    """Return the number of cells into which n = `width` lines cut a plane, Σ_{i ≤ 2} C(n, i).
 
     The lines are in general position. They are those at which the units of a layer switch. Source: Zaslavsky
     1975.

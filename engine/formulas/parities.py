@@ -165,7 +165,7 @@ class SignProducts:
         return float(1 - codes.any(1).mean())
 
     def _words(self) -> NDArray[np.uint64]:
-        """Return the codes of all signs [signs, W], packed into W words of 64 bits."""
+        """Return the codes of all signs. Each code is packed into W words of 64 bits, [signs, W]."""
         used = self._codes[:, self._codes.any(0)]
         packed = np.packbits(used, 1)
         missing = max(8 - packed.shape[1], -packed.shape[1] % 8)

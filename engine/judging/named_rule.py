@@ -58,7 +58,7 @@ def named_rule(name: str, settings: Mapping[str, object] = NO_SETTINGS) -> Updat
 
 
 def rule_of(rule: str | Update | type[Optimizer]) -> Update:
-    """Return the update rule that is given as a rule, a name, or an optimizer class. Raises: BadInput."""
+    """Return an update rule that is passed as a rule, a name, or an optimizer class. Raises: BadInput."""
     if isinstance(rule, Update):
         return rule
     if isinstance(rule, str):

@@ -155,7 +155,7 @@ def drawn(stream: Stream, like: Params) -> Params:
 
 
 class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Gradient clipping, by the Euclidean norm of all entries together, or entry by entry.
+    """Gradient clipping: by the Euclidean norm of all entries together, or of each entry alone.
 
     Rotations of the instances do not change the norm, but they change single entries. Source:
     theory/symmetry#habits.
@@ -181,7 +181,7 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             raise BadField("norm", "`clip` needs exactly one of `norm` and `value`")
 
     def clipped(self, gradients: Params) -> Params:
-        """Return the gradients of every batch member, with large ones clipped."""
+        """Clip large gradients of every batch member, and return all gradients."""
         if self.value is not None:
             return {layer: g.clamp(-self.value, self.value) for layer, g in gradients.items()}
         assert self.norm is not None, "__post_init__ sees to it"
@@ -378,7 +378,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 
     def departure_from_lr(self, d: int) -> str | None:
-        """Return the reason why the steps do not use one constant rate `lr` in all layers, or None.
+        """Return the reason why training steps do not use the constant rate `lr` in all layers, or None.
 
         None means that they do. Theory lines in whose formulas η stands for `lr` require this.
         """

@@ -356,7 +356,7 @@ class Measure(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the measure in claims and files: its kind and all fields with other than default values."""
+        """Name of the measure in claims and files: its kind, and the fields that differ from defaults."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
         settings = {name: getattr(self, name) for name in self.__struct_fields__}
         set_here = (
@@ -420,7 +420,7 @@ class Measure(Part, frozen=True):
 
 
 class OfLayers(Measure, frozen=True):
-    """Base class of measures with one value per trained tensor of a net, input layer first."""
+    """Base class of measures that have one value for each trained tensor of a net, input layer first."""
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)
@@ -434,7 +434,7 @@ class OfLayers(Measure, frozen=True):
 
 
 class OfHiddenLayers(Measure, frozen=True):
-    """Base class of measures with one value per hidden layer of a dense net, input layer first."""
+    """Base class of measures that have one value for each hidden layer of a dense net, input layer first."""
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)
@@ -484,7 +484,7 @@ class OfRows(Measure, frozen=True):
         return DERIVED * BY_ROW * sizes.predicted if by_row else 0
 
     def mean_over_rows(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return the mean of `values` [B, n] over all rows, the rows seen or the rows never seen, [B].
+        """Average `values` [B, n] over rows: all rows, the rows seen, or the rows never seen.
 
         The field `rows` selects the rows. Rows seen are weighted by the number of times that they were seen.
         """
@@ -496,7 +496,7 @@ class OfRows(Measure, frozen=True):
 
 @cache
 def named() -> dict[str, Measure]:
-    """Return a dictionary of all measures by name. Raises: ValueError if two measures have the same name."""
+    """Return all measures in a dictionary, by name. Raises: ValueError if two measures have the same name."""
     members = catalogue.members("measures").values()
     measures_by_name: dict[str, Measure] = {}
     for measure in chain.from_iterable(cast("type[Measure]", member).every() for member in members):

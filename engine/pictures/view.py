@@ -326,7 +326,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @cached_property
     def mean(self) -> float:
-        """Mean of the finite values of the theory line; NaN if there are none."""
+        """Mean of the finite values of the theory line (curve that theory predicts), or NaN."""
         finite = self.y[np.isfinite(self.y)]
         return float(finite.mean()) if len(finite) else np.nan
 

@@ -18,7 +18,7 @@ from engine.pictures.view import CurveView, Floats, LineView, View, along_record
 
 
 def x_name(view: View) -> str:
-    """Return the name of the quantity on the x-axis, such as the "k" in "k = 3"."""
+    """Return the name of the quantity on the x-axis, as it is used in "k = 3"."""
     return written(view.picture.x, view.axes.words)
 
 
@@ -45,7 +45,10 @@ def curve_name(view: View, curve: CurveView) -> str:
 
 
 def short_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve. The name of the learner is left out if the view has only one learner."""
+    """Return the name of a curve for use in texts.
+
+    The name of the learner is left out if the view has only one learner.
+    """
     name = curve_name(view, curve)
     return name.removeprefix(f"{curve.learner}, ") if _only_learner(view) == curve.learner else name
 
@@ -162,7 +165,7 @@ def level(view: View, value: float) -> str:
 
 
 def ends(numbers: Collection[float], written: Callable[[float], str] = number) -> str:
-    """Return the least and the greatest number as text, such as "0.1 to 0.3".
+    """Write the range from the least to the greatest number as text, such as "0.1 to 0.3".
 
     If both have the same text, return it once.
     """
@@ -170,7 +173,7 @@ def ends(numbers: Collection[float], written: Callable[[float], str] = number) -
 
 
 def value(view: View, y: float) -> str:
-    """Return a value of the view as text.
+    """Return a value from a picture as text.
 
     A negligible value becomes "0". If the values are x positions at which a threshold is reached, infinity
     becomes "never".
@@ -238,7 +241,7 @@ def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
 
 
 def quantity(view: View) -> str:
-    """Return a phrase for the quantity on the y-axis, to be used as the subject of a sentence."""
+    """Return a phrase that names the quantity on the y-axis. It can be the subject of a sentence."""
     picture, reading = view.picture, view.picture.reading
     is_plain = picture.relative is None and picture.times is None
     if reading is None or not (reading.is_threshold and is_plain):

@@ -415,7 +415,7 @@ def _learner_plan(experiment: Experiment, learner: Learner, recorded: RecordedMe
 
 
 def sizes_of(learner: Learner, setup: Setup) -> Sizes:
-    """Return the sizes of a learner's run, from which its memory is estimated."""
+    """Return the sizes that determine the memory of a learner's run, such as the number of nets."""
     n, d = setup.n, setup.d
     sizes = Sizes(
         n=n,

@@ -216,7 +216,7 @@ def beside(folder: Path, path: str) -> str:
 
 
 def version_of(path: str, where: str, holding: str) -> Version:
-    """Return the present version of a regular file that is not empty.
+    """Return the present version (time and size) of a regular file that is not empty.
 
     `holding` describes the expected content of the file, for error messages. Raises: BadInput at the field
     `where`.

@@ -150,7 +150,10 @@ def _character(p: int, k: int) -> Signs:
 
 
 def _powers_of_a_generator(p: int, k: int) -> list[int]:
-    """Return 1, x, …, x^(q−2) modulo the first monic polynomial of degree k that keeps them distinct."""
+    """Return the powers 1, x, …, x^(q−2) modulo a polynomial: the first for which all powers are different.
+
+    The polynomial is monic and has the degree k.
+    """
     q = p**k
     for low in product(range(p), repeat=k):  # x^k = Σ low[i] x^i
         element = [1] + [0] * (k - 1)
@@ -293,7 +296,7 @@ class Walsh:
         self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the rows of the matrix with these indices, as a tensor […, d].
+        """Return the rows of the matrix with the given indices, as a tensor […, d].
 
         Each row is multiplied by its number in `times` […]. The matrix is symmetric, so the rows are also
         columns.

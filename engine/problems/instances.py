@@ -126,7 +126,7 @@ class Instances:
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, …, d] to the coordinates in which the instances are stored.
+        """Convert weights [B, …, d] from the instances' usual coordinates to those in which they are stored.
 
         The weights are given in the coordinates of the instances that learners see, after the matrix option
         `rotate`. Stored coordinates differ from these, for example, in `ScaledIdentity`.

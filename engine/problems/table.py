@@ -170,7 +170,7 @@ def layout_of(
 def _all_features(
     content: Content, label: int | None, index: Mapping[int, str]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return all columns that are features, and those that are left out, with the reason.
+    """Divide the columns of a table into features and columns that are left out, with the reason.
 
     The columns of the label and of the index are not features, nor are empty columns.
     """

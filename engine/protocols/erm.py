@@ -120,7 +120,7 @@ class FreshModels(InPieces):
         return block or Block({}, nothing_measured(self._data), {}, {})
 
     def _drawn(self, batch: int) -> Drawn:
-        """Return the indices [R, K, batch] of a mini-batch from the first k rows, for every k.
+        """Draw a mini-batch from the first k rows for every k, and return the rows' indices [R, K, batch].
 
         All variants and targets with the same replica and k share a mini-batch. The model for k = 0 does not
         train.
@@ -148,7 +148,7 @@ class Models(NamedTuple):
 
 
 class BatchedModels:
-    """Group of models for consecutive numbers k of examples, which train as one batch.
+    """Group of models with consecutive numbers k of training examples. They train as one batch.
 
     The batch uses the training rows of the largest k. In the gradient of a model, other rows than its own
     have weight 0.

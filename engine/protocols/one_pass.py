@@ -110,7 +110,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
 
 
 class InBatches:
-    """Learner that sees examples in order, and makes an update after every `batch` examples."""
+    """Learner that collects examples in order, and makes an update when `batch` of them are complete."""
 
     def __init__(self, batch: int, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         self._batch, (self._instances, self._labels) = batch, _shown(inputs.data, order)

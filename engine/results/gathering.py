@@ -166,9 +166,10 @@ class Gathered(NamedTuple):
 
 
 class Replicas:
-    """Values of a curve or theory line for each replica.
+    """Values of a curve or theory line in each replica.
 
-    They can be summarised over all replicas, or over a subset, as the jackknife for standard errors requires.
+    They can be summarised over all replicas, or over a subset, as is needed for standard errors by the
+    jackknife.
     """
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
@@ -185,7 +186,7 @@ class Replicas:
         return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and the values [R, N] of all replicas, or of a subset.
+        """Return the x positions [N] and the values [R, N] there, of all replicas or of a subset.
 
         If all replicas share one row of values [1, N], every subset has the same row.
         """
@@ -296,7 +297,7 @@ def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Ke
 def _gather_lines(
     collected: Gathered, picture: Picture, steps: PictureSteps, at: tuple[Point, Trace], apart: Apart
 ) -> None:
-    """Add the theory lines of a run to `collected`, and add the reasons why other theory lines are absent.
+    """Add the theory lines of a run to `collected`, and the reasons why other theory lines are missing.
 
     Args:
         at: sweep point and trace of the run.
@@ -379,7 +380,7 @@ class Rate(NamedTuple):
 
 
 def _rate_of(curve: Curve, point: Point) -> Rate:
-    """Return the rate of a curve, with its index among the rates of the learner."""
+    """Return the learning rate of a curve, with its index among all rates that the learner tries."""
     (learner,) = (candidate for candidate in point.experiment.learners if candidate.name == curve.learner)
     rates = learner.rate_choice
     if curve.rate is None:

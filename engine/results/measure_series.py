@@ -72,7 +72,7 @@ def bytes_of(series: int, records: int, replicas: int) -> int:
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats]:
-    """Return the mean [S] of values [S, R] and its standard error [S], ignoring NaN."""
+    """Return the mean [S] of values [S, R] over replicas, and its standard error [S]. NaN is ignored."""
     is_present = ~np.isnan(values)
     count = is_present.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):

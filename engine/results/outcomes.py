@@ -19,7 +19,7 @@ from engine.spec.experiment import Experiment, picture_of, picture_of_claim
 
 
 def judge(results: Results) -> list[Outcome]:
-    """Return the outcome of every claim of a sweep's experiment.
+    """Return the outcome of every claim in an experiment, which may be a sweep.
 
     A claim whose index is in `sweep.unjudged` is not judged. Its outcome then states the reason, and what its
     picture shows about the claim's subject.
@@ -131,7 +131,7 @@ def _of_maps(claim: Claim, seen: View) -> Outcome:
 
 
 def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
-    """Combine the outcomes of a claim that several curves must satisfy into one outcome.
+    """Combine the outcomes for several curves, all of which must satisfy a claim, into one outcome.
 
     It is the outcome of the first curve that does not satisfy the claim. If all curves satisfy the claim, it
     is the outcome of the first curve.

@@ -62,7 +62,7 @@ class Results:
 
     @property
     def points_done(self) -> tuple[float, float]:
-        """Number of computed sweep points, and largest number of sweep points that remain to be computed.
+        """Number of computed sweep points, and of those that may still have to be computed.
 
         The sweep point that is running is split between both numbers, by the finished share of its records.
         """

@@ -212,7 +212,7 @@ class Curve:
 
     @property
     def all_indices(self) -> Mapping[str, Mapping[str, Floats]]:
-        """Coordinates of the indices of all array-valued measures, by measure name and by index name."""
+        """Coordinates along the dimensions of all array-valued measures, by measure and dimension."""
         return self._indices
 
     def indices(self, measure: str) -> Mapping[str, Floats]:
@@ -609,7 +609,7 @@ class Trace:
         return [line for line in self.lines if line.statement.measure == measure]
 
     def is_bound(self, curve: Curve) -> bool:
-        """Return whether a lower bound that theory proves applies to the learner of a curve."""
+        """Return whether at least one proved lower bound applies to the learner of a curve."""
         return any(
             line.on_problem.holds and line.statement.direction == "lower" and curve.learner in line.applies_to
             for line in self.lines

@@ -394,7 +394,7 @@ def _error(how: str, values: Floats) -> Floats:
 
 
 class _Reduction:
-    """Computes the view of one curve from its samples.
+    """Computes the view of one curve (its points and errors) from samples, which are measured values.
 
     The values are computed over all replicas, and for standard errors also over subsets.
     """
@@ -520,7 +520,7 @@ class _Reduction:
         return x, values[0], first.curve.stderr_of(picture.measure.name)
 
     def _over(self, replicas: Sequence[int]) -> Floats:
-        """Return the y values of the curve, computed from a subset of the replicas."""
+        """Compute the y values of the curve from a subset of the replicas."""
         return self._estimate(replicas)[1]
 
     @property

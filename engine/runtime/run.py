@@ -80,7 +80,7 @@ class Pacing:
         return self._records
 
     def rest(self) -> None:
-        """Ignore the time until the next call of `records`, for example because the run is paused."""
+        """Do not count the time until the next call of `records`, for example because the run is paused."""
         self._queried = None
 
 
@@ -283,7 +283,7 @@ class LearnerRun:
 
     @property
     def ended(self) -> bool:
-        """Whether every curve is complete or has diverged in all replicas."""
+        """Whether every curve has ended: it is complete, or has diverged in all replicas."""
         return all(curve.ended for curve in self.curves)
 
     def advance(self, records: int, seconds: float = math.inf) -> list[Diverged]:

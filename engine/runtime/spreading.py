@@ -61,7 +61,10 @@ Begin = Callable[[Connection], None]
 
 
 def serve(connection: Connection) -> None:
-    """Compute the experiments that a connection receives, until the connection is closed."""
+    """Receive experiments over a connection, compute them, and send back their curves.
+
+    The work ends when the connection is closed.
+    """
     # Ctrl-C and a hangup reach all processes of the terminal, and SIGTERM all processes of a batch job.
     # But only the sweep ends this process.
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -378,7 +381,7 @@ def _indexed(
 
 
 def cuda_devices() -> list[Begin]:
-    """Return one function per CUDA device that this process sees.
+    """Return a function for each CUDA device of this process, which uses the device for a sweep.
 
     Each function serves a connection on its device.
 

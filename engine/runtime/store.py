@@ -52,7 +52,10 @@ class Store:
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
-        """Use a folder, which is created on first use, for files of up to `limit` bytes in total."""
+        """Open the store in a folder, which is created on first use.
+
+        Its files may have `limit` bytes in total.
+        """
         self.folder, self.limit = folder, limit
         self._index = RunIndex(folder)
 

@@ -35,7 +35,7 @@ class Begun:
 
 @dataclass(frozen=True)
 class PointDone:
-    """Event: every learner at a sweep point has ended."""
+    """Event: the runs of all learners at a sweep point have ended."""
 
     number: int
 
@@ -57,7 +57,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Event: the use of the machine, at most once a second while the run works."""
+    """Event: a measurement of the machine's use. It is sent at most once a second while the run works."""
 
     sample: MachineSample
 
@@ -170,7 +170,7 @@ def _run_points(
     spread: Spread | None,
     look: Look,
 ) -> bool:
-    """Run the sweep points, and return whether all of them are complete. Raises: BadInput."""
+    """Run all sweep points of a sweep, and return whether all of them are complete. Raises: BadInput."""
     sweep, data, trace = grown.sweep, DrawnData(), None
     with stopped_by(stopped):
         for number in range(len(sweep.points)):

@@ -91,7 +91,7 @@ class Solver(Part, frozen=True):
         return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the norm or potential that the solutions minimise, for weights [B, d].
+        """Return the value, at weights [B, d], of the norm or potential that the solver's solutions minimise.
 
         The result is [B], in float64.
         """
@@ -145,7 +145,7 @@ class Solver(Part, frozen=True):
 
 
 def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield the examples one by one in float64, each as an instance x [R, d, 1] and its labels y [R, m, 1].
+    """Yield examples one by one, in float64: each is an instance x [R, d, 1] with labels y [R, m, 1].
 
     Args: instances [R, n, d]; their labels [R·m, n].
     Raises: Stopped, if the run was stopped.

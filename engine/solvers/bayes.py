@@ -56,7 +56,7 @@ class FeaturePosterior:
         self._agreements, self._dtype, self._flip = agreements.double(), agreements.dtype, flip
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the counts by examples, in their order: instances [R, n, d] and labels [B, n]."""
+        """Update the counts with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._agreements += (x.mT >= 0) == (y >= 0)
 

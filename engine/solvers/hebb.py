@@ -41,7 +41,7 @@ class Mean:
         self._count, self._sum, self._dtype = 0, start.double(), start.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the mean by examples, in their order: instances [R, n, d] and labels [B, n]."""
+        """Update the mean with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._sum.baddbmm_(y, x.mT)
             self._count += 1

@@ -198,7 +198,7 @@ class KernelFit:
         self._inverse: torch.Tensor | None = None  # P
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the solution by examples, in their order: instances [R, n, d] and labels [B, n]."""
+        """Update the solution with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x.mT):
                 self._look_ahead(x.mT)
@@ -247,7 +247,7 @@ class KernelFit:
         return factor, new
 
     def _add(self, step: KernelStep, y: torch.Tensor) -> None:
-        """Add an example, given by its precomputed step and its labels y [R, m, 1]."""
+        """Update the solution by one example: its precomputed step, and its labels y [R, m, 1]."""
         k, seen, added = self._k, slice(self._k), slice(self._k, self._k + 1)
         self._make_room()
         z, new, root = step.z, step.new > 0, step.root
@@ -272,7 +272,7 @@ class KernelFit:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _made_inverse(self) -> torch.Tensor:
-        """Return the matrix P = (Σ_j z_j z_jᵀ)⁻¹ of the examples so far, padded to the size of L.
+        """Compute P = (Σ_j z_j z_jᵀ)⁻¹ from the examples so far, and return it, padded to the size of L.
 
         Call this method before L has any unit row.
         """
@@ -368,7 +368,7 @@ class GrowingRows:
     """Stack of rows [R, k, n], stored in chunks that are never copied."""
 
     def __init__(self, nothing: torch.Tensor) -> None:
-        """Start with an empty stack. The empty tensor `nothing` [R, 0, n] determines R, n and the dtype."""
+        """Create an empty stack. The tensor `nothing` [R, 0, n] determines R, n and the dtype."""
         self._nothing, self._chunks, self._count = nothing, list[torch.Tensor](), 0
 
     def append(self, rows: torch.Tensor) -> None:

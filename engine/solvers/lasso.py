@@ -135,7 +135,7 @@ class Minimiser:
         return w
 
     def minimise(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Find the minimiser, starting from the last one. Raises: Stopped."""
+        """Find the minimiser, starting the search from the previous one. Raises: Stopped."""
         bound = penalty + ROUNDING * np.abs(b).max()
         rejected: list[int] = []  # features that left at once, due to rounding
         self._settle(gram, b, penalty)

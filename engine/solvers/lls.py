@@ -59,7 +59,7 @@ class LeastSquaresFit:
         self._solution = self._w.to(rows.dtype, copy=True).flatten(0, 1)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the solution by examples, in their order: instances [R, n, d] and labels [B, n]."""
+        """Update the solution with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._add(x, y)
         self._solution = self._w.to(self._solution.dtype, copy=True).flatten(0, 1)

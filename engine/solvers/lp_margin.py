@@ -163,7 +163,7 @@ def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Float
 
 
 def _nearest(angles: Floats, to: float) -> float:
-    """Return the distance from the angle `to` to the nearest one in `angles`."""
+    """Return the distance of the angle `to` from the nearest angle in `angles`."""
     return float(np.abs((angles - to + np.pi) % (2 * np.pi) - np.pi).min())
 
 

@@ -185,7 +185,7 @@ def _projector(views: Floats) -> Floats:
 
 
 def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
-    """Return the index [n] of every vector's direction, and the projector of every direction."""
+    """Return the number [n] of every vector's direction, and the projector of every different direction."""
     projectors = _projector(views)
     numbers = np.zeros(len(projectors), np.int64)
     for column in projectors.T:

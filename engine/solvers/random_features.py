@@ -62,7 +62,10 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
 
 
 class Features(KernelFit):
-    """Kernel fit with the kernel of random features. Each replica has its own random features."""
+    """State of the solver: kernel ridge regression with random features.
+
+    Each replica has its own features.
+    """
 
     def __init__(self, dataset: Data, solver: RandomFeatures, streams: Streams) -> None:
         super().__init__(dataset, self.values, solver.lam)

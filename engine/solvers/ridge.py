@@ -91,7 +91,7 @@ class RidgeFit:
         self._dtype = data.labels.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the solution by examples, in their order: instances [R, n, d] and labels [B, n]."""
+        """Update the solution with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             image, stretch = self._root.add(x.mT)
             self._w.baddbmm_(y - self._w @ x, (image / stretch).mT)

@@ -52,7 +52,7 @@ class TanhFit(LeastSquaresFit):
         self._targets = data.targets * data.variants
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the solution by examples, in their order: instances [R, n, d] and labels [B, n]."""
+        """Update the solution with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         super().learn(instances, labels)
         self._count += instances.n
 

@@ -111,7 +111,7 @@ class Forecast:
         self._see_exactness()
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the state by examples, in their order: instances [R, n, d] and labels [B, n]."""
+        """Update the state with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x):
                 self._look_ahead(x)

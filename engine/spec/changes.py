@@ -70,7 +70,7 @@ def rename_axis(raw: Raw, former: str, other: str) -> None:
 
 
 def put_numbers(raw: Raw, names: Mapping[str, float]) -> None:
-    """Replace the given names by their numbers in all expressions and conditions of a document."""
+    """Replace names by their numbers in all expressions and conditions of a document."""
 
     def put(text: str) -> str | float:
         if (alone := text.strip()) in names:

@@ -157,7 +157,7 @@ def _check_points(picture: Picture, where: str) -> None:
 
 
 def _check_contours(picture: Picture, where: str) -> None:
-    """Check that contours are theory lines with one value at each point of a heat map. Raises: BadInput."""
+    """Check the contours of a picture: theory lines with one value at each point of a heat map."""
     if picture.contours and picture.y is None:
         raise BadInput(f"{where}.contours", "contours are drawn on heat maps; give the picture a y")
     if picture.contours and picture.reading is not None and picture.reading.over != "record":
@@ -292,7 +292,10 @@ def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
 def _check_until(
     experiments: Sequence[Experiment], picture: Picture, clocks: Sequence[str], where: str
 ) -> None:
-    """Check that the clock or measure in `read.until` of a picture is recorded. Raises: BadInput."""
+    """Check the condition `read.until` of a picture: the clock or measure in it must be recorded.
+
+    Raises: BadInput.
+    """
     until = None if picture.reading is None else picture.reading.until
     if until is None:
         return
@@ -487,7 +490,7 @@ def _check_values(
 
 
 def _values(axis: Axis) -> str:
-    """Return the values of a sweep axis as text."""
+    """Return the values of a sweep axis as they are written in texts."""
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
     words = (f"{axis_value:g}" if isinstance(axis_value, float) else str(axis_value) for axis_value in few)
     return f"{axis.name} is {', '.join(words)}"

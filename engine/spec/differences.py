@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SetupDifference(NamedTuple):
-    """A value that differs between two documents, or a learner or axis that only one of them has."""
+    """Difference between two documents: a value that differs, or a learner or axis that one of them lacks."""
 
     place: str
     """Path of the value within `part`, such as "update.lr".

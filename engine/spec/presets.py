@@ -61,7 +61,7 @@ def path_of(preset: str) -> Path:
 
 
 def unknown(name: str, category: str, choices: Iterable[str]) -> BadInput:
-    """Return the error for an unknown name; it suggests similar names."""
+    """Return the error for an unknown name of a preset. It suggests similar names."""
     near = difflib.get_close_matches(name, list(choices), n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "hadamard-tui presets lists the presets"
     return BadInput(name, f"there is no {category} of this name; {hint}")

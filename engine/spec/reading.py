@@ -295,7 +295,7 @@ def current(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def parse_current(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:
-    """Return the same as `parse`, for a document that `current` has returned."""
+    """Do the same as `parse`, for a document that `current` has already checked."""
     experiment: Experiment = _typed(Experiment, "", resolve(raw, names), raw)
     check(experiment)
     return experiment
@@ -323,7 +323,7 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
 
 
 def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
-    """Return the same as `in_full`, for a document that `current` has returned."""
+    """Do the same as `in_full`, for a document that `current` has already checked."""
     resolved: Raw = msgspec.json.decode(msgspec.json.encode(experiment))
     numbers: Raw = with_expressions(resolved, raw)
     for part_name, part, fields in _data_files(resolved):

@@ -60,7 +60,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """All sweep points of an experiment. An experiment without sweep axes has one sweep point."""
+    """All sweep points of an experiment. Without sweep axes, there is one sweep point."""
 
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
@@ -72,7 +72,7 @@ class Sweep:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the first sweep point, for settings that are the same at all sweep points."""
+        """Experiment at the first sweep point, from which settings are read that all sweep points share."""
         return self.points[0].experiment
 
     @property

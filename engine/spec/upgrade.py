@@ -83,9 +83,9 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def renamed(key: str, keys: list[str]) -> str | None:
-    """Return the present name of a key of a claim in a preset of the first edition.
+    """Return the present name of a key that claims had in presets of the program's first version.
 
-    Return None if the key has no such name, or if `keys` does not contain it.
+    Return None if it has no such name, or if `keys` does not contain it.
     """
     new = NAMES.get(key)
     return new if new in keys else None

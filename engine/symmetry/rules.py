@@ -63,7 +63,7 @@ LARGEST_FACTOR = 2.0
 
 
 class Symmetry(NamedTuple):
-    """Result of measuring a rule under one group of transformations."""
+    """Result of a measurement: whether an update rule has a symmetry, under one group of transformations."""
 
     group: str
     """Name of the group, a key of GROUPS."""
@@ -94,7 +94,7 @@ class Symmetry(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Verdict, and the measured numbers from which it follows."""
+        """Sentence with the verdict on the symmetry and the measured numbers from which it follows."""
         verdicts = {
             "invariant": f"invariant under {self.group}",
             "not invariant": f"not invariant under {self.group}",

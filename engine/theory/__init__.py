@@ -721,7 +721,7 @@ def product_formula(setup: Setup) -> str:
 
 
 def several_targets(setup: Setup) -> Finding:
-    """Return whether there are several targets, square loss and unclipped predictions, and the reason."""
+    """Return whether there are several targets, square loss and unclipped predictions. Add the reason."""
     finding = more_than_one_target(setup)
     if not finding.holds:
         return finding

@@ -217,7 +217,7 @@ class Descent:
         self._params = {**self._params, first: torch.cat((self._params[first], self._left_out), -1)}
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Make one step along the mean gradient of the examples."""
+        """Make one training step along the mean gradient of the examples."""
         self.descend(instances, labels)
 
     def descend(

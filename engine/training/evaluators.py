@@ -277,7 +277,7 @@ class ByPredictions:
 
 
 def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:
-    """Return how often every row is among the first `seen` examples, as [B, n] or [1, n].
+    """Count how often each row is among the first `seen` examples, and return [B, n] or [1, n].
 
     `seen` is one number or [B, 1]. `order` [R, n] lists the rows in the order of training. None means the
     order of the data.
@@ -400,7 +400,7 @@ def _together(data: Data, records: int) -> int:
 def bytes_held(sizes: Sizes) -> int:
     """Return the memory in bytes that an evaluator needs.
 
-    It holds a Gram matrix, and the predictions of a block of records, if instances are a matrix.
+    If instances are a matrix, it stores a Gram matrix, and predictions for several evaluation points.
     """
     moment = DERIVED * sizes.replicas * sizes.d**2 if sizes.n >= 2 * sizes.d else 0
     if sizes.replicas * sizes.n * sizes.d * sizes.item <= CACHE:

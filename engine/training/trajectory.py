@@ -68,7 +68,7 @@ class GradientField:
         return -self._speeds * _joined({layer: gradients[layer] for layer in self._shapes})
 
     def weights(self, places: Floats) -> Params:
-        """Return the weights [S·N, …] of every layer, for S vectors of dual weights, [S, P]."""
+        """Convert S vectors of dual weights, [S, P], to the weights [S·N, …] of every layer."""
         duals = torch.from_numpy(places).to(self._labels)
         layers = zip(self._shapes.items(), self._parts, strict=True)
         return self._mirror.primal(

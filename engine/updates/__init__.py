@@ -247,7 +247,7 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def evaluating(self, evaluate: Evaluate, state: State) -> State:
-        """Return a state that contains `evaluate`, by which the next step computes losses and gradients.
+        """Return a state with a function `evaluate`, which computes losses and gradients for the next step.
 
         Only rules with `evaluates` implement this method.
         """

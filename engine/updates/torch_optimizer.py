@@ -188,7 +188,7 @@ class Torch(Update, frozen=True, tag="torch"):
         return divided + [self._begun(params, nets, by_net[nets[0]]) for nets in together]
 
     def _begun(self, params: Params, nets: list[int], rates: NetRates) -> OptimizerGroup:
-        """Return a group with a new optimizer for nets that have these rates."""
+        """Create an optimizer for nets with the same learning rates, and return both as a group."""
         nn: Any = torch.nn  # mypy reads no stubs of modules
         model = nn.Module()
         for layer, w in params.items():
@@ -249,7 +249,7 @@ def _of(state: State) -> Optimizers:
 
 @dataclass
 class OptimizerGroup:
-    """An optimizer and the nets that it moves: a single net, or several nets with equal rates."""
+    """An optimizer, and the nets that it moves: one net, or several nets with equal learning rates."""
 
     nets: list[int]
     """Indices of the nets in the batch, in ascending order."""

@@ -152,7 +152,7 @@ class MarkedPoint(msgspec.Struct, frozen=True):
 
 
 class Column(msgspec.Struct, frozen=True):
-    """Column that is marked above and below the map, by a sign that the legend explains."""
+    """Column of a heat map that is marked above and below the map. The legend explains the sign used."""
 
     name: str
     x: float

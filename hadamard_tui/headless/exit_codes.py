@@ -58,7 +58,7 @@ def broken(error: Exception) -> int:
 
 
 def usage(error: TyperException) -> str:
-    """Return a message about wrong arguments of a command, with the --help command that documents them."""
+    """Return an error message about wrong arguments of a command. It names the --help command to read."""
     context = getattr(error, "ctx", None)
     message = error.format_message().rstrip(".")
     if message.startswith("Got unexpected extra argument") and "=" in message:

@@ -38,9 +38,9 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the heat map of a part of the matrix, or a text if there is none.
+    """Return a heat map of the matrix's rows around the playhead, or a text if there is none.
 
-    The part is around the row at the playhead and the feature that is the target.
+    Its columns are around the feature that is the target.
     """
     problem, seed = context.experiment.problem, context.experiment.run.seed
     n, d = problem.matrix.shape()

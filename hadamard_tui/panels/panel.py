@@ -147,7 +147,7 @@ def lacks_nothing(experiment: Experiment) -> Lack | None:
 
 
 def nothing_to_count(context: PanelContext) -> str:
-    """Return "", for panels that count nothing on their tabs."""
+    """Return "". Panels that count nothing use this function for the text on their tabs."""
     return ""
 
 

@@ -133,7 +133,7 @@ def target_feature(experiment: Experiment) -> int | None:
 
 
 def target_features(experiment: Experiment) -> tuple[int, ...]:
-    """Return the indices of the instance entries of which the first target is a combination.
+    """Return the indices of the instances' entries whose weighted sum is the first target.
 
     If there are no such entries, or more than MOST_MARKED, the result is empty.
     """

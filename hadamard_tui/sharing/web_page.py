@@ -276,7 +276,7 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
 
 
 def _row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
-    """Return a row of the HTML table that is the legend of a figure.
+    """Return the HTML of one row in the legend of a figure, which is a table.
 
     The row has the letter of a legend entry, a sample of its line, its name and `value_cell`.
     """

@@ -138,7 +138,10 @@ class Heads(NamedTuple):
 
 
 def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, str]]) -> Heads:
-    """Return the headings of the table of learners for the values `rows` and the texts of their cells."""
+    """Return the headings of the table of learners.
+
+    They depend on the values `rows` and on the cells' texts.
+    """
     valued = [value for value in rows if value.value is not None]
     compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
     directions = {line.direction for line in compared}

@@ -82,9 +82,9 @@ def _most(lengths: Sequence[int], room: int) -> int | None:
 
 
 def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
-    """Return texts for a row of pictures: names of the chosen picture and its neighbours, numbers for others.
+    """Return the texts for a row of pictures: some names, and numbers for the other pictures.
 
-    As many neighbours have names as fit.
+    The chosen picture has its name, and so have as many of its neighbours as fit.
     """
     shown = [str(number) for number in range(1, len(names) + 1)]
     digits = [len(text) for text in shown]

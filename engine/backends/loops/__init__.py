@@ -43,7 +43,7 @@ def kept_at(loop: Any) -> tuple[Path, ...]:
 
 
 def _index_of(loop: Any) -> IndexDataCacheFile | None:
-    """Return numba's index of the stored versions of a loop, or None if nothing is stored.
+    """Return the object with which numba manages the stored versions of a loop, or None if there are none.
 
     numba has no public names for a loop's cache and the index of the cache.
     """

@@ -102,7 +102,7 @@ class CompiledPass:
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
     def _losses(self) -> torch.Tensor:
-        """Return ‖w − w*‖² of every weight vector, [R·B] in float64."""
+        """Return the losses ‖w − w*‖² of all weight vectors, [R·B] in float64."""
         errors_apart = _difference(self._apart) - self._sizes
         return square_lengths(errors_apart) + square_lengths(_difference(self._halves))
 

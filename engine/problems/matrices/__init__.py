@@ -302,7 +302,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def shape(self) -> tuple[int, int]:
-        """Return (n, d): the number of instances, and the number of entries of each.
+        """Return (n, d): the number of instances, and the number of entries of an instance.
 
         Raises BadInput for an unusable file.
         """
@@ -346,7 +346,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         )
 
     def instances(self, rows: Rows, streams: Streams) -> Rows:
-        """Return the given rows as instances [R, n, d], after a random rotation if `rotate` is set."""
+        """Convert rows to instances [R, n, d]. If `rotate` is set, they are rotated at random."""
         if not self.rotate:
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])

@@ -88,7 +88,7 @@ class Classes(Target, frozen=True, tag="classes"):
         return report.of_labels(self.columns(matrix), f"labels: {classes}", classes)
 
     def _labels(self, numbers: Numbers, matrix: Matrix) -> Rows:
-        """Convert the class of every instance, [R, n], to labels [R, m, n]."""
+        """Convert the class of every instance, [R, n], to labels of the m targets, [R, m, n]."""
         if not self._one_hot(matrix):
             return np.where(numbers[:, None] == 0, 1.0, -1.0)
         count = matrix.structure().class_count

@@ -136,7 +136,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class EntryPart(NamedTuple):
-    """Legend entry of one series, which has the index `at` among all series of the chart."""
+    """Part of a legend entry for one series. The series has the index `at` in the chart."""
 
     name: str
     at: int

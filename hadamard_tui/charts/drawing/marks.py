@@ -313,7 +313,7 @@ def _side(row: int, rows: np.ndarray) -> int:
 
 
 def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
-    """Yield cells in which the name of a theory line may begin, the best first.
+    """Yield cells in which the name of a theory line could begin, from the best to the worst.
 
     The first cell is right of the line's end. All others are above or below the line.
     """

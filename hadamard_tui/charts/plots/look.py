@@ -353,7 +353,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def _common(self) -> float:
-        """The x at which the most curves have values; if there are several, the largest of these."""
+        """The x at which the most curves have values. If there are several such x, it is the largest."""
         places = self.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
         curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)

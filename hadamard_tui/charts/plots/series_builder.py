@@ -54,7 +54,7 @@ class BufferCache(Generic[T]):
 
 
 class Sums:
-    """Cumulative sums of the values of a growing curve, and of the number of values that are not NaN."""
+    """Cumulative sums of a growing curve's values, and cumulative counts of the values that are not NaN."""
 
     def __init__(self) -> None:
         self._sums = np.zeros((2, 1))

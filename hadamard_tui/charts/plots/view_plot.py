@@ -288,7 +288,7 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
 
 
 def _is_drawn(line: LineView, view: View) -> bool:
-    """Return whether a picture already contains a theory line with the same points as `line`."""
+    """Return whether a picture already shows a theory line with the same points as `line`."""
     return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
 
 
