@@ -52,7 +52,7 @@ class Signals(NamedTuple):
 
 
 class HiddenLayers(NamedTuple):
-    """Hidden layers of a net: their transfer function, and the initial variances of weights.
+    """Description of a net's hidden layers: their transfer function, and the initial variances of weights.
 
     `Architecture.preactivations` returns the signals of these layers, input layer first.
     """
@@ -287,7 +287,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        """Return the signals [B, h, n] of every hidden layer before σ is applied, input layer first."""
+        """Return the inputs of σ in every hidden layer, as signals [B, h, n], input layer first."""
         return []
 
     def weights(self, params: Params) -> torch.Tensor | None:
@@ -337,7 +337,7 @@ class Architecture(Part, frozen=True):
         return params
 
     def invariance(self, d: int) -> Verdict:
-        """Return whether the net treats all rotations of the instances alike at its start, and the reason."""
+        """Return whether the untrained net treats all rotations of the instances alike, and the reason."""
         reason = f"{self.kind} does not declare that it treats rotated instances alike"
         return Verdict(False, reason, undecided=True)
 

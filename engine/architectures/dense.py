@@ -242,7 +242,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _numbers(self) -> range:
-        """Numbers l of all layers: 1 for the first layer, up to that of the output layer."""
+        """Numbers l of all layers, from 1 for the first layer to the number of the output layer."""
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
@@ -444,7 +444,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Params:
-        """Return the gradient of the loss by every trained tensor, ∂L/∂θ, by backpropagation.
+        """Compute the gradient of the loss with respect to every trained tensor, by backpropagation.
 
         Args:
             layers: inputs and signals of every layer, as `_layers` yields them.
@@ -537,7 +537,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return layers
 
     def _product(self, params: Params) -> torch.Tensor:
-        """Return the weights of a linear net, the product m_L W_L … m_1 W_1 [B, m, d] of its layers.
+        """Return the product m_L W_L … m_1 W_1 [B, m, d] of a linear net's layers, the weights of its inputs.
 
         The product is computed from the output down, so that partial products have only m rows.
         """
@@ -573,7 +573,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
 
 def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
-    """Return signs [R, rows, columns], with equally many + and − in every row, in random order.
+    """Draw signs [R, rows, columns]: each row has equally many + and −, in random order.
 
     If the number of columns is odd, there is one more +.
     """

@@ -91,7 +91,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return tensors
 
     def _sides(self, d: int) -> tuple[int, int]:
-        """Return the number of rows and the number of columns of W, which has d entries."""
+        """Return how many rows and columns W has, from the number d of its entries."""
         return pair_of(self.factors, d)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:

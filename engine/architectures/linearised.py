@@ -56,7 +56,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         instances: Instances,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
     ) -> torch.Tensor:
-        """Return the predictions of the linearised net with the tensors `params`.
+        """Return the predictions of the linearised net, for the values `params` of its tensors.
 
         `layers` are the inputs and signals of every layer of the net at its start.
         """

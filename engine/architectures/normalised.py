@@ -75,7 +75,7 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return {**params, **{name: moment.repeat_interleave(nets, 0) for name, moment in moments.items()}}
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return the signals of the first layer for the normalised instances, [B, h, n]."""
+        """Return the signals of the first layer, computed from the normalised instances, [B, h, n]."""
         weights = params["W1"]
         d = weights.shape[-1]
         if self.of == "features":

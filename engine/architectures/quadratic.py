@@ -73,7 +73,7 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
         return {"theta": (by_weight[:, None] @ features)[:, 0]}
 
     def _weights(self, params: Params, moved: torch.Tensor) -> torch.Tensor:
-        """Return the weights w [B, d] with predictions xᵀw. `moved` is the result of `_features_moved`."""
+        """Return the weights w [B, d] of the model, whose predictions are xᵀw."""
         theta, features = params["theta"], params["Phi"]
         linear = (theta[:, None] @ features)[:, 0]
         squares = (moved @ theta[:, :, None])[..., 0] / 2

@@ -81,7 +81,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         return {**params, "map": maps.repeat_interleave(len(params["map"]) // len(maps), 0)}
 
     def features(self, d: int) -> NDArray[np.float64]:
-        """Return the features φ of the d rows in their order, [d, 2h]."""
+        """Compute the features φ of all d rows in their order, [d, 2h]."""
         h, eps, mu, gain = d // 2 + 1, self.eps, self.mu, self.gain
         psi, m = np.eye(d, h) / gain, mu * np.eye(d, h)
         if d > 1:

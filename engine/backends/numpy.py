@@ -115,7 +115,7 @@ class Projected:
 
 
 class Added:
-    """Weight vectors of a rule that adds multiples of examples to them: w ← w − s x."""
+    """Weight vectors of a rule whose steps add multiples of examples to them: w ← w − s x."""
 
     def __init__(self, learner: Learner, start: Numbers, rates: Numbers) -> None:
         architecture, update = learner.trained

@@ -49,7 +49,7 @@ OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
 
 
 class Outcome(NamedTuple):
-    """Outcome of a claim: whether it holds, and the measurement that decides it."""
+    """Outcome of a claim: whether the claim holds, and the measured number that decides this."""
 
     claim: Claim
     holds: bool | None
@@ -134,7 +134,7 @@ class Claim(Part, frozen=True, kw_only=True):
         return Outcome(self, False, None, why)
 
     def one_of(self, *names: str) -> None:
-        """Check that exactly one of the named fields is set. Raises: BadField."""
+        """Check that a claim sets exactly one of several fields. Raises: BadField."""
         if sum(getattr(self, name) is not None for name in names) != 1:
             raise BadField(names[0], f"a claim of this kind needs exactly one of {', '.join(names)}")
 

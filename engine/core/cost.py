@@ -35,7 +35,7 @@ class Cost(Protocol):
 
     @property
     def bit_boundary(self) -> float:
-        """Prediction at the decision boundary between the labels 0 and 1."""
+        """Prediction ŷ at which the decision changes between the labels 0 and 1."""
 
     @property
     def is_square(self) -> bool:
@@ -177,7 +177,10 @@ def relative(slopes: torch.Tensor, averages: torch.Tensor) -> torch.Tensor:
 
 
 def by_instance(tensor: torch.Tensor, targets: int) -> torch.Tensor:
-    """Reshape a tensor […, B, n] to […, B/m, m, n], for m targets that are adjacent in the batch."""
+    """Reshape a tensor […, B, n] to […, B/m, m, n].
+
+    The m targets, neighbours in B, get their own dimension.
+    """
     return tensor.reshape(*tensor.shape[:-2], -1, targets, tensor.shape[-1])
 
 

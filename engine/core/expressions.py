@@ -114,7 +114,7 @@ class BadExpression(ValueError):
 
 
 def evaluate(text: str, names: Mapping[str, float]) -> float:
-    """Compute an expression exactly by `exact`, and return its value as a float. Raises: BadExpression."""
+    """Evaluate an expression exactly by `exact`, and return the value as a float. Raises: BadExpression."""
     return float(exact(text, names))
 
 
@@ -209,7 +209,7 @@ def _parsed(
     valued: Callable[[Any], Any] = lambda value: value,
     literal: Callable[[str], Any] = float,
 ) -> Any:
-    """Return the value of an expression.
+    """Parse an expression, and return its value.
 
     `valued` converts the values of names to numbers, and `literal` converts the texts of literals to numbers.
     """
@@ -530,7 +530,7 @@ def plain(text: str) -> str:
 
 
 def _written(value: Fraction | float) -> str:
-    """Return a value as `fill` writes it: exact integers with all their digits."""
+    """Return a value as text. Exact integers have all their digits."""
     if isinstance(value, Fraction) and value.denominator == 1:
         text = str(value.numerator)
     else:

@@ -60,7 +60,7 @@ def read(path: Path, limit: int) -> bytes:
 
 
 def check(path: Path, option: str = "--out") -> None:
-    """Check before a run that its result can be written to a path. Raises: BadInput."""
+    """Check, before a run, that a file can be written to a path. Raises: BadInput."""
     where = f"{option} {path}"
     with faults(where, "cannot be written"):
         folder = path.absolute().parent

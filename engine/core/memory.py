@@ -90,7 +90,10 @@ cached pages of files that were not used for a while. So these pages count as fr
 
 
 def free_bytes() -> int:
-    """Return how many more bytes of main memory the system and its limits allow this process to use."""
+    """Return how many bytes of main memory this process may still use.
+
+    The system and its limits on processes determine the number.
+    """
     import psutil
 
     return max(0, min([int(psutil.virtual_memory().available), *_left_to_process(), *left_to_groups()]))

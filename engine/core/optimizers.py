@@ -86,7 +86,7 @@ def entry(name: str, library: str) -> str:
 
 
 def qualified(optimizer: type[Optimizer]) -> str:
-    """Return the name of an optimizer in tables such as REFUSED: its package, a dot and its class."""
+    """Return the name by which tables such as REFUSED list an optimizer: its package, a dot and its class."""
     return f"{optimizer.__module__.split('.')[0]}.{optimizer.__name__}"
 
 

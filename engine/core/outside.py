@@ -164,7 +164,7 @@ def _stands_beside(file: Path, path: Path) -> bool:
 
 
 def _from_packages() -> Iterator[LoadedModule]:
-    """Yield the modules that installed packages offer. Raises: BadInput."""
+    """Load the modules with parts that installed packages offer, and yield them. Raises: BadInput."""
     if not any(map(_offers_entry_points, sys.path)):
         return
     from importlib.metadata import entry_points
@@ -213,7 +213,7 @@ def _digest(sources: Iterable[Path]) -> str:
 
 
 def classes_in(module: ModuleType) -> Iterator[type]:
-    """Yield the classes that a module defines itself, without those that it imports.
+    """Yield the classes that are defined in a module. Classes that it only imports are left out.
 
     For a package, these include classes that its submodules define.
     """

@@ -67,7 +67,10 @@ class Diagnosis:
         return np.asarray(self.losses[learner][int(rotated)].mean(-1))
 
     def error(self, learner: str, rotated: bool = False) -> Floats:
-        """Return the standard error of the mean over splits, [sizes], as if splits were independent."""
+        """Return the standard error of the mean loss over splits, for each training size, [sizes].
+
+        Splits are treated as if they were independent.
+        """
         losses = self.losses[learner][int(rotated)]
         return np.asarray(losses.std(-1, ddof=1) / np.sqrt(losses.shape[-1]))
 
@@ -312,7 +315,7 @@ def _work(learner: DiagnosisLearner, size: int, plan: Plan) -> float:
 
 
 class DiagnosisJob(BackgroundWork[Diagnosis]):
-    """Diagnosis that runs in a background thread. After a stop, `finish` raises Stopped."""
+    """Job that runs a diagnosis in a background thread. After a stop, `finish` raises Stopped."""
 
     def __init__(self, table: LabelledTable, plan: Plan) -> None:
         self._table, self._plan = table, plan

@@ -188,7 +188,7 @@ def additive(train: Floats, labels: Floats, tested: Floats, are_classes: bool, s
 
 @with_standard_labels
 def mlp(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
-    """Net with one hidden layer of 32 units, trained by Adam."""
+    """Neural net with one hidden layer of 32 units, trained by Adam."""
     from sklearn.neural_network import MLPClassifier, MLPRegressor  # type: ignore[import-untyped]
 
     cls = MLPClassifier if are_classes else MLPRegressor

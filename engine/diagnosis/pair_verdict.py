@@ -15,7 +15,7 @@ LEVEL = 0.95
 
 
 class ConfidenceInterval(NamedTuple):
-    """Mean of the logarithm of a ratio of losses over splits, and its confidence interval."""
+    """Mean of log-ratios of losses over splits, with the confidence interval of this mean."""
 
     mean: float
     low: float

@@ -95,7 +95,7 @@ def permutations(rows: Floats, labels: Floats) -> float:
 
 
 def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
-    """Return the indices `numbers` with two of their bits swapped: bit number `bit` and the next higher."""
+    """Swap bit number `bit` with the next higher bit, in each of the indices `numbers`, and return them."""
     differ = (numbers >> bit ^ numbers >> bit + 1) & 1
     return numbers ^ (differ << bit | differ << bit + 1)
 

@@ -92,7 +92,7 @@ def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floa
 
 
 class Landing(NamedTuple):
-    """Final state of a wide net that was trained with large steps."""
+    """State of a wide net at the end of training with large steps."""
 
     product: float
     """γλ at the end of training."""

@@ -158,7 +158,7 @@ class SignProducts:
         return ~reduced.any(1), np.logical_xor.reduce(self._negative[signs], 1)
 
     def share(self) -> float:
-        """Return the share of all possible products that the observed products determine."""
+        """Return which share of all possible products follows from the observed products."""
         words, codes = self._words(), np.zeros((1, 1), np.uint64)
         for first, size in zip(self._first, self._sizes, strict=True):
             codes = (codes[:, None] ^ words[first : first + size]).reshape(-1, words.shape[1])

@@ -37,20 +37,20 @@ class Modes(NamedTuple):
     """Features along the modes, Φ V, [N, P, n]."""
 
     def on_span(self, theta: Floats) -> Floats:
-        """Return the projection of parameters θ [N, P] onto the span of the features Φ."""
+        """Project parameters θ [N, P] onto the span of the features Φ."""
         shares = (theta[:, None] @ self.features)[:, 0] / self.rates
         return _sums(self.features, shares)
 
 
 def modes(features: Floats) -> Modes:
-    """Return the modes of the linear model with features Φ [N, P, n], by an eigendecomposition of ΦᵀΦ."""
+    """Compute the modes of the linear model with features Φ [N, P, n], which are eigenvectors of ΦᵀΦ."""
     rates, vectors = np.linalg.eigh(np.swapaxes(features, 1, 2) @ features)
     is_learned = rates > DEPENDENT * rates[:, -1:]
     return Modes(vectors, np.where(is_learned, rates, np.inf), features @ vectors)
 
 
 def linear_limit(linear: Modes, labels: Floats) -> Floats:
-    """Return the limit θ^F = Φ(ΦᵀΦ)⁻¹y of gradient flow on the linear model, from θ = 0, [N, P]."""
+    """Return the limit θ^F [N, P] of gradient flow on the linear model, from θ = 0: Φ(ΦᵀΦ)⁻¹y."""
     return _sums(linear.features, _parts(linear, labels) / linear.rates)
 
 

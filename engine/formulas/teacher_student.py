@@ -89,7 +89,7 @@ def _widest_margin(alpha: float) -> float:
 
 
 def _missing(alpha: float, kappa: float, error: float) -> float:
-    """Return g(κ, R), which `max_margin` defines, at R = cos(π error)."""
+    """Return g(κ, R), the function that `max_margin` minimises, at R = cos(π error)."""
     from scipy.special import ndtr  # type: ignore[import-untyped]
 
     cosine, sine = math.cos(math.pi * error), math.sin(math.pi * error)
@@ -151,5 +151,5 @@ def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 @cache
 def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights of Gauss–Legendre quadrature on [−1, 1]."""
+    """Return nodes and weights of the Gauss–Legendre quadrature rule on [−1, 1]."""
     return np.polynomial.legendre.leggauss(NODES)

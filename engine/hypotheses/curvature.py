@@ -120,7 +120,7 @@ class Curvature:
         return self._products_of_each(vectors[None])[0]
 
     def matrices(self) -> torch.Tensor:
-        """Return the Hessian ∇²L of every net, [N, P, P]."""
+        """Compute the Hessian ∇²L of every net as a matrix, [N, P, P]."""
         if self._architecture.structure().trains_weights and self._coupled == 1:
             return self._of_rows()
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)

@@ -73,7 +73,10 @@ class LearnerJudgement:
         return self.changes[ROTATIONS]
 
     def effect(self, group: Group) -> Effect | None:
-        """Return the effect of a group of transformations on predictions; None if it was not measured."""
+        """Return the effect that a group of transformations had on predictions.
+
+        None if it was not measured.
+        """
         change = self.changes.get(group)
         if change is None:
             return None

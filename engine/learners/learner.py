@@ -51,7 +51,7 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class ConstantSchedule(Schedule, frozen=True, tag="constant"):
-    """Factor 1 of the learning rate at every step. It allows a warm-up without another schedule."""
+    """Factor 1 of the learning rate at every step. It makes a warm-up possible without another schedule."""
 
     def after_warm_up(self, step: int) -> float:
         return 1.0
@@ -214,7 +214,10 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ] = "2"
 
     def direction(self, params: Params) -> Params:
-        """Return λ w or λ sign(w) for every tensor w, by name. A step subtracts this, times its rate η."""
+        """Return the direction of decay, λ w or λ sign(w), for every tensor w.
+
+        A step subtracts η times this.
+        """
         return {layer: self.rate * (w if self.p == "2" else w.sign()) for layer, w in params.items()}
 
 

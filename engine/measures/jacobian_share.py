@@ -40,7 +40,7 @@ class LeftSingular(Measure, frozen=True):
 
 
 class OfJacobian(Measure, frozen=True):
-    """Base class of measures that project vectors onto m left singular vectors of the Jacobian."""
+    """Base class of measures that project vectors onto the leading left singular vectors of the Jacobian."""
 
     directions: Annotated[
         Count,

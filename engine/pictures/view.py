@@ -396,7 +396,7 @@ class ViewAxes(msgspec.Struct, frozen=True, eq=False):
 
 
 class Quantity(msgspec.Struct, frozen=True, eq=False):
-    """Properties of the quantity on the y-axis of curves, or in the cells of a heat map."""
+    """Properties of the quantity that a view shows: on the y-axis, or in the cells of a heat map."""
 
     rounding: float
     """Largest change of a value that counts as a rounding error, relative to the first value of its curve."""

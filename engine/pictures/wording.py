@@ -264,7 +264,7 @@ def predicate(view: View) -> str:
 
 
 def verb(view: View) -> str:
-    """Return "is" or "are", to agree with the phrase for the quantity on the y-axis."""
+    """Return "is" or "are", so that it agrees with the phrase for the quantity on the y-axis."""
     return "are" if PLURAL.search(quantity(view)) else "is"
 
 

@@ -37,7 +37,7 @@ KERNELS = 4
 
 
 def needed_bytes(plan: RunPlan) -> int:
-    """Return the peak memory of a run in bytes."""
+    """Return how much memory a run needs at its peak, in bytes."""
     return shares(plan).total()
 
 
@@ -91,7 +91,7 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
 
 
 def drawn_bytes(plan: RunPlan) -> int:
-    """Return an upper bound on the bytes that drawing a run's data needs."""
+    """Return an upper bound on the bytes of memory that are needed to draw the data of a run."""
     problem, replicas = plan.experiment.problem, plan.experiment.run.replicas
     return problem.bytes_drawn(replicas, plan.learners[0].sizes.item, takes_matrix(plan.learners))
 
@@ -139,7 +139,7 @@ def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
 
 
 def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int:
-    """Return the number of entries of the matrices that an update rule stores for one weight matrix.
+    """Return how many numbers an update rule stores in matrices for one weight matrix.
 
     Second-order rules, for example, store matrices over the inputs and over the outputs of a layer.
     """
@@ -301,7 +301,7 @@ def _with_one_rate(learner: Learner) -> Learner:
 
 
 def _with_features(experiment: Experiment, d: int) -> Experiment | None:
-    """Return the experiment with `d` features and no claims, or None if this experiment is invalid."""
+    """Return the experiment with `d` features and without claims, or None if it is not valid."""
     try:
         matrix = replace(experiment.problem.matrix, d=d)
         other = replace(experiment, problem=replace(experiment.problem, matrix=matrix), claims=())

@@ -247,7 +247,7 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
 
 
 def is_recorded(measure_name: str, experiment: Experiment) -> bool:
-    """Return whether the measure with this name is recorded for at least one learner."""
+    """Return whether at least one learner of the run records the measure called `name`."""
     by_learner = recorded_measures(experiment).by_learner
     return any(measure.name == measure_name for measures in by_learner.values() for measure in measures)
 
@@ -378,7 +378,7 @@ class RunPlan:
 
 
 def plan_run(experiment: Experiment) -> RunPlan:
-    """Return all decisions for a run of a checked experiment.
+    """Make all decisions about a run of a checked experiment, and return them as a plan.
 
     Raises: BadInput if `run.path` names a backend that cannot serve a learner.
     """

@@ -25,7 +25,7 @@ Numbers = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Examples:
-    """Instances [R, n, d] and labels [R, m, n] of every replica and target.
+    """Drawn instances [R, n, d], with labels [R, m, n] of every replica and target.
 
     `values` is the range of the labels.
     """
@@ -63,7 +63,7 @@ def tabled(problem: Problem, combination: Combination | None, streams: Streams) 
 
 
 def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
-    """Return the labels [R, m, n] that learners see, given the labels of the target.
+    """Convert the labels that the target computes to those that learners see, [R, m, n].
 
     By the problem's settings, the target's labels stay unchanged, or are replaced by their signs, or by
     random signs whose probabilities they determine. Noise is then added.
@@ -114,7 +114,7 @@ def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
 
 
 def _of_sylvester(order: Whole, signs: Whole, columns: Whole, shifted: bool) -> Rows:
-    """Return entries s_i h_ij of signed rows of Sylvester's matrix, or ½(s_i h_ij + 1) if `shifted`.
+    """Return some entries s_i h_ij of rows of Sylvester's matrix with signs. If `shifted`, ½(s_i h_ij + 1).
 
     Row i of the result is row `order[i]` of the matrix, with sign `signs[i]`. Entry (i, j) of the matrix is
     (−1)^popcount(i & j).

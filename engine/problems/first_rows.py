@@ -46,7 +46,10 @@ class FirstRows(NamedTuple):
 
     @property
     def columns(self) -> range:
-        """Positions of all columns. There are none if the file is ambiguous, so that `question` is set."""
+        """Positions of all columns of the file.
+
+        There are none if it is ambiguous, so that `question` is set.
+        """
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:

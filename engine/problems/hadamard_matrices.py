@@ -86,7 +86,7 @@ def _paley_field(order: int) -> tuple[int, int] | None:
 
 
 def _paley(order: int) -> Signs:
-    """Return Paley's matrix of an order 4m.
+    """Construct Paley's Hadamard matrix of an order 4m.
 
     The construction needs a prime power q = order − 1 ≡ 3, or q = order/2 − 1 ≡ 1 (mod 4).
     """
@@ -220,10 +220,10 @@ class Sylvester(Instances):
         return self._placed(self._take(self._walsh.rows(places)))
 
     def of_matrix(self, places: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-        """Return hᵀw for all rows h of Sylvester's matrix in their original order, [R, m, d].
+        """Return the products hᵀw of all rows h of Sylvester's matrix with vectors w, [R, m, d].
 
-        Each replica has m vectors w, with weights `sizes` [R, m, r] at positions `places` [R, m, r] and 0
-        elsewhere.
+        The rows are in their original order. Each replica has m vectors w, with weights `sizes` [R, m, r] at
+        positions `places` [R, m, r] and 0 elsewhere.
         """
         first, *rest = zip(places.unbind(2), sizes.to(self.dtype).unbind(2), strict=True)
         products = self._walsh.rows(*first)

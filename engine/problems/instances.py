@@ -47,7 +47,7 @@ class Instances:
 
     @property
     def rows(self) -> torch.Tensor:
-        """The n instances of each of the R replicas as a matrix, [R, n, d]."""
+        """The n instances as the rows of a matrix, for each of R replicas, [R, n, d]."""
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
@@ -88,7 +88,7 @@ class Instances:
         return torch.stack([self.products(weights) for weights in several])
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Return linear combinations Σ_j c_j x_j [B, d] of the instances, for coefficients [B, n]."""
+        """Combine the instances linearly: return Σ_j c_j x_j [B, d], for coefficients c [B, n]."""
         raise NotImplementedError
 
     def chosen(self, plus: torch.Tensor, minus: torch.Tensor) -> torch.Tensor:
@@ -134,7 +134,7 @@ class Instances:
         return weights
 
     def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, d] from the coordinates in which the instances are stored.
+        """Convert weights [B, d] from the coordinates in which the instances are stored to their usual ones.
 
         The result is in the coordinates of the instances that learners see, after the matrix option `rotate`.
         """

@@ -121,7 +121,7 @@ def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
 
 
 def _bytes_kept(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the memory in bytes that one replica's instances need after they are drawn."""
+    """Return how many bytes of memory the instances of one replica need after they are drawn."""
     n, d = matrix.shape()
     if matrix.structure().is_sylvester and not as_matrix:
         return n * (8 + itemsize)

@@ -393,7 +393,7 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
 
 
 def _read(file: Path, request: Request, where: str) -> Table:
-    """Return the table in a file. Raises: NotATable, BadField."""
+    """Read the table in a file, and return it. Raises: NotATable, BadField."""
     from engine.problems.formats.of_file import format_of  # imports all readers, so only if needed
 
     with reading_faults(file_format := format_of(file)):

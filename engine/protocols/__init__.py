@@ -388,7 +388,7 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Return the memory in bytes that a step needs if it copies this number of rows."""
+    """Return how many bytes of memory a step needs to copy `rows` rows."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 

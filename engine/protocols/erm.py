@@ -67,7 +67,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
 
 
 class FreshModels(InPieces):
-    """Training run that trains a separate model for every number k of examples.
+    """Training run in which a separate model is trained for every number k of examples.
 
     The models of a group train side by side. All records become available only at the end.
     """

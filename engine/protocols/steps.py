@@ -162,7 +162,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return self.train or n
 
     def drawn_rows(self, n: int) -> int:
-        """Return the number of rows that a step copies to its mini-batch, which is 0 for full-batch steps."""
+        """Return how many rows each step copies to a mini-batch. The number is 0 for full-batch steps."""
         return 0 if self._is_full else self.batch or self.rows(n)
 
     @property

@@ -44,7 +44,7 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
 
 
 class Rounds(InPieces):
-    """Training run of a learner that trains again on all examples so far after each new example."""
+    """Training run in which a learner is trained again on all examples so far after each new example."""
 
     def __init__(self, protocol: ToConsistency, inputs: TrainingInputs) -> None:
         super().__init__()

@@ -178,7 +178,7 @@ def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[
 
 
 def _last_values(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return the last finite value of each curve in both runs.
+    """Return, for each curve, its last finite value in the earlier and in the later run.
 
     Curves that have no finite value in one of the runs are left out.
     """

@@ -38,7 +38,7 @@ def judge(results: Results) -> list[Outcome]:
 
 
 def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of the claims about a picture that use the picture's measure.
+    """Return the outcomes of those claims about a picture that are about the picture's own measure.
 
     The picture of a claim may have another title than `picture`.
     """
@@ -146,7 +146,7 @@ def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
 
 
 def expected_to_diverge(experiment: Experiment) -> set[str]:
-    """Return the names of the learners that should diverge according to a claim of the experiment."""
+    """Return the names of the learners of which a claim says that they diverge."""
     names = (learner.name for learner in experiment.learners)
     claimed = [claim.curve for claim in experiment.claims if claim.kind == "diverges"]
     return {learner_name for learner_name in names if learner_name in claimed or None in claimed}

@@ -400,7 +400,7 @@ class PictureSteps:
 
     @property
     def x_of_axes(self) -> bool:
-        """Whether x depends only on sweep axes, n and d."""
+        """Whether x is determined by sweep axes, n and d alone, so that each sweep point has one x."""
         return self._named <= self._of_axes | {"n", "d"}
 
     @property

@@ -311,7 +311,7 @@ def _theorem(line: TheoryLine) -> dict[str, Any]:
 
 
 def claim(outcome: Outcome) -> dict[str, Any]:
-    """Return a claim and its outcome as JSON. `holds` is null if the claim was not judged."""
+    """Convert a claim and its outcome to JSON. `holds` is null if the claim was not judged."""
     return {
         "text": outcome.claim.text,
         "holds": outcome.holds,

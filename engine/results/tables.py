@@ -40,7 +40,7 @@ class TablePart(NamedTuple):
 
 
 class CurveTable(NamedTuple):
-    """Table of results, whose text columns come before its number columns.
+    """Table of results. Its first columns hold texts, and its last columns hold numbers.
 
     `texts` and `numbers` are the names of the columns. `labels` holds the labels of the axes and the
     captions.

@@ -164,7 +164,7 @@ class Curve:
         return None if series is None else series.mean[: self.length]
 
     def stderr_of(self, measure: str) -> Floats | None:
-        """Return the standard error [S] of the mean of a measure.
+        """Return the standard error [S], over replicas, of the mean of a measure.
 
         The result is None for a single replica, and for a measure that was never recorded.
         """

@@ -413,7 +413,7 @@ class _Reduction:
         )
 
     def view(self, number: int, best: Collection[Curve]) -> CurveView:
-        """Return the view of the curve, with values, standard errors and progress.
+        """Compute the view of the curve: its values, standard errors and progress.
 
         Args:
             number: index of the curve in the picture.
@@ -615,7 +615,7 @@ def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
 
 
 def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return the labels of the measures in the expression for x, by measure name."""
+    """Return the axis labels of those measures that the expression for x contains, by measure name."""
     loss = sweep.experiment.protocol.loss
     return {
         measure_name: measure.label_with(loss)

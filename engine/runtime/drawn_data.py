@@ -44,7 +44,7 @@ class DrawnData:
         return self._of(experiment, partial(draw, device=device), device, as_matrix)
 
     def examples(self, experiment: Experiment, as_matrix: bool = True) -> Examples:
-        """Return the examples of a run as numpy arrays. Raises: the same exceptions as `of`."""
+        """Return the examples of a run, its instances and labels, as numpy arrays. Raises: like `of`."""
         return self._of(experiment, examples, "numpy", as_matrix)
 
     def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool) -> T:

@@ -504,7 +504,7 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
-    """Return one tracker for each curve of a learner, which decides whether the curve ends early.
+    """Return a tracker for each curve of a learner. It decides whether the curve ends early.
 
     The result is empty if the protocol has no early end.
     """

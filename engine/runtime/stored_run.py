@@ -90,7 +90,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
 
 def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
-    """Return the run in a file, and the digests of the keys and the positions of its curves.
+    """Read a run from its file. Return it, with the digest of the key and the position of each of its curves.
 
     Raises: OSError. BadInput for a file of another kind, of a newer version or without a beginning.
     """

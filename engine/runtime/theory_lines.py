@@ -56,7 +56,7 @@ def _begun(setup: Setup, data: Data, learner: Learner) -> Descent:
 
 
 def _order(setup: Setup) -> Order | None:
-    """Return the order in which the run sees the rows, or None for the order of the data."""
+    """Return the order in which learners are trained on the rows, or None for the order of the data."""
     return setup.protocol.order(setup.n, setup.run.random_streams())
 
 

@@ -224,7 +224,7 @@ class Refit(SolvedWeights):
         memo[key] = self._w
 
     def _memo(self) -> dict[Any, torch.Tensor]:
-        """Return the cache of solutions that belongs to the data, or an empty dict.
+        """Return the cache of solutions that is stored with the data, or an empty dict.
 
         The cache can be used only if the examples seen are all rows of the data, in order.
         """

@@ -52,7 +52,7 @@ class FeaturePosterior:
     """Posterior distribution over features, given the examples seen, for every replica and target."""
 
     def __init__(self, agreements: torch.Tensor, flip: float) -> None:
-        """Start from counts [R, m, d]: for each feature, how many labels so far agree with it."""
+        """Store, for each feature, how many of the labels so far agree with its sign: counts [R, m, d]."""
         self._agreements, self._dtype, self._flip = agreements.double(), agreements.dtype, flip
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:

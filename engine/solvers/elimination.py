@@ -132,7 +132,7 @@ class ReducedEquations:
         """Solution in which all unknowns without a pivot are 0."""
 
     def settles(self, left_sides: Bits) -> Bits:
-        """Return a mask [n]: whether the equations seen determine the right side of a new equation.
+        """Return which of n new equations have a right side that the equations seen determine, [n].
 
         `left_sides` [n, d] are the left sides of n new equations, as coefficients of the d unknowns.
         """

@@ -34,10 +34,10 @@ class Hebb(Solver, frozen=True, tag="hebb"):
 
 
 class Mean:
-    """Mean of label times instance over the examples seen, for every replica and target."""
+    """Hypothesis whose weights are the mean of label times instance over the examples seen."""
 
     def __init__(self, start: torch.Tensor) -> None:
-        """Start from w = 0, given as a tensor of zeros [R, m, d]."""
+        """Begin with w = 0, which is passed as a tensor of zeros [R, m, d]."""
         self._count, self._sum, self._dtype = 0, start.double(), start.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:

@@ -142,7 +142,10 @@ def fitted(Z: Floats, C: float) -> Floats:
 
 
 def slopes(Z: Floats, w: Floats) -> Floats:
-    """Return −∇_w Σ_j ln(1 + e^(−z_jᵀw)) = Σ_j σ(−z_jᵀw) z_j for rows z_j = y_j x_j."""
+    """Return the negative gradient of the logistic loss Σ_j ln(1 + e^(−z_jᵀw)), for rows z_j = y_j x_j.
+
+    It is Σ_j σ(−z_jᵀw) z_j.
+    """
     from scipy.special import expit  # type: ignore[import-untyped]
 
     descent: Floats = expit(-(Z @ w)) @ Z

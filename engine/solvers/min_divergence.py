@@ -106,7 +106,7 @@ class Entropy:
             return np.asarray(self._start * np.exp(theta))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return the vectors a and b of the Hessian ∇²Ψ*(θ) = diag a − b bᵀ."""
+        """Return vectors a and b for which the Hessian ∇²Ψ*(θ) is diag a − b bᵀ."""
         w = self.weights(theta)
         return w, np.zeros_like(w)
 
@@ -133,7 +133,7 @@ class Power:
         return np.asarray(norm * np.sign(part) * np.abs(part) ** (self._p - 1))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return the vectors a and b of the Hessian ∇²Ψ*(θ) = diag a − b bᵀ."""
+        """Return vectors a and b for which the Hessian ∇²Ψ*(θ) is diag a − b bᵀ."""
         norm = float(np.linalg.norm(theta, self._p)) or 1.0
         part = np.abs(theta) / norm
         along = np.sign(theta) * part ** (self._p - 1)

@@ -78,7 +78,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
 
 
 class Paths:
-    """Signs of products that the examples seen determine, for every replica and target."""
+    """What the examples seen say about signs of products, for every replica and target."""
 
     def __init__(self, data: Data, factors: tuple[int, ...]) -> None:
         self._given, self._weights = data.instances, _views(factors)
@@ -111,10 +111,10 @@ class Paths:
         return of_factors.reshape(*of_factors.shape[:2], VIEWS, -1), of_row
 
     def _read(self, instances: Instances) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the index of each factor's direction, [R, r, n], and a mask [R, n].
+        """Return which direction each factor of an instance has, [R, r, n], and a mask of signs, [R, n].
 
-        The index is −1 for a direction that does not occur in the data. The mask says whether the sign of an
-        instance is −1.
+        The direction is an index, or −1 if it does not occur in the data. The mask says whether the sign of
+        an instance is −1.
         """
         if instances is self._given:
             return self._numbers, self._flipped

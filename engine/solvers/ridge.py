@@ -51,7 +51,7 @@ class Root:
 
     @classmethod
     def of_penalty(cls, data: Data, lam: float) -> Root:
-        """Return the square root before the first example, which is I/√λ for the penalty λ."""
+        """Return the square root S for no examples, which is I/√λ for the penalty λ."""
         eye = torch.eye(data.instances.d, dtype=torch.float64, device=data.labels.device)
         return cls((eye / lam**0.5).repeat(data.replicas, 1, 1))
 
@@ -77,7 +77,7 @@ class Root:
         return images.mT * roots, roots.square()
 
     def leverages(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the leverages xᵀP x [R, n] of rows [R, n, d]."""
+        """Return the leverages xᵀP x [R, n] of rows x, [R, n, d]."""
         return (rows @ self._root).square().sum(2)
 
 

@@ -84,7 +84,7 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
 
 
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
-    """Return the differences between the sweep axes of two documents.
+    """Return the differences between the sweep axes of an earlier and of a later document.
 
     There is one for each axis that only one document has, and one for each axis value that differs.
     """

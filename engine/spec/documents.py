@@ -379,7 +379,8 @@ LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
 def preset_schema() -> Schema:
     """Return the JSON Schema of presets.
 
-    It extends msgspec's schema: a number may be an expression, and a part may be given by its kind alone.
+    It extends the schema that msgspec makes. A number may be an expression, and a part may be written as its
+    kind alone.
     """
     for family in catalogue.FOLDERS:
         catalogue.members(family)  # imports every member, so that the schema includes it

@@ -93,7 +93,7 @@ class _Result(msgspec.Struct):
 
 
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
-    """Yield the name, the table and the names of the file fields of the matrix, and then of the target.
+    """Yield the parts that may read files, the matrix and the target: name, table, and names of file fields.
 
     A part that is not written as a table with a kind is left out.
     """

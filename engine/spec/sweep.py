@@ -198,7 +198,10 @@ def _straight(title: str, mark: Mark) -> Marked:
 def _curve(
     sweep: Sweep, picture: Picture, mark_name: str, pairs: list[tuple[Point, Mark]], where: str
 ) -> Marked:
-    """Return a mark whose y varies with the picture's x, or whose x varies with its y. Raises: BadInput."""
+    """Return a mark that varies along an axis: its y with the picture's x, or its x with y.
+
+    Raises: BadInput.
+    """
     at_y = pairs[0][1].x is None
     along = picture.x if at_y else picture.y
     height_by_place: dict[float, float] = {}

@@ -253,7 +253,7 @@ def _new(place: str, word: str) -> str:
 
 
 def _names_line(place: str) -> bool:
-    """Return whether the words in the field at `place` are kinds of theory lines."""
+    """Return whether the texts in a field name theory lines."""
     table, _, key = place.rpartition(".")
     family, _, kind = table.partition(".")
     of_claim = family == "claims" and key in getattr(catalogue.members("claims")[kind], "line_fields", ())

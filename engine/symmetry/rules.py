@@ -264,7 +264,7 @@ class _Model:
 
     @property
     def _rounding(self) -> float:
-        """Size of rounding errors in the lowest precision in which the rule computes."""
+        """Size of rounding errors in the lowest precision that the rule uses for its computations."""
         epsilons = [torch.finfo(getattr(torch, precision)).eps for precision in self._precisions]
         return 4 * max(epsilons) if epsilons else float(PERTURBATION)
 

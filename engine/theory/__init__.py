@@ -86,7 +86,7 @@ class RunData:
         return np.tile(np.arange(labels.n), (labels.replicas, 1)) if order is None else order
 
     def start(self, learner: Learner) -> Descent:
-        """Return a learner's state before its first step of training.
+        """Return the state of a learner before its first training step.
 
         The learner must have an update rule.
         """
@@ -464,7 +464,7 @@ def shares_layers(learner: Learner) -> bool:
 
 
 def about_one_target(learner: Learner) -> str:
-    """Return the reason why a theorem about one target does not apply to a learner with shared layers.
+    """Return a text that says why a theorem about one target does not apply to `learner`.
 
     The learner has one net for all targets, which share the hidden layers of this net.
     """
@@ -647,7 +647,7 @@ def only_square(setup: Setup) -> Finding | None:
 
 
 def only_numbers(setup: Setup) -> Finding | None:
-    """Return the reason why instances are not single numbers, or None if they have one entry."""
+    """Return the reason why instances have more than one entry, or None if each is a single number."""
     d = setup.d
     return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
 
@@ -713,7 +713,7 @@ def product_curve(at: At) -> Floats:
 
 
 def product_formula(setup: Setup) -> str:
-    """Return the formula of `product_curve` for the n rows and d features of an experiment."""
+    """Return the formula of `product_curve` as text, with the numbers n and d of an experiment."""
     n, d = setup.n, setup.d
     if n == d:
         return "(1 − k/d)²"

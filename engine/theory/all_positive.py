@@ -11,7 +11,7 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class OfUnseen(Line, frozen=True):
-    """Base class of theory lines about unseen rows, for matrices whose rows have private entries.
+    """Base class of theory lines about the rows never seen, for matrices whose rows have private entries.
 
     The private entries of a row are 0 in all other rows. The lines hold for every draw of the labels.
     """

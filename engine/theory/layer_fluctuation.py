@@ -77,7 +77,7 @@ def has_homogeneous_weights(learner: Learner) -> Finding:
 
 
 def of_one_input(setup: Setup) -> Finding:
-    """Return whether a problem has one target and one instance, of the same length in every replica.
+    """Return whether a problem has one target and one instance, whose length is the same in every replica.
 
     The finding contains the reason.
     """

@@ -35,7 +35,7 @@ class LazyStart(NamedTuple):
 
 
 class KernelRegime(Line, frozen=True):
-    """Base class of bounds that hold in the kernel regime, for gradient descent on the first layer of a net.
+    """Base class of bounds in the kernel regime, for gradient descent on the first layer of a wide net.
 
     The bounds are computed from the mean tangent kernel of the layer over random starts.
     """
@@ -64,7 +64,7 @@ class KernelRegime(Line, frozen=True):
         return descends
 
     def beginning(self, at: At) -> LazyStart:
-        """Return the quantities at the start of training from which the bounds are computed.
+        """Return the quantities at the start of training, from which the bounds are computed.
 
         They are those of the learner that `at` names.
         """

@@ -91,7 +91,7 @@ def _multiplicative_rate(learner: Learner) -> float | None:
 
 
 def _factor(learner: Learner) -> float | None:
-    """Return the constant c of the bound c ln d / k at a learner's rate.
+    """Return the constant c of the bound c ln d / k, which depends on the learner's rate.
 
     Return None if the theorem has no c for this rate.
     """

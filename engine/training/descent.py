@@ -400,7 +400,7 @@ class Descent:
 
 
 def start_of(inputs: TrainingInputs) -> Params:
-    """Return the initial tensors [R, …] of every replica, in the coordinates of the instances."""
+    """Return a learner's initial tensors for every replica, [R, …], in the coordinates of the instances."""
     architecture, instances = inputs.learner.net, inputs.data.instances
     drawn = architecture.start(inputs.learner.stream_of_start(inputs.streams), instances.d)
     start = {
@@ -471,7 +471,10 @@ class OptionedSteps:
         """Factor of the rates in the last step: one number for all nets, or one for every net [N]."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Rotate all later noise, so that it corresponds to rotated instances U x, for U = `rotation`."""
+        """Rotate the noise of all later steps. It then corresponds to instances rotated to U x.
+
+        U is `rotation`.
+        """
         self._turn = rotation
 
     def step(

@@ -40,7 +40,7 @@ class Evaluator(Protocol):
 
 
 def includes(measures: tuple[Measure, ...], *names: str) -> bool:
-    """Return whether any of the measures has one of these names."""
+    """Return whether at least one of the measures has one of the names `names`."""
     return any(measure.name in names for measure in measures)
 
 
@@ -380,7 +380,7 @@ def evaluator(
 
 
 def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
-    """Return whether losses should be computed from the Gram matrix of the instances.
+    """Return whether the Gram matrix of the instances should be used to compute losses.
 
     This is so if they are as exact as losses computed from predictions, and are computed faster.
     """

@@ -81,11 +81,11 @@ class GradientField:
 
     @property
     def has_jacobian(self) -> bool:
-        """Whether `jacobian` is available, which requires a single net with w = θ."""
+        """Whether `jacobian` can be computed. This requires a single net whose weights w equal θ."""
         return self._mirror is EUCLIDEAN and self._nets == 1
 
     def jacobian(self, place: Floats) -> Floats:
-        """Return the derivative [P, P] of the velocity at weights [P]."""
+        """Return the derivative [P, P] of the velocity dθ/dt with respect to θ, at the weights w = θ."""
         shares = torch.full_like(self._labels, 1 / self._instances.n)
         parts = self._tensors(place), self._instances, self._labels, shares, self._loss
         hessian: Floats = Curvature(self._architecture, *parts).matrices()[0].cpu().numpy()

@@ -420,9 +420,9 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
 def moved_by(
     w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
 ) -> torch.Tensor:
-    """Return the weights w − η s v after a step along v, with one number s for each batch member.
+    """Return the weights after a step along v with a separate length for each batch member, w − η s v.
 
-    s is `scale`, which must have a shape that broadcasts to that of v, `direction`.
+    The length s is `scale`. It must have a shape that broadcasts to that of v, `direction`.
     """
     if isinstance(rate, float):
         return torch.addcmul(w, scale, direction, value=-rate)
@@ -506,7 +506,7 @@ def identities(params: Params, size: float) -> Params:
 
 
 def zeros(params: Params) -> Params:
-    """Return a tensor of zeros for every parameter, in the shape of the parameter."""
+    """Return zeros in the shape of every parameter, by the parameter's name."""
     return {layer: torch.zeros_like(w) for layer, w in params.items()}
 
 

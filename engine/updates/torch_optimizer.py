@@ -375,7 +375,7 @@ def _of_groups(groups: Sequence[OptimizerGroup], layer: str, tensor: torch.Tenso
 
 
 def _with_finite(gradients: Params) -> list[bool]:
-    """Return whether all gradients of each net are finite."""
+    """Return, for each net, whether all of its gradients are finite."""
     by_layer = [gradient.isfinite().reshape(len(gradient), -1).all(1) for gradient in gradients.values()]
     finite: list[bool] = torch.stack(by_layer).all(0).cpu().tolist()
     return finite

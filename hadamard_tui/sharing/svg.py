@@ -110,7 +110,7 @@ def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) ->
 
 
 class Drawing(NamedTuple):
-    """SVG page of a chart without legend and caption, and the same chart painted in the cells of a screen."""
+    """A chart without legend and caption, as an SVG page and as painted in the cells of a screen."""
 
     page: SvgPage
     picture: Raster

@@ -146,7 +146,7 @@ def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
 
 @part
 def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply each a_i by the factor for the sign x_i in `signs`: `up` for +1, and `down` for −1.
+    """Multiply each weight a_i by a factor that depends on the sign x_i: `up` for +1, and `down` for −1.
 
     Return two sums over the new a_i: Σ a_i y_i, where y = `after` is the next example, and Σ a_i².
     """

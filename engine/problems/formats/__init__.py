@@ -283,7 +283,7 @@ def quoted_cell(cell: object) -> str:
 
 
 def _column(cells: pd.Series[Any], column: int, place: Place) -> NDArray[np.float64]:
-    """Convert a column to numbers, with NaN for missing values. Raises: NotATable."""
+    """Convert the cells of a column to numbers. Missing values become NaN. Raises: NotATable."""
     from pandas.api import types
 
     kind: Any = cells.dtype

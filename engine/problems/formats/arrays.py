@@ -109,7 +109,7 @@ class _Member(AbstractContextManager[IO[bytes]]):
 
 
 def _content(opened: Opener, size: int) -> Content:
-    """Return the description of the array in a stream of `size` bytes. Raises: NotATable."""
+    """Return the description of the numpy array in a stream of `size` bytes. Raises: NotATable."""
     with opened() as stream:
         header = _header(stream)
     shape = header.shape if len(header.shape) != 1 else (*header.shape, 1)

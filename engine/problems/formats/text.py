@@ -210,7 +210,7 @@ def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | Non
 
 @contextmanager
 def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
-    """Open a text file at its first row, after comments and header."""
+    """Open a text file, and skip its comments and header, so that the first row is read next."""
     with _opened(file) as stream:
         for _ in range(dialect.lines):
             stream.readline()
@@ -246,7 +246,7 @@ class _Place:
 
 
 def _ragged(file: Path, dialect: Dialect) -> NotATable:
-    """Return the error for a file with a row that does not have as many cells as the table has columns."""
+    """Return the error for a file in which a row has more or fewer cells than the table has columns."""
     with _table(file, dialect) as stream:
         for line, cells in records_of(stream, dialect.separator):
             if len(cells) != dialect.width:

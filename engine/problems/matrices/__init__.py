@@ -223,7 +223,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def has_orthogonal_rows(self) -> bool:
-        """Whether the matrix, before its rows are repeated, has d orthogonal rows of length √d."""
+        """Whether the matrix has d orthogonal rows of length √d, before rows are repeated."""
         return self.is_hadamard or self.is_scaled_orthogonal
 
     @property

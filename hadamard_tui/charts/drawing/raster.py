@@ -273,7 +273,7 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 
 
 def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
-    """Return the sparse pattern of dots with which bands are filled, bool [high, wide].
+    """Return the sparse pattern of dots with which shaded bands are filled, bool [high, wide].
 
     Every column whose index is a multiple of `apart` // 2 has a dot in one of `apart` rows.
     """
