@@ -214,7 +214,7 @@ class Edges(NamedTuple):
 
     @property
     def offsets(self) -> torch.Tensor:
-        """Biases b, [B, units], or zeros if the layer has no biases."""
+        """Biases of the layer, [B, units]. They are zeros if it has no biases."""
         return torch.zeros_like(self.weights[..., 0]) if self.biases is None else self.biases
 
 
@@ -267,7 +267,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def start(self, stream: Stream, d: int) -> Start:
-        """Return initial tensors for d features, drawn separately for each replica."""
+        """Draw the initial tensors for d features, separately for each replica."""
         raise NotImplementedError
 
     def layout(self, d: int) -> Layout:
@@ -356,7 +356,7 @@ class ModuleArchitecture(Architecture, frozen=True):
     """
 
     def module(self, d: int) -> Any:
-        """Return a new `torch.nn.Module` with a random start that maps instances [n, d] to [n] or [n, 1]."""
+        """Create a torch module with random parameters. It maps instances [n, d] to [n] or [n, 1]."""
         raise NotImplementedError
 
     @property

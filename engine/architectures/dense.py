@@ -39,7 +39,7 @@ OfLayers = Meta(min_length=1, max_length=MOST_LAYERS + 1)
 
 
 class Scaling(NamedTuple):
-    """Factors of a layer's initial weights, inputs and rate that define the parametrisation of a net.
+    """Factors by which a net's parametrisation scales a layer: its initial weights, inputs and rate.
 
     In the standard parametrisation, all of them are 1.
     """
@@ -260,7 +260,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
-        """Return the factors by which the net's parametrisation scales every layer."""
+        """Return the factors by which the parametrisation of the net scales each of its layers."""
         if self.parametrisation == "standard":
             return [Scaling()] * len(self._numbers)
         return [
@@ -582,8 +582,9 @@ def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
 
 
 def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64]:
-    """Return numbers [R, units, columns] with signs +, −, +, … along units and sizes from U(0, √3).
+    """Draw numbers [R, units, columns] with sizes from U(0, √3).
 
+    Signs alternate, +, −, +, … from unit to unit.
     The mean square of the numbers is 1.
     """
     signs = np.where(np.arange(units) % 2 == 0, 1, -1)[:, None]

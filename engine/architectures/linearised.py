@@ -103,7 +103,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         return super().invariance(d)
 
     def _started(self, params: Params) -> Params:
-        """Return the tensors of the net at its start, with initial values in place of trained ones."""
+        """Return the tensors of the untrained net: initial values take the place of trained ones."""
         started = {layer: params[_at_start(layer)] for layer in self.layers}
         started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # a narrowed net has fewer inputs
         return {**params, **started}

@@ -103,7 +103,7 @@ class Responses:
         self._seen += 1
 
     def squares(self) -> torch.Tensor:
-        """Return the mean square losses after 0, 1, 2 … steps, [S, R, V] in float64."""
+        """Return the mean square losses after 0, 1, 2, … steps, [S, R, V] in float64."""
         steps, together = len(self._response), max(1, CELLS // len(self._data.labels))
         products: list[torch.Tensor] = []  # e², e m and m² of some rows, [3, rows, R, V]
         for row in range(0, self._data.instances.n, together):

@@ -47,7 +47,7 @@ class Cost(Protocol):
 
     @property
     def coupled(self) -> int:
-        """Number of predictions, neighbours in the batch, that together determine one value of the loss.
+        """How many predictions, neighbours in the batch, one value of the loss depends on.
 
         It is 1 if every prediction has its own loss.
         """
@@ -59,14 +59,14 @@ class Cost(Protocol):
         """Return ∂L(ŷ, y)/∂ŷ, elementwise."""
 
     def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return L(ŷ, y) averaged over the last dimension, in float64."""
+        """Return the mean of the loss L(ŷ, y) over the last dimension, in float64."""
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the derivatives ∂L/∂ŷ of predictions, divided by the mean loss over the last dimension."""
 
 
 class Derived:
-    """Base class of losses that are derived from another loss."""
+    """Base class of losses that are computed from another loss, for example by clipping predictions."""
 
     def __init__(self, loss: Cost) -> None:
         self._loss = loss

@@ -166,7 +166,7 @@ def _literal(text: str) -> Number:
 
 
 def _bounded(value: Any) -> Any:
-    """Return a number; convert an exact number with more than MOST_BITS bits to a float."""
+    """Return a number that is short enough: exact numbers with more than MOST_BITS bits become floats."""
     if isinstance(value, Fraction):
         longest = max(value.numerator.bit_length(), value.denominator.bit_length())
         return value if longest <= MOST_BITS else float(value)
@@ -229,7 +229,7 @@ def names_in(text: str) -> set[str]:
 
 
 def with_name(text: str, name: str, other: str) -> str:
-    """Return an expression or a condition with every occurrence of `name` replaced by `other`."""
+    """Rename a name in an expression or a condition: replace every occurrence of `name` by `other`."""
     return _TOKEN.sub(
         lambda match: match[0].replace(name, other) if match["name"] == name else match[0], text
     )
@@ -409,7 +409,10 @@ class _Parser:
         self._depth -= 1
 
     def _take(self, *signs: str) -> str:
-        """Consume and return the next token if it is one of `signs`, else return an empty text."""
+        """Return the next token, and go on to the one after it, if it is one of `signs`.
+
+        Otherwise return "".
+        """
         kind, text = self._tokens[self._place]
         if kind != "sign" or text not in signs:
             return ""

@@ -32,7 +32,7 @@ def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return the system's reason why a path cannot be used."""
+    """Return the reason, as the operating system states it, why a path cannot be used."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 

@@ -191,7 +191,7 @@ class Tail:
             raise
 
     def frames(self) -> Iterator[JournalFrame]:
-        """Yield the frames that were completed since the last call."""
+        """Yield the frames that writers have completed since the last call."""
         while True:
             self._file.seek(self._place)
             if (frame := _read(self._file, self._place)) is None:

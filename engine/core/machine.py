@@ -78,7 +78,7 @@ class Sampler:
         self._has_begun = False
 
     def _of_gpus(self) -> tuple[GpuSample, ...]:
-        """Return the use of every GPU, except GPUs that NVML cannot read."""
+        """Return the use of each GPU. GPUs that NVML cannot read are left out."""
         import pynvml
 
         if self._gpus is None:

@@ -181,7 +181,7 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
 
 
 def small_model() -> Any:
-    """Return a torch module with a matrix and biases that are all 0.
+    """Return a small torch module with a weight matrix and biases, all of which are 0.
 
     Unlike `Linear`, it draws no random numbers.
     """

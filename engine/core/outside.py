@@ -41,7 +41,7 @@ class LoadedModule(NamedTuple):
 
 
 class Outside:
-    """Collection of the modules from outside the program, which are loaded once."""
+    """The modules that are not part of the program. They are loaded once."""
 
     def __init__(self) -> None:
         self._files: list[Path] = []

@@ -82,7 +82,7 @@ class Stream:
         return signs.reshape(self.replicas, *shape)
 
     def permutation(self, n: int) -> NDArray[np.int64]:
-        """Return a uniformly random order of 0 … n−1 per replica, [replicas, n]."""
+        """Draw a random order of the numbers 0 … n−1 for each replica, [replicas, n]."""
         orders = np.tile(np.arange(n), (self.replicas, 1))
         for generator, order in zip(self._generators, orders, strict=True):
             go_on()

@@ -24,7 +24,7 @@ def place_of(error: BaseException, file: str) -> str:
 
 
 def typed(error: BaseException) -> str:
-    """Return the type and the message of an error."""
+    """Return a text with the type and the message of an error."""
     return f"{type(error).__name__}: {reason_of(error)}"
 
 

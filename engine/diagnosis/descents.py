@@ -69,7 +69,7 @@ class Rule(NamedTuple):
 
 
 def trained_scores(rule: Rule, batch: Batch) -> Array:
-    """Train a model on J splits at all rates, and return its scores of the test rows, [J, t, c].
+    """Train a model on J splits with all learning rates, and return its scores of test rows, [J, t, c].
 
     Each split has its own best rate and number of steps, which have the least loss on the held-out rows.
     """
@@ -104,7 +104,7 @@ def _probabilities(scores: Array) -> Array:
 
 
 def _derivative(scores: Array, labels: Array, are_classes: bool) -> Array:
-    """Return the derivative with respect to the scores s of ½(s − y)², or of the cross-entropy.
+    """Return the derivative of ½(s − y)², or of the cross-entropy, with respect to the scores s.
 
     The derivative is divided by the number of rows.
     """

@@ -129,7 +129,7 @@ def _without_warnings_of_libraries() -> Iterator[None]:
 
 
 class Split(NamedTuple):
-    """Split of the rows into training and test rows, with a random rotation of the features."""
+    """Which rows of a table are for training and which for testing, and a random rotation of the features."""
 
     number: int
     order: Indices

@@ -120,7 +120,7 @@ class Plan(NamedTuple):
 
 
 def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all: bool = True) -> Plan:
-    """Return the plan for a table. Raises: BadInput for too few rows, or too little memory."""
+    """Return a plan for the diagnosis of a table. Raises: BadInput for too few rows, or too little memory."""
     rows, d = table.features.shape
     if rows < LEAST_ROWS:
         raise BadInput(table.name, f"it has {rows} rows; the diagnosis takes {LEAST_ROWS} or more")

@@ -78,7 +78,7 @@ def _parts(linear: Modes, labels: Floats) -> Floats:
 
 
 def _sums(vectors: Floats, shares: Floats) -> Floats:
-    """Return the linear combinations Σ_k shares_k vectors_k, [N, P].
+    """Combine vectors linearly: return Σ_k shares_k vectors_k, [N, P].
 
     The shapes are [N, n] for `shares` and [N, P, n] for `vectors`.
     """

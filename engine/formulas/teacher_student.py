@@ -143,7 +143,7 @@ def _density(u: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights of Gauss–Legendre quadrature between `low` and `high`."""
+    """Return nodes and weights of the Gauss–Legendre quadrature rule on the interval [low, high]."""
     points, weights = _legendre()
     half = (high - low) / 2
     return low + half * (points + 1), half * weights

@@ -116,7 +116,7 @@ class Curvature:
         return flat(gradients[layer] for layer in self._architecture.layers).view(self._nets, -1)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the products ∇²L v [N, P] for one vector v per net, [N, P]."""
+        """Return the products ∇²L v [N, P] of the Hessians with one vector v for each net, [N, P]."""
         return self._products_of_each(vectors[None])[0]
 
     def matrices(self) -> torch.Tensor:
@@ -157,7 +157,7 @@ class Curvature:
         return changes.movedim(0, 1) @ rows + penalty
 
     def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """Return the products ∇²L v [S, N, P] for S vectors v per net, [S, N, P]."""
+        """Return the products ∇²L v [S, N, P] of the Hessians with S vectors v for each net, [S, N, P]."""
         leaves, gradients = self._graph
         asked = several.shape
         several = several.reshape(len(several), self._nets * self._coupled, -1)
@@ -211,7 +211,10 @@ class Curvature:
             )
 
     def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return the slopes ∂L/∂ŷ of the training loss L, [B, n]. They include the weights s of the rows."""
+        """Return the derivatives ∂L/∂ŷ of the training loss by all predictions, [B, n].
+
+        They include the weights s of the rows.
+        """
         return self._loss.slope(predictions, self._labels) * self._shares
 
     @cached_property
@@ -303,7 +306,7 @@ def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
 
 
 def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
-    """Return the largest eigenvalue of each of B symmetric matrices [B, P, P], [B].
+    """Return the largest eigenvalue [B] of each of B symmetric matrices [B, P, P].
 
     The result is NaN for a matrix with an entry that is not finite.
     """

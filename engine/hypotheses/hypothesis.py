@@ -68,7 +68,7 @@ class Solved(Protocol):
 
 @runtime_checkable
 class Normed(Protocol):
-    """Interface of predictors that are functions in the Hilbert space of a kernel."""
+    """Interface of predictors that are functions from the Hilbert space of a kernel."""
 
     def squared_norm(self) -> torch.Tensor:
         """Return the squared norm ‖f‖² of the predictor f in the Hilbert space of its kernel, [B]."""
@@ -79,7 +79,7 @@ class WithPosterior(Protocol):
     """Interface of predictors that are the mean of a posterior distribution of weights."""
 
     def posteriors(self) -> list[Posterior]:
-        """Return the posterior distribution of the weights, for every member of the batch."""
+        """Return the posterior distribution of the weights, for each batch member."""
 
 
 @runtime_checkable

@@ -42,11 +42,11 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     warm_up: WarmUp = 0
 
     def factor(self, step: int) -> float:
-        """Return the factor of the learning rate at a step. The first step is 0."""
+        """Return the factor by which the learning rate is multiplied at a step. The first step is 0."""
         return self.after_warm_up(step) * min(1.0, (step + 1) / self.warm_up if self.warm_up else 1.0)
 
     def after_warm_up(self, step: int) -> float:
-        """Return the factor of the learning rate at a step, as it would be without a warm-up."""
+        """Return the factor of the learning rate at a step, if there were no warm-up."""
         raise NotImplementedError
 
 
@@ -373,7 +373,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
-        """Return whether some layers have other learning rates than the update rule's, for d features.
+        """Return whether some layers of a net with d inputs have other learning rates than the update rule's.
 
         The learner's field `layer_rates` or the parametrisation of its architecture may change them.
         """

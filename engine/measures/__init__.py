@@ -99,7 +99,7 @@ class Probe:
 
     @property
     def squared_norm(self) -> torch.Tensor:
-        """Squared norm ‖f‖² [B] of the learned function f in the Hilbert space of a kernel.
+        """Squared norm ‖f‖² [B] of the learned function f, in the Hilbert space of the learner's kernel.
 
         Only hypotheses that are fitted with a kernel have this norm.
         """
@@ -149,7 +149,7 @@ class Probe:
 
     @property
     def solver_of_limit(self) -> Solver:
-        """Solver that computes `limit`, the weights to which training converges."""
+        """Solver that computes `limit`, the weights to which training should converge."""
         assert self._limit is not None, "only learners of which this is said have it"
         return self._limit.solver
 

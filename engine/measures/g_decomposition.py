@@ -150,7 +150,7 @@ def _jacobians(probe: Probe) -> torch.Tensor:
 
 
 def _gauss_newton(jacobian: torch.Tensor, chances: torch.Tensor) -> torch.Tensor:
-    """Return (1/n) Σ_i J_iᵀ (diag p_i − p_i p_iᵀ) J_i, [P, P]."""
+    """Return the Gauss–Newton matrix (1/n) Σ_i J_iᵀ (diag p_i − p_i p_iᵀ) J_i of one net, [P, P]."""
     means = (chances[..., None] * jacobian).sum(0)  # [n, P]
     scaled = (chances.sqrt()[..., None] * jacobian).flatten(0, 1)  # [C·n, P]
     return (scaled.T @ scaled - means.T @ means) / len(means)

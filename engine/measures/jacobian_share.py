@@ -135,7 +135,7 @@ class SeenLabels(Measure, frozen=True):
 
 
 class Residuals(Measure, frozen=True):
-    """The predictions minus the labels [nets, K·n] on the rows seen.
+    """The residuals of the rows seen, [nets, K·n]: predictions minus labels.
 
     This measure is only for use by other measures.
     """

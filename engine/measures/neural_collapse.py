@@ -87,7 +87,7 @@ class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
 
 
 def _centred(means: torch.Tensor) -> torch.Tensor:
-    """Return Mᵀ [nets, C, h]: the class means minus the mean of all class means."""
+    """Return the class means minus the mean of all class means: Mᵀ [nets, C, h]."""
     return means - means.mean(1, keepdim=True)
 
 

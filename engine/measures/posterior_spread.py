@@ -28,7 +28,7 @@ class OfPosterior(Measure, frozen=True):
         return probe.data.over_targets(torch.tensor(by_member, dtype=torch.float64)[None])[0]
 
     def of_posterior(self, left_open: Posterior) -> float:
-        """Return the value of the measure, computed from the posterior of the weights of one net."""
+        """Compute the value of the measure for one net, from the posterior distribution of its weights."""
         raise NotImplementedError
 
 

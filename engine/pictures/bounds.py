@@ -175,7 +175,7 @@ def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
 
 
 def allowed_errors(replicas: int) -> float:
-    """Return the deviation, in standard errors, that Student's t exceeds with probability UNLIKELY."""
+    """Return the number of standard errors that Student's t exceeds with the probability UNLIKELY."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     return float(stdtrit(replicas - 1, 1 - UNLIKELY))

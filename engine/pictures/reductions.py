@@ -196,7 +196,7 @@ def summary(how: str, values: Floats) -> Floats:
 
 
 def _spread(how: str, samples: Floats) -> Floats:
-    """Return the relative variance, or the variance of the logarithms, along the first dimension.
+    """Return the relative variance of values over the first dimension, or the variance of their logarithms.
 
     The result is NaN where there are fewer than two values.
     """

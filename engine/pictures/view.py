@@ -352,7 +352,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return self.is_about(curve) and (curve.replicas == 1 or summaries_agree(self.summary, curve.summary))
 
     def binds(self, curve: CurveView) -> bool:
-        """Return whether the theory line applies to the learner of a curve.
+        """Return whether the theorem of the theory line applies to the learner of a curve.
 
         The curve must be one for which the line is shown; see `is_about`.
         """

@@ -37,7 +37,7 @@ def measure_name(view: View) -> str:
 
 
 def curve_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve. Values of sweep axes in the name are formatted as in charts."""
+    """Return the name of a curve. Values of sweep axes in it are written as in charts."""
     name, learner = curve.name, curve.learner
     if not curve.apart or not name.startswith(learner):
         return name
@@ -358,5 +358,5 @@ def _names(view: View, numbered: Sequence[tuple[CurveView, float]]) -> str:
 
 
 def _ends(numbered: Sequence[tuple[CurveView, float]], form: str) -> str:
-    """Return the least and the greatest number as text, or only one of them if both have the same text."""
+    """Write a range of numbers as text: the least and the greatest, or one number if both look the same."""
     return ends([number for _, number in numbered], lambda number: format(number, form))

@@ -110,7 +110,7 @@ def _planned_lines(
 
 
 class SideRuns(NamedTuple):
-    """Side runs: additional runs of one learner each, from which theory lines are computed."""
+    """Additional runs (side runs) from whose results theory lines are computed. Each trains one learner."""
 
     experiments: tuple[Experiment, ...]
     """Experiments of the side runs, without repetitions. Several theory lines may use the same side run."""
@@ -330,7 +330,7 @@ class LearnerPlan:
 
     @property
     def rates_by_curve(self) -> dict[str, float | None]:
-        """Learning rate of every curve that the results have for the learner, by curve name.
+        """Learning rates of the learner's curves, by curve name.
 
         A learner that is tuned to its best rate has a single curve. The rate of this curve is None, because
         it is not known before the run.
@@ -367,7 +367,7 @@ class RunPlan:
 
     @property
     def vector_bytes(self) -> int:
-        """Bytes of a vector with one number per feature, such as an instance."""
+        """Number of bytes of a vector with one number for every feature, such as an instance."""
         sizes = self.learners[0].sizes
         return sizes.d * sizes.item
 

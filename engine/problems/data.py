@@ -67,7 +67,7 @@ class Data:
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
-        """Return values [S, B] of S records as averages over targets, [S, R, V].
+        """Average values [S, B] over targets, for S evaluation points. Return the averages [S, R, V].
 
         R counts replicas and V counts variants. The values may also be one per net instead of one per target.
         The average is then over the nets of a variant.

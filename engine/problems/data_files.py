@@ -88,7 +88,7 @@ class DataReport(NamedTuple):
         return message(f"{kind}{name}: {', '.join(filter(None, parts))}", LONGEST)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as a dictionary that can be written as JSON."""
+        """Convert the report to a dictionary that can be written as JSON."""
         return {
             "place": self.place,
             "file": self.file,

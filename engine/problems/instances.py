@@ -51,7 +51,7 @@ class Instances:
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Return the instances at a slice of positions, which is the same for every replica."""
+        """Return the instances at some positions, a slice. The positions are the same for every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:

@@ -104,7 +104,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return replicas * (_bytes_drawn(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
     def bytes_kept(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
-        """Return the memory in bytes that instances and labels need after they are drawn."""
+        """Return how many bytes of memory instances and labels need once they are drawn."""
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * itemsize
         return replicas * (_bytes_kept(self.matrix, itemsize, as_matrix) + GENERATORS + labels)

@@ -359,7 +359,7 @@ class Protocol(Part, frozen=True):
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes that the protocol needs, in addition to that of the learner."""
+        """Return how many bytes of memory the protocol needs, besides those of the learner."""
         return 0
 
     def training_run(

@@ -139,7 +139,7 @@ class Models(NamedTuple):
         return torch.cat([model.predict(instances) for model in self.models])
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start of every model by one that corresponds to it on rotated instances U x.
+        """Replace every model's initial weights by those that correspond to them on rotated instances U x.
 
         U is `rotation` [d, d].
         """

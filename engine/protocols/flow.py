@@ -173,7 +173,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return DERIVED * sizes.nets // together * numbers
 
     def together(self, targets: int, outputs: int) -> int:
-        """Return how many nets are solved together as one differential equation.
+        """Return how many nets form one differential equation that is solved as a whole.
 
         If the loss couples the nets of a replica, they are solved together. Otherwise, each net is solved
         alone.

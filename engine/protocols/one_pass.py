@@ -126,7 +126,7 @@ class InBatches:
 
 
 class Pass(InPieces):
-    """Training run of a learner in a single pass."""
+    """Training run in which a learner goes through the examples once."""
 
     def __init__(self, protocol: OnePass, inputs: TrainingInputs, begin_online: BeginOnline) -> None:
         super().__init__()

@@ -318,7 +318,7 @@ class MiniBatches:
         """Indices of rows that are drawn but not used yet, [R, m]."""
 
     def draw(self) -> torch.Tensor:
-        """Return the indices of the rows in the next mini-batch, [R, batch]."""
+        """Draw the rows of the next mini-batch, and return their indices, [R, batch]."""
         while self._unused_rows.shape[1] < self._batch:
             more = self._more()
             self._unused_rows = more if self._drop_last else np.concatenate([self._unused_rows, more], 1)

@@ -427,7 +427,7 @@ def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
 
 
 def is_reference(curve: Curve, point: Point) -> bool:
-    """Return whether the learner of a curve is a reference, which is drawn like a theory line."""
+    """Return whether a curve belongs to a reference learner, which is drawn like a theory line."""
     return any(
         learner.name == curve.learner and learner.role == "reference" for learner in point.experiment.learners
     )

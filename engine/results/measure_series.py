@@ -56,12 +56,12 @@ class MeasureSeries:
 
 
 def replicas_kept(records: int, replicas: int) -> int:
-    """Return the number of replicas whose values a series stores: all replicas, or only the first."""
+    """Return for how many replicas a measure's values are stored: for all, or only for the first."""
     return replicas if 8 * records * replicas <= MOST_REPLICA_BYTES else 1
 
 
 def bytes_of(series: int, records: int, replicas: int) -> int:
-    """Return an upper bound on the size in bytes of `series` series.
+    """Return an upper bound on the memory, in bytes, of a number of measure series.
 
     The bound never decreases with the number of replicas.
     """

@@ -71,7 +71,7 @@ class _Views:
 
 
 def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
-    """Return the outcome of a claim, judged by the view of its picture.
+    """Judge a claim by the view (curves and lines) of its picture, and return the outcome.
 
     The claim is about one curve, or about several curves that must all satisfy it.
 
@@ -153,7 +153,7 @@ def expected_to_diverge(experiment: Experiment) -> set[str]:
 
 
 def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:
-    """Return the names of the learners that diverged although no claim expects it."""
+    """Return the names of the learners that diverged, although no claim says that they should."""
     expected = expected_to_diverge(experiment)
     return [
         curve.learner

@@ -336,7 +336,7 @@ class PictureSteps:
         yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
 
     def curve(self, sampled: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
-        """Return x [N] and values [R, N] of one curve, from its samples at all sweep points.
+        """Compute a curve from its samples at all sweep points. Return its x [N] and values [R, N].
 
         Raises: BadInput.
         """

@@ -141,7 +141,7 @@ class Curve:
 
     @property
     def own_clocks(self) -> dict[str, Floats]:
-        """Values [S, R] of the clocks that differ between replicas, by clock name."""
+        """Clocks (measures of progress) that differ between replicas: their values [S, R], by clock name."""
         return {clock: times[: self.length] for clock, times in self._clocks.items() if times.ndim > 1}
 
     def _least(self, times: Floats) -> Floats:

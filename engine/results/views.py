@@ -196,7 +196,7 @@ def _if_known(
 
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
-    """Return the reason why dividing a picture's values by `divisor` makes a theory line meaningless.
+    """Return the reason why a theory line means nothing in a picture whose values are divided by `divisor`.
 
     A bound on a mean over replicas does not hold if each replica is divided by another number. The text is
     empty if the line keeps its meaning.
@@ -531,7 +531,7 @@ class _Reduction:
 
     @property
     def _fate(self) -> str:
-        """Phrase that says how replicas in the curve's runs ended early, such as "diverged"."""
+        """Phrase about the replicas of the curve that ended early, such as "diverged"."""
         curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)

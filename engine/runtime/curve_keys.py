@@ -65,7 +65,7 @@ def code() -> str:
 
 
 def names_of(planned: LearnerPlan) -> frozenset[str]:
-    """Return the names of the recorded measures of a learner."""
+    """Return the names of the measures that are recorded for a learner."""
     return frozenset(measure.name for measure in planned.measures)
 
 

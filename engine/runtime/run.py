@@ -103,7 +103,7 @@ If a record takes many updates, this number limits the updates.
 
 @dataclass(frozen=True)
 class Loaded:
-    """Event: the data are drawn, and the trace exists. The trace grows during the run."""
+    """Event: the data are drawn, and the results of the run (its trace) exist. They grow during the run."""
 
     trace: Trace
 
@@ -160,7 +160,7 @@ class Keeper(Protocol):
         """Store the records (evaluations) that were added to the curves of a trace since the last call."""
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        """Store the finished curves of a learner. Return the reason if storing fails, else None."""
+        """Store the finished curves of a learner. Return the reason if this fails, else None."""
 
 
 Gate: TypeAlias = Callable[[], int]

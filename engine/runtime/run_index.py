@@ -183,7 +183,7 @@ class RunIndex:
 
 
 def file_names(folder: Path) -> Iterator[str]:
-    """Yield the names of the files of runs, except runs that are set aside."""
+    """Yield the names of all run files in the folder, except those of runs that are set aside."""
     with suppress(OSError):
         for name in os.listdir(folder):
             if name.endswith(SUFFIX) and not name.startswith("."):

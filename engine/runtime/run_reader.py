@@ -129,7 +129,7 @@ def opened(path: Path) -> tuple[StoredRun, Results]:
 
 
 def _sweep_of(run: StoredRun) -> Sweep:
-    """Return the sweep of a run. Claims of the preset that the run's changes make invalid are not judged.
+    """Return the sweep of a stored run. Claims that the run's changes make invalid are not judged.
 
     Raises: BadInput.
     """

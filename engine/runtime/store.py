@@ -220,7 +220,7 @@ class Store:
 
 
 def _refuse_if_written(run: StoredRun) -> None:
-    """Check that no process is still writing a run. Raises: BadInput."""
+    """Check that a run is not in progress: no process may write its file. Raises: BadInput."""
     if run.is_written:
         raise BadInput(run.id, "it is still running; stop it first")
 
@@ -232,7 +232,7 @@ def _aside(run: StoredRun) -> Path:
 
 
 def _age(path: Path, clock: str) -> float:
-    """Return the seconds since a file was changed (`st_mtime`) or renamed (`st_ctime`)."""
+    """Return how many seconds ago a file was changed or renamed, by its clock `st_mtime` or `st_ctime`."""
     return time.time() - float(getattr(path.stat(), clock))
 
 

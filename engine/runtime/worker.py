@@ -40,7 +40,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Failed:
-    """Event: the engine raised an exception, with its traceback."""
+    """Event: the run failed. It carries the exception that the engine raised, with its traceback."""
 
     traceback: str
 

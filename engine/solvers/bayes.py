@@ -49,7 +49,7 @@ class Bayes(Solver, frozen=True, tag="bayes"):
 
 
 class FeaturePosterior:
-    """Posterior distribution over features, given the examples seen, for every replica and target."""
+    """State of the solver: the posterior distribution over features, for every replica and target."""
 
     def __init__(self, agreements: torch.Tensor, flip: float) -> None:
         """Store, for each feature, how many of the labels so far agree with its sign: counts [R, m, d]."""

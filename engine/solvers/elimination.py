@@ -124,7 +124,7 @@ class Equations:
 
 
 class ReducedEquations:
-    """Linear equations over F₂ in d unknowns, in reduced form: every pivot occurs in a single equation."""
+    """Linear equations over F₂ in d unknowns, in reduced form: each pivot occurs in one equation only."""
 
     def __init__(self, d: int) -> None:
         self._rows, self._pivots = np.zeros((0, d + 1), bool), np.zeros(0, np.int64)

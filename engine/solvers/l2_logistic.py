@@ -85,7 +85,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
 
 
 def check_range(least: float, largest: float) -> None:
-    """Check that `least` is at most `largest`. Raises: BadField."""
+    """Check a range of values to try: `least` must be at most `largest`. Raises: BadField."""
     if least > largest:
         raise BadField(
             "least", f"{least:g} is above the largest C to try, {largest:g}; take at most {largest:g}"
@@ -123,7 +123,7 @@ def chosen(
 
 
 def _mistakes(Z: Floats, w: Floats) -> float:
-    """Return twice the number of mistakes on rows z_j = y_j x_j.
+    """Return twice the number of misclassified rows, for rows z_j = y_j x_j.
 
     A row counts as 2 if z_jᵀw < 0, and as 1 if z_jᵀw is 0 up to rounding.
     """

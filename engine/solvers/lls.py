@@ -87,7 +87,7 @@ class LeastSquaresFit:
         self._projector.baddbmm_(outside, along.mT)
 
     def _made_inverse(self) -> torch.Tensor:
-        """Return (XᵀX)⁺, where the rows of X are the instances seen."""
+        """Compute (XᵀX)⁺ for the matrix X whose rows are the instances seen."""
         if not self._seen:
             return torch.zeros_like(self._projector)
         inverse = torch.linalg.pinv(torch.cat(self._seen, 2).mT)  # [R, d, k]

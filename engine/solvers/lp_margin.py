@@ -170,7 +170,7 @@ def _nearest(angles: Floats, to: float) -> float:
 def _program(
     cost: Floats, rows: Floats, sides: Floats, bounds: tuple[float | None, float | None] = (None, None)
 ) -> Floats | None:
-    """Solve a linear program: return the x of least cost · x with rows · x ≤ sides.
+    """Solve a linear program: find the x of least cost · x that satisfies rows · x ≤ sides.
 
     Return None if no x satisfies these constraints. Raises: ArithmeticError if HiGHS fails.
     """

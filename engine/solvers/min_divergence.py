@@ -101,7 +101,7 @@ class Entropy:
         return float(self.weights(theta).sum())
 
     def weights(self, theta: Floats) -> Floats:
-        """Return the weights w = ∇Ψ*(θ) that belong to the dual weights θ."""
+        """Convert dual weights θ to the weights w = ∇Ψ*(θ)."""
         with np.errstate(over="ignore"):
             return np.asarray(self._start * np.exp(theta))
 
@@ -125,7 +125,7 @@ class Power:
         return 0.5 * float(np.linalg.norm(theta, self._p)) ** 2
 
     def weights(self, theta: Floats) -> Floats:
-        """Return the weights w = ∇Ψ*(θ) that belong to the dual weights θ."""
+        """Convert dual weights θ to the weights w = ∇Ψ*(θ)."""
         norm = float(np.linalg.norm(theta, self._p))
         if norm == 0:
             return np.zeros_like(theta)

@@ -116,7 +116,7 @@ class Path:
     """
 
     def __init__(self, X: Floats, y: Floats, depth: int, shape: Floats) -> None:
-        """Store X [k, d], y [k], the depth D ≥ 2 of the net, and the shape θ [d] of its start."""
+        """Store the examples X [k, d] and y [k], the net's depth D ≥ 2, and the shape θ [d] of its start."""
         self._examples, self._depth, self._shape = (X, y), depth, shape
         self._easy = EASY / float(shape.min()) ** depth
         left_vectors, sizes, right_vectors = np.linalg.svd(X, full_matrices=False)

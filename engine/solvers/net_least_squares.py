@@ -89,7 +89,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
 
 
 class NetFits:
-    """Nets fitted to the examples seen, for every replica and target."""
+    """Fitted nets, one for every replica and target. They are fitted to the examples seen."""
 
     def __init__(self, data: Data, solver: NetLeastSquares) -> None:
         self._nets, self._seen = Refit(data, solver.fit), False

@@ -46,7 +46,7 @@ class Root:
     """Square root S of P = (XᵀX + λI)⁻¹ for every replica. It is updated after each instance."""
 
     def __init__(self, root: torch.Tensor) -> None:
-        """Store S [R, d, d]. Updates change this tensor in place."""
+        """Store the matrices S [R, d, d]. They are changed in place."""
         self._root = root
 
     @classmethod

@@ -41,7 +41,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
 
 
 class TanhFit(LeastSquaresFit):
-    """Least-squares solution for the examples seen, for every replica and target.
+    """State of the solver: the least-squares solution for the examples seen, per replica and target.
 
     The number of examples sets the scale of the tanh.
     """
@@ -64,7 +64,7 @@ class TanhFit(LeastSquaresFit):
         return torch.where(in_span, fitted, torch.tanh(fitted / unseen_share)).to(instances.dtype)
 
     def _spanned(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return a mask [R, n]: whether each of the rows [R, n, d] is in the span of the rows seen."""
+        """Return which of the rows [R, n, d] lie in the span of the rows seen, as a mask [R, n]."""
         outside = torch.baddbmm(rows, rows, self._projector, alpha=-1)
         return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
 

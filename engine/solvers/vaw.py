@@ -88,7 +88,7 @@ class VAWStep(NamedTuple):
 
 
 class Forecast:
-    """State of the forecaster: products xᵀw of the ridge solution with all rows x, and leverages of the rows.
+    """State of the forecaster: for all rows x, the products xᵀw with the ridge solution w, and leverages.
 
     Both are updated after every example. Forecasts are computed from them.
     """
@@ -163,7 +163,7 @@ class Forecast:
         return torch.cat([images @ piece.double().mT for piece in torch.split(self._rows, PIECE, 1)], 2)
 
     def _root(self) -> Root:
-        """Return the square root of P = A⁻¹ for the examples seen."""
+        """Return the square root of the matrix P = A⁻¹, for the examples seen."""
         if not self._to_come:
             return self._ahead
         root = self._start.copy()

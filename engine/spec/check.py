@@ -355,7 +355,7 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
 
 
 def _named(picture: Picture, key: str, where: str) -> set[str]:
-    """Return the names in an expression of a picture. Raises: BadInput."""
+    """Return the names that occur in an expression of a picture. Raises: BadInput."""
     try:
         return names_in(getattr(picture, key) or "")
     except BadExpression as error:

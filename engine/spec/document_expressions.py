@@ -145,7 +145,7 @@ def entries_of(kinds: tuple[Any, ...]) -> Any:
 
 
 def is_struct(kind: Any) -> bool:
-    """Return whether a type is a table with known keys."""
+    """Return whether a type describes a table with known keys."""
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
@@ -318,7 +318,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
 
 
 def _at(document: Mapping[str, Any], path: Path) -> Any:
-    """Return the value at a path, or an empty table if the path does not exist."""
+    """Return the value at a path in a document, or an empty table if the path does not exist."""
     try:
         return reduce(operator.getitem, path, document)  # type: ignore[arg-type]
     except (KeyError, IndexError, TypeError):

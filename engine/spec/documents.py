@@ -278,7 +278,7 @@ def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 
 
 def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """Return the sweep axes of an upgraded document. Raises: BadInput."""
+    """Return the sweep axes of a document in which outdated words are already replaced. Raises: BadInput."""
     axes: tuple[Axis, ...] = reading.axes(raw)
     names: set[str] = set()
     for number, axis in enumerate(axes):

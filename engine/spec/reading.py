@@ -214,7 +214,7 @@ def _with_new_key(raw: Raw, parents: list[str | int], step: str | int) -> str | 
 
 
 def _classes(kind: Any) -> list[type[msgspec.Struct]]:
-    """Return the classes of the parts that a type allows."""
+    """Return the classes of all parts that a field's type allows."""
     return [member.cls for member in _members(kind)]
 
 

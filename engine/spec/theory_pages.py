@@ -184,7 +184,7 @@ def cited(text: str) -> Iterator[str]:
 
 
 def _addresses(match: re.Match[str]) -> list[str]:
-    """Return the addresses in one citation. Unknown section numbers of former pages are skipped."""
+    """Return the addresses of theory sections that one citation names."""
     groups = match.groupdict()
     if groups.get("address"):
         return [groups["address"]]

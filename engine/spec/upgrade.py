@@ -261,7 +261,7 @@ def _names_line(place: str) -> bool:
 
 
 def _name_of(struct: Struct) -> str:
-    """Return the name of a table in RENAMED: family and kind of a part, or class name of another table."""
+    """Return the name by which RENAMED lists a table: family and kind of a part, or name of another class."""
     family = _family_of(struct)
     return f"{family}.{struct.__struct_config__.tag}" if family else struct.__name__
 

@@ -131,7 +131,10 @@ def _is_too_large(setup: Setup) -> bool:
 
 
 def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64]]:
-    """Yield two random elements of a group; the second rotation is the first with one column negated."""
+    """Yield two random elements of a group of transformations.
+
+    If they are rotations, the second is the first with one column negated.
+    """
     d, stream = compared.data.instances.d, compared.streams("rotation")
     for determinant in (1, -1):
         if group.factors is not None:
@@ -173,7 +176,7 @@ class Comparison:
         return self._change((on_transformed(inputs, begin, turn) for turn in turns), going)
 
     def under_scalings(self, factors: Sequence[NDArray[np.float64]]) -> float:
-        """Return the largest change of predictions when features are multiplied by factors.
+        """Return the largest change of predictions if features are multiplied by factors.
 
         Each vector [d] in `factors` has one factor for every feature.
         """

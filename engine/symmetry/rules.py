@@ -156,7 +156,7 @@ def _severity(measured: Symmetry) -> tuple[int, float]:
 
 
 def declared(update: Update) -> list[Verdict]:
-    """Return the verdicts on an update rule that follow from structure: for a linear neuron, then for a net.
+    """Return the verdicts that follow from an update rule's structure: for a linear neuron, then for a net.
 
     If the rule cannot train nets, there is only the first. Raises: BadInput.
     """

@@ -525,9 +525,9 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
 
 
 def _labels_in_words(problem: Problem) -> str:
-    """Return the reason why a problem's labels do not change sign if the row changes sign.
+    """Return the reason why the label of −x is not the negative of the label of x.
 
-    The text continues a sentence after a comma.
+    x are the rows of the problem. The text continues a sentence after a comma.
     """
     if problem.labels == "sign" and problem.target_structure.is_odd:
         return "and here some are signs of 0, which are always +1"

@@ -63,7 +63,7 @@ def is_homogeneous(learner: Learner) -> Finding:
 
 
 def has_homogeneous_weights(learner: Learner) -> Finding:
-    """Return whether a learner satisfies `is_homogeneous` and computes its signals from weights.
+    """Return whether a learner satisfies `is_homogeneous`, and computes its signals by means of weights.
 
     The finding contains the reason. The architecture `layer-by-layer` has no weights: it draws the signals at
     random.

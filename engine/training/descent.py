@@ -146,7 +146,7 @@ class Descent:
         self._rates = self._in_units()
 
     def _sharpness(self, data: Data) -> torch.Tensor:
-        """Return the present sharpness of every net: the largest eigenvalue of the Hessian of its loss.
+        """Return the sharpness of every net now: the largest eigenvalue of the Hessian of its loss.
 
         The loss is the mean over all rows.
         """
@@ -187,10 +187,10 @@ class Descent:
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by one that corresponds to it on rotated instances U x, for U = `rotation`.
+        """Replace the initial weights by those that correspond to them if instances x are rotated to U x.
 
-        Call this method before the first example. If the learner sets a seed for its start, the start does
-        not change, because it is not random.
+        U is `rotation`. Call this method before the first example. If the learner sets a seed for its start,
+        the start does not change, because it is not random.
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
@@ -435,7 +435,10 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
 
 
 def curve_names(learner: Learner, rates: Sequence[float]) -> list[str]:
-    """Return the names of a learner's curves, one per rate; with several rates, names contain the rates."""
+    """Return the names of a learner's curves, one for each learning rate.
+
+    With several rates, the names contain the rates.
+    """
     return [learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}" for rate in rates]
 
 

@@ -292,7 +292,7 @@ def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor
 
 
 class ByWeights:
-    """Evaluator for the mean square loss of labels xᵀw*, as a quadratic function of w − w*."""
+    """Evaluator that computes the mean square loss of labels xᵀw* as a quadratic function of w − w*."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -329,7 +329,7 @@ class ByWeights:
 
 
 class AroundZero(ByWeights):
-    """Evaluator for the mean square loss of any labels: wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n in float64.
+    """Evaluator that computes the mean square loss as wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n, in float64.
 
     Cancellation of the terms leaves errors of the size of float64 rounding, below the precision of float32
     weights.

@@ -96,7 +96,7 @@ Time = float | NDArray[np.float64]
 
 @runtime_checkable
 class HasFirstWeights(Protocol):
-    """Interface of hypotheses that can return the weights of the first replica and target alone."""
+    """Interface of hypotheses that can return the weights for the first replica and target only."""
 
     def first_weights(self) -> torch.Tensor:
         """Return the weights [V, d] for all V hyperparameter settings (variants).

@@ -76,7 +76,7 @@ class GradientField:
         )
 
     def primal(self, place: Floats) -> Floats:
-        """Return the weights of all layers as one vector [P], given the dual weights [P]."""
+        """Convert dual weights [P] to the weights of all layers, as one vector [P]."""
         return _joined(self.weights(place[None]))
 
     @property
@@ -365,7 +365,7 @@ def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy
 
 
 def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
-    """Return the largest number of floats that a solution and the solution compared with it store."""
+    """Return how many floats a solution needs at most, together with the solution it is compared with."""
     compared = max(
         numbers_held(comparison.method, parameters) for comparison, _ in _comparisons(accuracy, parameters)
     )

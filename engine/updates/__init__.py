@@ -219,7 +219,7 @@ class Update(Part, frozen=True):
 
     @property
     def mirror(self) -> Mirror | None:
-        """Gradient flow that the rule follows at small rates, or None if it follows none."""
+        """Gradient flow that the rule follows in the limit of small rates, or None if it follows none."""
         return None
 
     def refuses(self, architecture: Architecture) -> str | None:
@@ -379,7 +379,7 @@ class Diagonal(Update, frozen=True):
         return squared
 
     def no_squares(self, params: Params) -> Params:
-        """Return zeros in the shapes of `squares`: the sums of squares before the first gradient."""
+        """Return zeros in the shapes of `squares`, to which rules add the squares of gradients."""
         none = zeros(params)
         if self.shared:
             first = next(iter(none))
@@ -445,7 +445,7 @@ def rounding(sizes: Params) -> Params:
 
 
 def norms(params: Params) -> Params:
-    """Return the Euclidean norm of each parameter and batch member, [B, 1, …]."""
+    """Return the Euclidean norm of each parameter, for each batch member, [B, 1, …]."""
     lengths = {}
     for layer, w in params.items():
         norm = torch.linalg.vector_norm(w.flatten(1), dim=1)
@@ -484,7 +484,7 @@ def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
 
 
 def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
-    """Return the weights w ⊙ exp(exponents), scaled so that they sum to 1.
+    """Multiply the weights w entrywise by exp(exponents), and scale them so that they sum to 1.
 
     The sum is over the last dimension.
     """
@@ -494,9 +494,9 @@ def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
 
 
 def identities(params: Params, size: float) -> Params:
-    """Return the matrix size · I for every parameter and batch member, [B, d, d] in float64.
+    """Return size · I, a multiple of the identity matrix, for every parameter and batch member.
 
-    A parameter has d inputs.
+    The matrices are [B, d, d] in float64, for parameters with d inputs.
     """
     matrices = {}
     for layer, w in params.items():

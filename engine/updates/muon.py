@@ -83,7 +83,7 @@ class Muon(Update, frozen=True, tag="muon"):
         return descended(params, {layer: directions[layer] for layer in params}, rates), {"M": M, **adams}
 
     def _by_adam(self, params: Params) -> list[str]:
-        """Return the parameters that Adam moves: first layer, last layer, and tensors with one input."""
+        """Return those parameters that Adam moves: first layer, last layer, and tensors with one input."""
         if not self.hidden:
             return []
         layers = [layer for layer, w in params.items() if w.shape[-1] > 1]

@@ -285,7 +285,7 @@ class OptimizerGroup:
         return OptimizerGroup(nets, parameters, optimizer, self.rates, self.steps)
 
     def step(self, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
-        """Make a step from the current parameters and gradients of the optimizer.
+        """Make a step with the optimizer, from its current parameters and gradients.
 
         `params` is only used for the shapes of the tensors that are passed to `evaluate`.
         """

@@ -118,7 +118,7 @@ def part(function: Function) -> Function:
 
 
 def loop(function: Function) -> Function:
-    """Compile a function that runs without Python's global lock, and store it on disk."""
+    """Compile a function with numba. It runs without Python's global lock, and is stored on disk."""
     compiled: Any = njit(**OPTIONS)(function)
     keep(compiled)
     result: Function = compiled

@@ -203,7 +203,7 @@ def _of_archive(file: Path) -> Images:
 
 
 def _all_of(stream: IO[bytes]) -> bytearray:
-    """Return all bytes of a stream. Raises: NotATable if they do not fit into free memory."""
+    """Read all bytes of a stream, and return them. Raises: NotATable if they do not fit into free memory."""
     content = bytearray()
     while piece := stream.read(PIECE):
         _check_memory(len(content) + len(piece))

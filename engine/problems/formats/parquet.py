@@ -101,7 +101,7 @@ def _index(file: Path, schema: Any) -> IndexFinding:
 
 
 def _words(schema: Any) -> Iterator[tuple[int, str]]:
-    """Yield the columns that do not hold numbers, each with a description of its content."""
+    """Yield each column that does not hold numbers, with a description of its content."""
     import pyarrow
 
     types = pyarrow.types

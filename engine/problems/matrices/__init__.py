@@ -288,7 +288,7 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     @property
     def second_moment(self) -> float | Floats | None:
-        """Expectation Σ [d, d] of (1/n) Σ_j x_j x_jᵀ over the n rows before rotation, or σ² if Σ = σ²I.
+        """Second moment Σ = E (1/n) Σ_j x_j x_jᵀ [d, d] of the n rows before rotation. If Σ = σ²I, it is σ².
 
         None if unknown. It is not a field of the structure, because it may be as large as the instances.
         """
