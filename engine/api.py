@@ -152,7 +152,7 @@ class Trace:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment; for a sweep, the experiment at the first sweep point."""
+        """The experiment of the run. For a sweep, it is the experiment at the first sweep point."""
         return self.results.sweep.experiment
 
     @cached_property

@@ -199,7 +199,7 @@ class Layout(NamedTuple):
 
     @property
     def l2_penalty(self) -> float:
-        """Largest L2 penalty λ of all tensors, or 0 if no tensor is penalised."""
+        """Largest L2 penalty λ of all tensors. It is 0 if no tensor is penalised."""
         return max(self.l2_penalties.values(), default=0.0)
 
 
@@ -255,7 +255,7 @@ class Architecture(Part, frozen=True):
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
-        """Return the properties that theorems require of the architecture, for d features.
+        """Return those properties required by theorems that depend on the number d of features.
 
         A subclass replaces fields of `super().structure_at(d)`.
         """
@@ -275,7 +275,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Return the initial tensors `params`, after computing fixed tensors that depend on the instances.
+        """Compute fixed tensors that depend on the instances, and return all initial tensors.
 
         For example, a net that standardises its inputs stores the mean of every feature. By default, no
         tensor depends on the instances, and `params` is returned unchanged.
@@ -283,7 +283,10 @@ class Architecture(Part, frozen=True):
         return params
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] of B/outputs nets with the tensors `params` [B/outputs, …]."""
+        """Return the predictions [B, n] of nets with the tensors `params` [B/outputs, …].
+
+        B counts outputs: a net with several outputs has several predictions for each instance.
+        """
         raise NotImplementedError
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:

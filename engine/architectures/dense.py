@@ -256,7 +256,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return [math.sqrt(variance) for variance in self._each(self.cw)]
 
     def _fans(self, d: int) -> list[tuple[int, int]]:
-        """Return the numbers of outputs and of inputs of every layer, as pairs (fan-out, fan-in)."""
+        """Return, for every layer, its numbers of outputs and of inputs: pairs (fan-out, fan-in)."""
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:

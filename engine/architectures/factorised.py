@@ -101,7 +101,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return self._before(params)[-1].flatten(1)
 
     def _factors(self, params: Params) -> list[torch.Tensor]:
-        """Return the L factors of W, A₁ᵀ, A₂, …, A_L."""
+        """Return the factors of W as a list of L matrices: A₁ᵀ, A₂, …, A_L."""
         first, *rest = (params[layer] for layer in self.layers)
         return [first.mT, *rest]
 

@@ -85,7 +85,7 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return (instances.inner(weights) - weights.sum(-1, keepdim=True) * mean) / deviation
 
     def _moments(self, params: Params, instances: Instances) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the mean and the standard deviation [B, 1, n] of the entries of every instance."""
+        """Return the mean and the standard deviation of the entries of every instance, [B, 1, n] each."""
         d = params["centre"].shape[-1]
         mean = instances.rows.sum(-1) / d  # [R, n]; rows may omit entries, all of which are 0
         deviation = (instances.rows.square().sum(-1) / d - mean.square() + EPSILON).sqrt()

@@ -73,7 +73,10 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         }
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Return `params` with the linear map that maps orthogonal rows of length √d to their features φ."""
+        """Add the feature map to the tensors `params`, and return them.
+
+        It is the linear map that maps orthogonal rows of length √d to their features φ.
+        """
         count = min(instances.n, instances.d)
         features = torch.from_numpy(self.features(instances.d)[:count]).to(instances.device, instances.dtype)
         rows = instances.at(slice(0, count)).rows

@@ -46,7 +46,7 @@ RESTING = 4
 
 
 class Needs(NamedTuple):
-    """Requirements of a backend. The defaults describe ordinary steps, computed from the data matrix."""
+    """What a backend needs, such as torch. The defaults describe ordinary steps on the data matrix."""
 
     matrix: bool = False
     """Whether the backend needs the data matrix, even if the instances are drawn without it."""

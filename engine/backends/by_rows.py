@@ -203,7 +203,7 @@ class Predictions:
         return values.gather(2, rows)
 
     def _rows(self, examples: slice) -> torch.Tensor:
-        """Return the instances [R, b, d] of the given examples."""
+        """Return the instances of some examples, [R, b, d]."""
         instances = self._data.instances
         selected = instances.at(examples) if self._order is None else instances.pick(self._order[:, examples])
         return selected.rows

@@ -100,7 +100,10 @@ class WeightVectors(Protocol):
     now: Numbers
 
     def learn(self, x: Numbers, slopes: Numbers) -> None:
-        """Make a step on one instance x [R, d] per replica; `slopes` [R, B] are the derivatives ∂L/∂ŷ."""
+        """Make a training step on one instance x [R, d] per replica.
+
+        `slopes` [R, B] are the derivatives ∂L/∂ŷ.
+        """
 
 
 class Projected:
@@ -130,9 +133,10 @@ class Added:
 
 
 class Multiplied:
-    """Weight vectors w = a^L − b^L of a rule that multiplies a and b.
+    """Weight vectors w = a^L − b^L of a rule that multiplies the vectors a and b by factors, entry by entry.
 
-    Where x_i = ±1, the rule multiplies a_i by one of two factors, and b_i by the other.
+    All entries of an example x are ±1, and their signs select one of two factors for a_i, and the other one
+    for b_i.
     """
 
     def __init__(self, learner: Learner, start: dict[str, Numbers], rates: Numbers) -> None:

@@ -61,7 +61,7 @@ class Structured(Backend):
 
 
 def _by_products(learner: Learner) -> bool:
-    """Return whether a learner needs only products of its instances with vectors."""
+    """Return whether a learner uses its instances only in products with vectors."""
     return learner.solver is None or learner.solver.structure().by_products
 
 

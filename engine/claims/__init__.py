@@ -183,7 +183,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> str:
-        """Value or range that the claim expects, as text, such as "below 0.1"."""
+        """What the claim expects, a number or a range, as text such as "below 0.1"."""
         for word, bound in (
             ("below", self.below),
             ("above", self.above),
@@ -195,7 +195,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
         return f"between {' and '.join(map(number, self.between))}"
 
     def tolerance(self, stderr: Floats | float | None) -> Floats | float:
-        """Return the allowed deviation: `within`, plus `standard_errors` times the standard error."""
+        """Return how far a measured number may deviate: `within` plus `standard_errors` standard errors."""
         within = self.within or 0.0
         return within if stderr is None else within + (self.standard_errors or 0.0) * stderr
 
@@ -343,7 +343,7 @@ def name_of(view: View) -> str:
 
 
 def where(view: View, x: float) -> str:
-    """Return an x position of a view as text, such as "k = 16"."""
+    """Return an x position as text, with the name of the quantity, such as "k = 16"."""
     return f"{x_name(view)} = {view.axes.names.get(x) or format(x, 'g')}"
 
 

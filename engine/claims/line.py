@@ -137,7 +137,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return f"never {verb} {'below' if self.never_below else 'above'}"
 
     def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Return the x position at which a curve is farthest from its theory line.
+        """Find the x position at which a curve is farthest from its theory line.
 
         Return None if the curve has no such line, or no evaluation points.
         """

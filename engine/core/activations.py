@@ -103,12 +103,15 @@ def transfer(activation: str, signal: torch.Tensor) -> torch.Tensor:
 
 
 def slope(activation: str, signal: torch.Tensor) -> torch.Tensor:
-    """Return σ′(z) of every z in `signal`. At a kink, σ′ has the value that torch uses."""
+    """Return the derivative σ′(z) for every entry z of `signal`.
+
+    At a kink, it is the value that torch uses.
+    """
     return with_slope(activation, signal)[1]
 
 
 def with_slope(activation: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return σ(z) and σ′(z) of every z in `signal`."""
+    """Return both σ(z) and σ′(z) for every entry z of `signal`."""
     outputs = transfer(activation, signal)
     return outputs, SLOPES[activation](signal, outputs)
 

@@ -80,7 +80,10 @@ def find(family: str, kind: str) -> type[Part] | None:
 
 @cache
 def file_names(package: str) -> tuple[str, ...]:
-    """Return the names of the modules in a package, with hyphens as in presets, without importing them."""
+    """Return the names of the modules in a package, without importing them.
+
+    Names have hyphens, as in presets.
+    """
     package_spec = importlib.util.find_spec(package)
     assert package_spec is not None, f"{package} is a package"
     files = pkgutil.iter_modules(package_spec.submodule_search_locations)

@@ -29,7 +29,7 @@ FOLDER = "hadamard-tui/compiled"
 
 
 class CompiledCode(NamedTuple):
-    """The code that numba compiles for one kind of learner."""
+    """Code for learners of one kind, which numba compiles and stores on disk."""
 
     name: str
     """Name, without suffix, of the JSON file (the note) that lists the compiled files."""

@@ -49,7 +49,7 @@ Number = Fraction | float
 
 
 def _log2(value: Number) -> Number:
-    """Return log₂ of `value`, exactly for powers of 2."""
+    """Return log₂ of `value`. It is exact if `value` is a power of 2."""
     if isinstance(value, Fraction) and value > 0 and 1 in (value.numerator, value.denominator):
         larger = value.numerator * value.denominator
         if larger & (larger - 1) == 0:
@@ -142,7 +142,7 @@ def exact(text: str, names: Mapping[str, float]) -> Number:
 
 
 def _rational(value: float) -> Number:
-    """Return the value of a name as an exact number, or unchanged if it is not finite."""
+    """Return the value of a name as an exact number. If it is not finite, return it unchanged."""
     if isinstance(value, Fraction) or not math.isfinite(value):
         return value
     if value == int(value):
@@ -294,7 +294,7 @@ def tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _finite(value: Any) -> Any:
-    """Limit a number by `_bounded`. In an array, replace infinite entries by NaN."""
+    """Return a number in the form of `_bounded`, or an array with NaN in place of infinite entries."""
     return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else _bounded(value)
 
 
@@ -440,7 +440,7 @@ _PRINTED_SIGNS = {"*": "·", "**": "^", "+": " + ", "-": " − ", "sqrt": "√"}
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number as text, with `digits` significant digits.
+    """Write a number as text, with `digits` significant digits.
 
     Below WHOLE, large numbers have no power of ten, and integers have all their digits.
     """
@@ -499,7 +499,7 @@ _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 def has_braces(text: str) -> bool:
-    """Return whether a text has braces, so that `fill` may change it."""
+    """Return whether a text contains braces. Only then can `fill` change it."""
     return "{" in text or "}" in text
 
 
@@ -523,7 +523,7 @@ def fill(text: str, names: Mapping[str, float]) -> str:
 
 
 def with_changed_expressions(text: str, change: Callable[[str], object]) -> str:
-    """Return the text with every expression e in braces replaced by `change(e)`; the braces stay."""
+    """Replace every expression e in the braces of a text by `change(e)`, and return the text."""
     return _PIECE.sub(lambda match: match[0] if match[1] is None else f"{{{change(match[1])}}}", text)
 
 

@@ -113,7 +113,7 @@ def _begin(folder: Path) -> tuple[Path, int]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the unfinished files of writers that were killed; live writers have locked their files."""
+    """Remove unfinished files that killed writers left in a folder. Files of live writers are locked."""
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(folder)

@@ -122,7 +122,7 @@ def optimizer_names(library: str = "torch") -> tuple[str, ...]:
 
 @contextmanager
 def registering(optimizer: type[Optimizer]) -> Iterator[str]:
-    """Register an optimizer for the duration of the block, and yield a unique name for it."""
+    """Give an optimizer a unique name inside the block, so that experiments can use it. Yield the name."""
     names = (f"{optimizer.__name__} {number}" for number in count(1))
     name = next(name for name in names if name not in registered)
     registered[name] = optimizer
@@ -259,7 +259,7 @@ def _groups(name: str, parameters: list[Any]) -> list[Any]:
 
 
 def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
-    """Return the groups into which an optimizer needs the parameters to be divided.
+    """Divide the parameters into the groups that an optimizer requires, and return the groups.
 
     All groups have the same rate.
     """

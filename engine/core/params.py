@@ -16,7 +16,7 @@ def flat(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
 
 
 def unflat(vector: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
-    """Split `vector` [B, P] into tensors with the names and shapes of `like`."""
+    """Split `vector` [B, P] into tensors that have the names and shapes of the tensors `like`."""
     pieces = torch.split(vector, [tensor[0].numel() for tensor in like.values()], 1)
     return {
         layer: piece.reshape(tensor.shape)

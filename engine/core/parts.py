@@ -339,7 +339,7 @@ Pair = Annotated[
 
 
 def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
-    """Return the numbers of rows and columns of a matrix W with d entries.
+    """Return how many rows and columns a matrix W with d entries has.
 
     They are the two numbers in `factors`. If `factors` is None, the matrix is as square as possible.
     """

@@ -52,11 +52,11 @@ class Stream:
         return self._filled(shape, np.random.Generator.standard_normal)
 
     def uniform(self, *shape: int) -> Floats:
-        """Return independent uniform numbers in [0, 1), [replicas, *shape]."""
+        """Draw independent uniform numbers from [0, 1), [replicas, *shape]."""
         return self._filled(shape, np.random.Generator.random)
 
     def integers(self, below: int, *shape: int) -> NDArray[np.int64]:
-        """Return independent uniform integers 0 … below−1, [replicas, *shape]."""
+        """Draw independent uniform integers from 0 to below − 1, [replicas, *shape]."""
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
 
     def _filled(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
@@ -69,7 +69,7 @@ class Stream:
         return numbers.reshape(self.replicas, *shape)
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """Return independent signs [replicas, *shape], +1 or −1 with probability ½ each."""
+        """Draw independent random signs, [replicas, *shape]: +1 or −1 with probability ½ each."""
         signs = np.empty((self.replicas, math.prod(shape)), np.int8)
         for generator, row in zip(self._generators, signs, strict=True):
             for first in range(0, len(row), PIECE):

@@ -13,6 +13,7 @@ from engine.diagnosis.diagnosing import Diagnosis
 from engine.diagnosis.labelled_table import Floats, standardised
 from engine.diagnosis.pair_verdict import ConfidenceInterval, PairVerdict
 from engine.diagnosis.pairs import PAIRS, LearnerPair, learner_called
+from engine.diagnosis.plan import SPLITS
 
 NAMED_FEATURES = 5
 LEAST_IMPORTANCE = 0.05
@@ -141,7 +142,7 @@ def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -
         f"{partner_loss:.3f}; after a random rotation of the columns, {axes} has {turned:.3f}."
     )
     if verdict.word == "not decided":
-        yield _why_undecided(verdict, axes, partner)
+        yield _why_undecided(verdict, axes, partner, diagnosis.plan.splits)
         return
     winner, other = pair.names if verdict.word == "axes pay" else (pair.partner, pair.axes)
     yield _saving(diagnosis, winner, other, place)
@@ -149,9 +150,13 @@ def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -
         yield f"{axes} relies on {_features(diagnosis, pair.axes)}."
 
 
-def _why_undecided(verdict: PairVerdict, axes: str, partner: str) -> str:
+def _why_undecided(verdict: PairVerdict, axes: str, partner: str, splits: int) -> str:
     if not verdict.gain.is_positive:
-        return "Neither learner is clearly better than a constant prediction, so nothing is decided."
+        few = f" {splits} splits are few: take the default of {SPLITS}." if splits < SPLITS else ""
+        return (
+            f"The loss of a constant prediction is that of the better learner times {_factor(verdict.gain)}. "
+            f"This interval includes 1, so nothing is decided.{few}"
+        )
     reasons = []
     if not verdict.rotation.is_positive:
         reasons.append(f"rotation multiplies the loss of {axes} by {_factor(verdict.rotation)}")

@@ -17,6 +17,7 @@ import numpy as np
 from engine.core.background import BackgroundWork
 from engine.core.stopping import go_on, stopped_by
 from engine.diagnosis.descents import Batch, trained_scores
+from engine.diagnosis.expected_time import total_work, work
 from engine.diagnosis.labelled_table import (
     Floats,
     Indices,
@@ -96,7 +97,7 @@ def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share
         threadpool_limits(1),
         ThreadPoolExecutor(WORKERS, "diagnosis", one_thread_each) as pool,
     ):
-        jobs = [pool.submit(copy_context().run, work) for work in measured.works()]
+        jobs = [pool.submit(copy_context().run, job) for job in measured.works()]
         try:
             for job in jobs:
                 while not job.done():
@@ -155,9 +156,7 @@ class _Measurement:
         self._importances = {name: np.zeros((plan.splits, plan.features)) for name in ("l1", "trees")}
         self._variance = table.labels.var()
         self._lock, self._done = threading.Lock(), 0.0
-        self._total = plan.splits * sum(
-            _work(learner, size, plan) for learner in plan.learners for size in plan.sizes_of(learner)
-        )
+        self._total = total_work(plan)
 
     def works(self) -> Iterator[Callable[[], None]]:
         """Yield functions. Each of them computes one piece of the diagnosis."""
@@ -228,7 +227,7 @@ class _Measurement:
                     is_deciding = size == plan.decided_at and side == 0
                     if is_deciding and learner.name in self._importances and fitted.importances is not None:
                         self._importances[learner.name][split] = fitted.importances
-                self._advance(_work(learner, size, plan))
+                self._advance(work(learner, size, plan))
 
     def _descend(self, splits: range) -> None:
         """Train the learners that use gradients on several splits, for every number of training rows.
@@ -242,7 +241,7 @@ class _Measurement:
                 if is_descent(learner):
                     for side in range(1 + self._plan.rotated_at(learner, size)):
                         self._train(learner, batches[side], drawn, size, side)
-                    self._advance(len(splits) * _work(learner, size, self._plan))
+                    self._advance(len(splits) * work(learner, size, self._plan))
 
     def _batches(self, drawn: Sequence[Split], size: int) -> list[Batch]:
         """Return the rows of several splits in float32, as two batches: original and rotated features."""
@@ -298,20 +297,15 @@ class _Measurement:
             return float(((predictions != answers).sum() + 0.5) / len(answers))
         return float(((predictions - answers) ** 2).mean() / self._variance)
 
-    def _advance(self, work: float) -> None:
+    def _advance(self, finished: float) -> None:
         with self._lock:
-            self._done += work
+            self._done += finished
             self._progress(min(1.0, self._done / self._total))
 
 
 def _constant(labels: Floats, are_classes: bool) -> float:
     """Return the constant that predicts the labels best: their mean, or the most frequent class."""
     return float(np.bincount(labels.astype(np.int64)).argmax() if are_classes else labels.mean())
-
-
-def _work(learner: DiagnosisLearner, size: int, plan: Plan) -> float:
-    """Estimate how long it takes to fit a learner to one split, in an arbitrary unit."""
-    return learner.work * (1 + plan.rotated_at(learner, size)) * (500 + size * plan.features)
 
 
 class DiagnosisJob(BackgroundWork[Diagnosis]):

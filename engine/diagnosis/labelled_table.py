@@ -114,7 +114,7 @@ def held_out(labels: Floats, are_classes: bool, seed: int, share: float = 0.3) -
 
 
 def standardised(train: Floats, tested: Sequence[Floats]) -> list[Floats]:
-    """Return `train` and the arrays in `tested`, standardised by the means and deviations of `train`.
+    """Standardise `train` and the arrays in `tested` by the means and deviations of `train`, and return them.
 
     A column that is constant in `train` becomes 0 there.
     """

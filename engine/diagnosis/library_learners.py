@@ -54,9 +54,9 @@ Fitting = Callable[[Floats, Floats, Floats, bool, int], FittedLearner]
 
 
 def with_standard_labels(fit: Fitting) -> Fitting:
-    """Return a fitting function that standardises numeric labels before `fit`, and rescales predictions.
+    """Extend `fit`: standardise numeric labels before it, and convert predictions back after it.
 
-    If all training labels are equal, the function predicts this label without a fit.
+    Return the extended function. If all training labels are equal, it predicts this label without a fit.
     """
 
     def fitted(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:

@@ -54,7 +54,10 @@ def _in_order(rows: Floats, labels: Floats) -> Floats:
 
 
 def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
-    """Return the Fourier weights W_k = Σ_{|S| = k} f̂(S)² of the labels f for k = 0 … n, with E f² = 1."""
+    """Return the Fourier weight of every degree k of labels f: W_k = Σ_{|S| = k} f̂(S)², k = 0 … n.
+
+    The labels are scaled so that E f² = 1.
+    """
     degrees = np.bitwise_count(np.arange(len(labels)))
     squares = np.square(coefficients(rows, labels))
     return np.asarray(np.bincount(degrees, squares, rows.shape[1] + 1), np.float64)

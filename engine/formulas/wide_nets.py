@@ -32,7 +32,7 @@ A Gaussian point of the plane lies beyond this radius with probability e⁻⁵�
 
 
 def gaussian_mean(function: Transfer, variance: float) -> float:
-    """Return E f(z) for a function f of a normal random number z ~ N(0, variance), by quadrature."""
+    """Compute the expectation E f(z) over z ~ N(0, variance) by quadrature, for a function f."""
     places, weights = _quadrature()
     return float(weights @ function(math.sqrt(variance) * places))
 

@@ -130,9 +130,9 @@ class Curvature:
 
     @cached_property
     def eigenpairs(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """All eigenvalues [N, P] of ∇²L in ascending order, and eigenvectors [N, P, P], in float64.
+        """All eigenvalues [N, P] of the Hessians ∇²L, in ascending order, and their eigenvectors [N, P, P].
 
-        Both are NaN for a net whose ∇²L is not finite.
+        They are in float64. Both are NaN for a net whose ∇²L is not finite.
         """
         matrices = self.matrices().double()
         finite = matrices.isfinite().all((1, 2))

@@ -32,7 +32,7 @@ class Weighted(Predictor, Protocol):
 
 
 class Hypothesis(Weighted, Protocol):
-    """Interface of hypotheses that learn from examples, by gradient steps or by a solver."""
+    """Interface of models (hypotheses) that learn from examples, by gradient steps or by a solver."""
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Train on examples: the instances [R, n, d] with the labels [B, n]."""
@@ -76,7 +76,7 @@ class Normed(Protocol):
 
 @runtime_checkable
 class WithPosterior(Protocol):
-    """Interface of predictors that are the mean of a posterior distribution of weights."""
+    """Interface of predictors that have a posterior distribution of weights, and predict by its mean."""
 
     def posteriors(self) -> list[Posterior]:
         """Return the posterior distribution of the weights, for each batch member."""
@@ -84,7 +84,7 @@ class WithPosterior(Protocol):
 
 @runtime_checkable
 class Turnable(Protocol):
-    """Interface of predictors whose initial state can be rotated along with the instances."""
+    """Interface of predictors whose initial state can be rotated together with the instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
         """Replace the initial state by the one that corresponds to it if instances x are rotated to U x.

@@ -144,7 +144,7 @@ class LearnerJudgement:
 
     @property
     def agrees(self) -> bool:
-        """Whether the measured changes are compatible with the verdict by structure.
+        """Whether the measurements agree with the verdict that follows from the structure.
 
         Measurements that rounding errors may explain contradict no verdict.
         """

@@ -146,11 +146,14 @@ class RuleJudgement:
         return f"<Judgement of {self.measured}>"
 
     def to_json(self) -> str:
-        """Return the judgement as `hadamard-tui judge --json` prints it, without the list of loaded parts."""
+        """Convert the judgement to JSON, as `hadamard-tui judge --json` prints it.
+
+        The list of loaded parts is left out.
+        """
         return json.dumps(as_json(self), ensure_ascii=False)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the losses as a table with a row per problem and k, and the symmetries in `attrs`."""
+        """Return the losses as a pandas frame, with a row per problem and k. `attrs` holds the symmetries."""
         return _as_frame(self)
 
     @property
@@ -230,9 +233,9 @@ def judge_rule(
 def losses_on(
     problem: str, update: Update, spacing: int = SPACING, going: Going = lambda done: None
 ) -> list[LossBesideBound]:
-    """Return the losses of a rule on a problem, after k examples for every multiple k of `spacing`.
+    """Train an update rule on a problem, and return its losses after k examples.
 
-    Raises: BadInput.
+    k are the multiples of `spacing`. Raises: BadInput.
     """
     updates = count(0, ROUND)
 
@@ -275,7 +278,7 @@ class _LossAtRate(NamedTuple):
 
 
 def contest(problem: str, update: Update, spacing: int = SPACING) -> Experiment:
-    """Return the experiment that trains a rule on a problem at all RATES. Raises: BadInput."""
+    """Return the experiment that trains an update rule on a problem with each of the RATES."""
     document = msgspec.to_builtins(update)
     scheduled = {}
     if "lr" in document:

@@ -345,7 +345,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def trained(self) -> Trained:
-        """Architecture and update rule of the learner. Raises: TypeError if it has no update rule."""
+        """The learner's architecture and update rule. Raises: TypeError if it has no update rule."""
         if self.update is None:
             raise TypeError(f"{self.name} has no update rule")
         return Trained(self.net, self.update)
@@ -408,7 +408,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def rate_choice(self) -> float | tuple[float, ...] | Literal["best"] | None:
-        """Learning rate of the learner, a tuple of rates, or "best". None if the learner has no rate."""
+        """The learner's rate: a number, a tuple of rates to try, or "best". None if it has no rate."""
         return getattr(self.update, "lr", None)
 
     @property

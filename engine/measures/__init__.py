@@ -108,7 +108,7 @@ class Probe:
 
     @cached_property
     def posteriors(self) -> list[Posterior]:
-        """Posterior distribution of the weights, for every member of the batch."""
+        """Posterior distribution of the weights, for each batch member (replica and target)."""
         assert isinstance(self._hypothesis, WithPosterior), "only solvers with a posterior have it"
         return self._hypothesis.posteriors()
 
@@ -178,7 +178,7 @@ class Probe:
 
     @property
     def tensors(self) -> Params:
-        """All tensors of the architecture: the trained ones and the fixed ones."""
+        """All tensors of the net, both the trained and the fixed ones."""
         return self._parametrised.tensors
 
     @property
@@ -189,7 +189,7 @@ class Probe:
 
     @property
     def gradient(self) -> torch.Tensor:
-        """Gradient [N, P] of the mean loss over the rows seen, with respect to all P parameters.
+        """Gradient [N, P] of the mean loss over the rows seen, with respect to all P parameters of each net.
 
         There are N = B/outputs nets. The loss of a net is the sum over its outputs. The gradient is NaN if no
         row was seen.
@@ -455,7 +455,7 @@ OF_ROWS = {"all": "", "train": " on seen rows", "test": " on unseen rows"}
 
 
 class OfRows(Measure, frozen=True):
-    """Base class of measures that can be restricted to the rows seen so far, or to the rows never seen."""
+    """Base class of measures over rows: all rows, only the rows seen, or only the rows never seen."""
 
     names: ClassVar[Mapping[str, str]]
     """Name in claims, files and traces, for each choice of the rows."""
@@ -506,7 +506,7 @@ def named() -> dict[str, Measure]:
 
 
 def names_of_numbers() -> list[str]:
-    """Return the names of all measures that are single numbers, not arrays."""
+    """Return the names of those measures that are single numbers, not arrays."""
     return [name for name, measure in named().items() if measure.is_number]
 
 
@@ -520,7 +520,7 @@ def _as_names() -> dict[str, Measure]:
 
 
 def measures_in(names: Collection[str]) -> dict[str, Measure]:
-    """Return the measures among the names that occur in an expression, by name.
+    """Return those names in an expression that name measures, with the measures.
 
     Other names in an expression stand for clocks, sweep axes and sizes.
     """

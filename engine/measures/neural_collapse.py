@@ -107,7 +107,7 @@ def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
 
 
 def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
-    """Return NC1 = tr(Σ_W Σ_B†)/C [nets], for the covariances Σ_W within classes and Σ_B between them.
+    """Return NC1 = tr(Σ_W Σ_B†)/C [nets]: Σ_W is the covariance within classes, and Σ_B between them.
 
     `around` [nets, n, h] are the features' deviations from the means of their classes. `centred` is Mᵀ, the
     centred class means.
@@ -120,7 +120,7 @@ def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
 
 
 def _over(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
-    """Return tr Σ_W/tr Σ_B [nets], for the covariances Σ_W within classes and Σ_B between them.
+    """Return the spread tr Σ_W/tr Σ_B [nets]: Σ_W is the covariance within classes, and Σ_B between them.
 
     `around` [nets, n, h] are the features' deviations from the means of their classes. `centred` is Mᵀ, the
     centred class means.

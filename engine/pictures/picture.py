@@ -123,7 +123,7 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
 
     def in_words(self, label: str) -> str:
-        """Return the label of a y-axis that shows this share, such as "share of replicas with loss < 0.1".
+        """Return the label of a y-axis with this share, such as "share of replicas with loss < 0.1".
 
         `label` is the label of the measure.
         """
@@ -149,7 +149,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def title(self) -> str:
-        """Name of the mark, or the marked value if the mark has no name."""
+        """Title of the mark: its name, or the marked value if it has none."""
         return self.name or (f"y = {self.y:g}" if self.x is None else f"x = {self.x:g}")
 
     def __post_init__(self) -> None:

@@ -28,7 +28,7 @@ def y_name(view: View) -> str:
 
 
 def measure_name(view: View) -> str:
-    """Return the name of the view's measure.
+    """Return the name of the measure that a view shows.
 
     If the label of the measure does not contain this name, return the label instead.
     """

@@ -97,7 +97,7 @@ def drawn_bytes(plan: RunPlan) -> int:
 
 
 def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
-    """Return whether any learner needs a matrix of instances, even if an operator could represent them."""
+    """Return whether some learner needs the instances as a matrix, and not only as an operator."""
     return any(planned.backend.needs.matrix for planned in learners)
 
 

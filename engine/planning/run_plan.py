@@ -56,7 +56,7 @@ class PlannedLine:
 
 
 def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verdict]) -> PlannedLine:
-    """Return a theory line, after checking whether its theorem applies to the problem and to each learner.
+    """Check to what a theory line's theorem applies, the problem and each learner, and return the line.
 
     `verdicts` has the verdict on invariance of each learner, by name.
 
@@ -199,7 +199,7 @@ def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
 
 
 class RecordedMeasures(NamedTuple):
-    """Measures that are recorded for each learner, by the learner's name."""
+    """Which measures are recorded for which learner, by the learner's name."""
 
     by_learner: Mapping[str, tuple[Measure, ...]]
     by_replica: Mapping[str, frozenset[str]]

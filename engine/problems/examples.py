@@ -147,7 +147,7 @@ PROBES, PIECE = 4, 256
 
 
 class DrawnLabels:
-    """Drawn labels Y of m targets on n rows, with their singular values.
+    """Labels Y of m targets on n rows, as drawn, with their singular values.
 
     Several theory lines need the singular values, so they are computed only once.
     """

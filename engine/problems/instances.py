@@ -198,7 +198,10 @@ class DenseInstances(Instances):
 
     @cached_property
     def _moment(self) -> torch.Tensor:
-        """XᵀX/n [R, d, d], in float64, because products with it lose digits if columns have large means."""
+        """The second moment XᵀX/n of the instances, [R, d, d].
+
+        It is in float64, because products with it lose digits if columns have large means.
+        """
         total = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
         for rows in self._pieces(self._rows, 1):
             total += moment(rows.double())

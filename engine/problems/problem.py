@@ -50,7 +50,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def label_values(self) -> Values:
-        """Range of the labels that learners see, after noise."""
+        """Range of the labels that learners see, such as signs or bits. Noise is included."""
         if self.noise > 0:
             return "any"
         return self.target_structure.values if self.labels == "soft" else "signs"
@@ -62,7 +62,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def labels_flip(self) -> bool:
-        """Whether the label of −x is distributed as the negative of the label of x.
+        """Whether the label of −x has the same distribution as the negative of the label of x.
 
         This is not so for signs of labels that may be 0, because the sign of 0 counts as +1 at both x and −x.
         """
@@ -78,7 +78,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:
-        """Reports on files of instances and labels. Raises: BadInput for an unusable file."""
+        """Reports on how files of instances and labels were read. Raises: BadInput for an unusable file."""
         reports = self.matrix.data_report(), self.target.data_report(self.matrix)
         return tuple(report for report in reports if report is not None)
 

@@ -202,7 +202,7 @@ def _chosen_features(
 
 
 def name_of(column: int, content: Content) -> str:
-    """Return the name or position of a column, in the form used in messages."""
+    """Return how messages name a column: by its name or position."""
     name = content.names[column] if content.names else ""
     return f"column {cut(name, LONGEST_NAME)!r}" if name else f"column {column}"
 
@@ -360,7 +360,7 @@ def report(request: Request, where: str) -> DataReport:
 
 
 def values_of(numbers: NDArray[np.float64]) -> Values:
-    """Return the range of the given numbers: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
+    """Return which range numbers have: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
     signs = bits = True
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         piece = numbers[first : first + rows]
@@ -400,7 +400,7 @@ def _read(file: Path, request: Request, where: str) -> Table:
         refuse_settings(request.settings, file_format, file.name)
         content = file_format.content(file, request.settings, request.rows_wanted)
         layout = layout_of(content, request.settings, request.label, request.is_target)
-        _check_size(content)
+        check_size(content)
         numbers, column = content.read(layout.features, layout.label)
     if max(numbers.shape) > MOST:
         raise NotATable(f"it has shape {numbers.shape}; take at most {MOST} rows and columns")
@@ -463,7 +463,7 @@ def reading_faults(file_format: Format) -> Iterator[None]:
         raise NotATable(_reason(error)) from error
 
 
-def _check_size(content: Content) -> None:
+def check_size(content: Content) -> None:
     """Check the size of a table before it is read. Raises: NotATable; TooLarge if memory is too small."""
     needed = content.needed
     if content.rows is not None:

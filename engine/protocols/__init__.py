@@ -144,9 +144,10 @@ records, including the start. If the indices are None, the rows are in stored or
 
 
 class ModelGroup(Interface):
-    """Interface of a group of models that train side by side, each on the first k rows for its own k.
+    """Interface of a group of models that train at the same time, each on its first k rows.
 
-    The values of k in a group are consecutive ones of those that the protocol measures.
+    Every model has its own k. The values of k in a group are consecutive ones of those that the protocol
+    measures.
     """
 
     @property
@@ -344,7 +345,7 @@ class Protocol(Part, frozen=True):
         return self.clocks(n)["k"]
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return the indices [R, K] of rows, in the order in which each replica sees the rows.
+        """Return the order in which each replica is trained on rows, as indices [R, K].
 
         Return None if all replicas see them in stored order.
         """

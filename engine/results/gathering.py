@@ -265,7 +265,7 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
 
 
 def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
-    """Return the name that the curve of a run has in a picture.
+    """Return the name under which a picture shows the curve of a run.
 
     The result is None if the picture's x is the learning rate and the curve has no rate.
     """
@@ -539,7 +539,7 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
 
 
 def _is_known(replicas: Replicas, count: int) -> bool:
-    """Return whether all values of a curve and their standard errors are finite.
+    """Return whether a curve has only finite values and finite standard errors.
 
     Args:
         count: number of replicas.

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Values of a measure for one curve or theory line, at one sweep point."""
+    """Values of a measure that one curve or theory line has at one sweep point."""
 
     clocks: dict[str, Floats]
     """Values of each clock at every record [S], by clock name. The first is the clock of the run.
@@ -368,7 +368,7 @@ class PictureSteps:
 
     @property
     def measured(self) -> set[str]:
-        """Names of the measures that the expression for x contains.
+        """Names of the measures that occur in the expression for x.
 
         If a sweep axis has the name of a measure, the name means the sweep axis.
         """
@@ -395,7 +395,7 @@ class PictureSteps:
 
     @property
     def over_rates(self) -> bool:
-        """Whether the picture's reading compares the learning rates that a learner tries."""
+        """Whether the picture's reading goes over the learning rates that a learner tries."""
         return self._reading is not None and self._reading.over == RATE and RATE not in self._of_axes
 
     @property
@@ -555,7 +555,7 @@ def coordinate(name: str, point: Point, number: int) -> float:
 
 
 def _extended(values: Floats, length: int) -> Floats:
-    """Return values [R, N], padded with NaN to `length` columns.
+    """Append columns of NaN to values [R, N], up to `length` columns.
 
     A run that ends early has fewer columns than other runs.
     """

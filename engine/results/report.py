@@ -46,7 +46,7 @@ class Spectrum(NamedTuple):
 
 
 def picture_of_spectra(experiment: Experiment) -> Picture:
-    """Return a picture that shows the singular values of a run as a heat map.
+    """Return a picture (a heat map) in which a run's singular values are shown.
 
     Its x is the clock of the run, and its y is the index of the singular value.
     """
@@ -294,7 +294,7 @@ def _of_mark(places: Sequence[float]) -> float | list[float] | None:
 
 
 def _theorem(line: TheoryLine) -> dict[str, Any]:
-    """Return the statement of a theory line as JSON.
+    """Convert the statement of a theory line to JSON.
 
     The key `reasons` holds the reasons why the line applies, or does not apply, to the problem and to each
     learner.
@@ -322,7 +322,7 @@ def claim(outcome: Outcome) -> dict[str, Any]:
 
 
 def number(value: float | None) -> float | int | None:
-    """Return a number for JSON: an integer if it is whole, and null if it is not finite or missing."""
+    """Convert a number to JSON: to an integer if it is whole, and to null if it is missing or not finite."""
     if value is None or not math.isfinite(value):
         return None
     # Above 2^53, floats are more than 1 apart. As an integer, such a number would look exact although it is
@@ -331,7 +331,7 @@ def number(value: float | None) -> float | int | None:
 
 
 def numbers(values: Floats) -> list[Any]:
-    """Return the numbers of an array as nested lists for JSON. Each number is converted as by `number`."""
+    """Convert the numbers of an array to nested lists for JSON."""
     # Vectorised version of `number`: one Python call for each of millions of values would be too slow.
     objects = values.astype(object)
     finite = np.isfinite(values)

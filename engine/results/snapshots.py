@@ -124,7 +124,7 @@ def take(
 
 
 def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
-    """Return the indices 0, 1, … of the first `limit` of `count` items, or of all if there are fewer.
+    """Select at most `limit` of `count` items, the first ones, and return their indices.
 
     If `among` is given, it is an index that the result must contain. If it is not one of the first, it
     replaces the last.

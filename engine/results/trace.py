@@ -292,7 +292,7 @@ class Curve:
         return snapshot
 
     def as_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the content of the curve as named arrays, from which `restore` can recreate it."""
+        """Return the content of the curve as a dictionary of arrays, from which `restore` can recreate it."""
         contents: dict[str, NDArray[Any]] = {
             "divergences": self.divergences,
             "backends": np.array(self.backends, str),

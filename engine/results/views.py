@@ -360,7 +360,7 @@ def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Float
 def _contour(
     contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, stretches: list[Stretch]
 ) -> ContourView | None:
-    """Return a contour with the values of its theory line on a heat map.
+    """Return a contour of a heat map, with the values that its theory line has there.
 
     The result is None if the theory line has no values on the heat map.
     """
@@ -490,7 +490,7 @@ class _Reduction:
 
     @property
     def _along_records(self) -> bool:
-        """Whether the curve follows the training of a single run."""
+        """Whether x is the progress of training in a single run, so that the curve grows during the run."""
         return len(self._stretches) == 1 and self._steps.along_records(self._stretches[0].samples.clocks)
 
     @property
@@ -546,12 +546,12 @@ class _Reduction:
         return x, reductions.summary(self._picture.summary, y)
 
     def _missing(self) -> NDArray[np.int64]:
-        """Return the number of replicas that have no value, for each x [N]."""
+        """Return how many replicas have no value, at each of the x positions [N]."""
         _, y = self._samples.of_all
         return np.asarray(np.isnan(y).sum(0), np.int64)
 
     def _diverged_at(self, only: Stretch) -> float | None:
-        """Return the x position at which the first replica diverged.
+        """Return the x position at which the first replica of the curve diverged.
 
         The result is None if no replica diverged, or if the position is unknown.
 

@@ -136,7 +136,10 @@ class Finished:
 
 @dataclass(frozen=True)
 class NotKept:
-    """Event: results could not be cached (`why`); the run continues. Sent at most once."""
+    """Event: curves could not be stored for later runs, for the reason `why`. The run continues.
+
+    It is sent at most once.
+    """
 
     why: str
 
@@ -312,7 +315,7 @@ class LearnerRun:
         return [] if self.is_side_run else events
 
     def keep(self, writer: Keeper) -> str | None:
-        """Store the curves of the learner once they have ended.
+        """Store the learner's curves if they have ended.
 
         Return the reason if storing fails, else None.
         """

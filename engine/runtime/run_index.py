@@ -47,7 +47,7 @@ DETAILS = "document", "resolved", "code", "claims"
 
 
 class RunIndex:
-    """Index of the runs in a folder. Threads share one connection, and processes share the index file."""
+    """Index of the runs in a folder, a database. Threads share a connection, and processes share its file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

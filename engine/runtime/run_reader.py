@@ -65,7 +65,7 @@ class RunReader:
 
     @property
     def ended(self) -> bool:
-        """Whether the file contains the end of the run."""
+        """Whether the run's file contains a frame that marks the end of the run."""
         return self.run.ended is not None
 
     def read(self) -> Iterator[tuple[str, int]]:

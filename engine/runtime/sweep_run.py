@@ -66,7 +66,7 @@ Event: TypeAlias = RunEvent | Begun | PointDone | Removed | Stored | Sampled
 
 
 def load_torch_for(sweep: Sweep, threads: int | None = None) -> None:
-    """Load torch, with at most `threads` threads, if a run of the sweep needs it."""
+    """If a run of the sweep needs torch, load it, with at most `threads` threads."""
     if any(plan_run(point.experiment).needs_torch for point in sweep.points):
         load_torch(threads)
 

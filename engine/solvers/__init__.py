@@ -120,7 +120,7 @@ class Solver(Part, frozen=True):
         raise NotImplementedError
 
     def operations(self, sizes: Sizes) -> float:
-        """Return about how many multiplications a run needs if it refits after every example.
+        """Estimate how many multiplications a run needs if the solver refits after every example.
 
         The default value 0 means that the number is small.
         """
@@ -135,7 +135,7 @@ class Solver(Part, frozen=True):
         return 8 * n * d + 3 * n * n + 50 * d * d
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes that the solver needs, including temporaries."""
+        """Return how many bytes of memory the solver needs, with temporary arrays."""
         return DERIVED * (2 * sizes.replicas * self.size(sizes.n, sizes.d) + sizes.batch * sizes.d)
 
     def invariance(self) -> Verdict:

@@ -61,7 +61,7 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
 
 
 class DeepLinearFit(LeastSquaresFit):
-    """Posterior distribution of θ, given the examples seen, for every replica and target."""
+    """State of the solver: the posterior distribution of θ, for every replica and target."""
 
     def __init__(self, data: Data, prior: DeepPrior) -> None:
         super().__init__(data)

@@ -141,7 +141,7 @@ class ReducedEquations:
         return settled
 
     def see(self, equation: Bits) -> None:
-        """Add an equation, given as a vector [d + 1] of its coefficients and its right side."""
+        """Add an equation, given as a vector [d + 1]: the coefficients, and then the right side."""
         reduced = equation ^ np.logical_xor.reduce(self._rows[equation[self._pivots]], axis=0)
         if not reduced[:-1].any():
             return

@@ -179,7 +179,7 @@ class KernelFit:
     """
 
     def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
-        """Store the kernel, a function of rows [R, n, d] and [R, k, d].
+        """Store the kernel, a function that is called with rows [R, n, d] and [R, k, d].
 
         `weighs` says that the kernel is xᵀx̃, so that weights exist.
         """
@@ -336,7 +336,7 @@ class KernelFit:
         return (c.square().sum(2) - self._lam * self._dual().square().sum(1)).flatten()
 
     def _dual(self) -> torch.Tensor:
-        """Return the coefficients a = L⁻ᵀc of the examples, for every replica and target, [R, k, m]."""
+        """Return the coefficients a = L⁻ᵀc with which the solution combines the examples, [R, k, m]."""
         seen = slice(self._k)
         factor, c = self._factor[:, seen, seen], self._c[:, :, seen]
         dual: torch.Tensor = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT

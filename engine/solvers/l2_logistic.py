@@ -72,7 +72,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
         return Verdict(True, "‖w‖₂ and predictions depend only on inner products of the instances")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
-        """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.
+        """Fit the weights [d] to instances X [k, d] and labels y [k] of ±1, and return them.
 
         Raises: ArithmeticError if scikit-learn does not find the weights.
         """

@@ -68,7 +68,7 @@ class Lasso(Solver, frozen=True, tag="lasso"):
 
 
 class Gram:
-    """Rows of the matrix XᵀX for those features that were active so far.
+    """Rows of the matrix XᵀX: those of features that have been active so far.
 
     The rows of X are the instances seen. More instances can be added at any time.
     """
@@ -81,7 +81,7 @@ class Gram:
         self._rows = np.empty((0, d))
 
     def add(self, instances: Floats) -> None:
-        """Add c instances [c, d] as rows of X."""
+        """Append c instances [c, d] to X as rows."""
         count = self._count + len(instances)
         if count > len(self._instances):
             larger = np.empty((max(count, 2 * self._count), self._d))
@@ -98,7 +98,7 @@ class Gram:
         return self._rows[np.ix_(places, features)]
 
     def combined(self, features: Numbers, w: Floats) -> Floats:
-        """Return XᵀX w [d], where w has the given weights at the given features, and 0 elsewhere."""
+        """Return XᵀX w [d], for weights w that are 0 except at the given features."""
         places = self._places(features)
         return w @ self._rows[places]
 

@@ -192,7 +192,7 @@ class Dual:
     """
 
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int, shape: Floats) -> None:
-        """Start at a scale c so large that the function h is nearly linear.
+        """Begin at a scale c that is so large that the function h is nearly linear.
 
         The start is the ν for which w = c θ^D h′(0) z fits the labels.
         """
@@ -234,7 +234,7 @@ class Dual:
                 return
 
     def check(self) -> None:
-        """Check that w fits the labels and that the duality gap is at most GAP. Raises: ArithmeticError."""
+        """Check that w fits the labels, with a duality gap of at most GAP. Raises: ArithmeticError if not."""
         if self._missed > RESIDUAL or abs(self._nu @ self._residual) > GAP * abs(self._nu @ self._labels):
             raise ArithmeticError(
                 f"min-q on {self._rows.shape[0]} independent examples of {self._rows.shape[1]} features "

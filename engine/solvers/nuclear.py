@@ -113,7 +113,7 @@ def _shrunk(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
 
 
 def _gap(w: Floats, dual: Floats, basis: Floats, shape: tuple[int, int]) -> float:
-    """Return the relative gap between ‖W‖_* and its lower bound ⟨Λ, W⟩.
+    """Return the relative gap between the nuclear norm ‖W‖_* and its lower bound ⟨Λ, W⟩.
 
     Λ is the dual variable, projected onto the span of the instances and scaled to ‖Λ‖₂ ≤ 1.
     """

@@ -198,9 +198,9 @@ def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Float
 
 
 def _nearest(projectors: Floats, directions: Floats, same: float) -> NDArray[np.int64]:
-    """Return the index of the known direction with the same projector, for every projector [n, P].
+    """Find the known direction of each vector, given the projectors [n, P] of the vectors.
 
-    The index is −1 for a new direction.
+    Return the index of the direction with the same projector, or −1 for a new direction.
     """
     gaps = np.abs(projectors[:, None] - directions).max(2)
     nearest = gaps.argmin(1)

@@ -69,7 +69,7 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
 
 
 class ConditionedDraws:
-    """Examples seen so far, and predictions by the mean of draws conditioned on them."""
+    """State of the solver: the examples seen. It predicts by the mean of draws conditioned on them."""
 
     def __init__(self, dataset: Data, solver: ProcessDraws, streams: Streams) -> None:
         self._solver, self._streams = solver, streams

@@ -56,7 +56,7 @@ class Root:
         return cls((eye / lam**0.5).repeat(data.replicas, 1, 1))
 
     def copy(self) -> Root:
-        """Return a copy, which later updates of this object do not change."""
+        """Return a copy. Later updates of this object do not change it."""
         return Root(self._root.clone())
 
     def add(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -153,7 +153,7 @@ class Fit:
         return self._fitted
 
     def _fit(self, rows: Floats, labels: Floats, member: int) -> Any:
-        """Return an estimator fitted to rows [k, d] and labels [k], or a number that is always predicted.
+        """Fit an estimator to rows [k, d] and labels [k]. Return it, or a number that is always predicted.
 
         The number is 0 if there are too few examples. If a classifier has seen only one label, it is this
         label.
@@ -205,7 +205,7 @@ def _is_classifier(name: str) -> bool:
 
 
 def _names() -> list[str]:
-    """Return the names of all regressors and classifiers of scikit-learn."""
+    """Return the names of all regressors and classifiers that scikit-learn has."""
     from sklearn.utils.discovery import all_estimators  # type: ignore[import-untyped]
 
     return [name for name, _ in all_estimators(type_filter=["regressor", "classifier"])]

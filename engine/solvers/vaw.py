@@ -128,7 +128,7 @@ class Forecast:
                 self._see_exactness()
 
     def _see_exactness(self) -> None:
-        """Determine whether leverages can be updated by differences without losing much precision.
+        """Find out whether leverages can be updated by differences without losing much precision.
 
         This is so if all leverages are small.
         """

@@ -193,7 +193,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {self.bound(axis_value)[x]: name for axis_value, name in pairs if x in self.bound(axis_value)}
 
     def label(self, value: Value) -> str:
-        """Return a value as text: "eta = 0.1", or "K = 2, C = 3" for a table."""
+        """Return a value of the axis as text: "eta = 0.1", or "K = 2, C = 3" for a table."""
         if self.names is not None:
             return f"{self.name} = {self.names[self.grid.index(value)]}"
         if isinstance(value, dict):

@@ -320,7 +320,7 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
 
 
 def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """Check that a picture says what to do with every dimension along which its measure varies.
+    """Check that a picture uses every dimension along which its measure varies.
 
     A dimension must be used in x or y, reduced to one number by `read`, or fixed by `at`. Raises: BadInput.
     """
@@ -471,7 +471,7 @@ def check_places(experiment: Experiment) -> None:
 def _check_values(
     experiment: Experiment, claim: Claim, picture: Picture, where: str, learners: Sequence[str]
 ) -> None:
-    """Check that the sweep values named in a claim are values of the sweep axes. Raises: BadInput."""
+    """Check that the sweep axes have the values that a claim names. Raises: BadInput."""
     axes = {axis.name: axis for axis in experiment.axes}
     at = getattr(claim, "at", None)
     if at is not None and (axis := axes.get(picture.x)) is not None:

@@ -112,7 +112,10 @@ def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
 
 @cache
 def types_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the types of a Struct's fields; msgspec.inspect would also describe every nested type."""
+    """Return the types of a Struct's fields, without a description of nested types.
+
+    The function msgspec.inspect would also describe every nested type.
+    """
     return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
 
 

@@ -38,7 +38,7 @@ from engine.spec.upgrade import upgraded
 
 
 def check_points(sweep: Sweep) -> None:
-    """Check that pictures, claims and texts of a sweep are the same at all sweep points.
+    """Check that pictures, claims and texts do not differ between sweep points. Raises: BadInput.
 
     Raises: BadInput.
     """
@@ -201,7 +201,7 @@ def _with_each_learner(sweep: Sweep) -> list[Experiment]:
 
 
 def first(raw: Mapping[str, Any]) -> Experiment:
-    """Return the experiment at the first sweep point that has a learner. Raises: BadInput."""
+    """Return the experiment at the first sweep point at which a learner exists. Raises: BadInput."""
     raw = reading.current(raw)
     axes = _axes_of(raw)
     for point in _points(raw, axes, [axis.grid for axis in axes]):
@@ -300,7 +300,7 @@ def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 def _points(
     raw: Mapping[str, Any], axes: tuple[Axis, ...], grids: list[tuple[Value, ...]]
 ) -> Iterator[Point | None]:
-    """Yield every sweep point, or None for a point without learners."""
+    """Yield all sweep points. A point at which no learner exists is None."""
     for place in product(*(range(len(grid)) for grid in grids)):
         chosen = [grid[number] for grid, number in zip(grids, place, strict=True)]
         pairs = list(zip(axes, chosen, strict=True))

@@ -132,7 +132,7 @@ def apply(raw: Raw, override: str) -> None:
 
 
 def setting(override: str) -> tuple[str, Any]:
-    """Return the field's path and the value of an override `PLACE=VALUE`.
+    """Parse an override `PLACE=VALUE`. Return the path of the field, and its value.
 
     The value is TOML or plain text, such as an expression or a list of expressions. Raises: BadInput.
     """
@@ -258,7 +258,7 @@ def _child(node: Any, step: str | int, place: str) -> Any:
 
 
 def _index(tables: list[Any], step: str | int, place: str) -> int:
-    """Return the position of a table that is given by index or name."""
+    """Return the position in a list of the table that an index or a name denotes."""
     if isinstance(step, int) and step < len(tables):
         return step
     names = [str(table.get("name")) for table in tables if isinstance(table, dict)]
@@ -532,7 +532,7 @@ def _choices(where: str, raw: Any) -> list[str]:
 
 
 def _word(word: Any) -> str:
-    """Return an allowed word as text, in quotes if it has no letters or digits."""
+    """Return a word of a choice as text. It is put into quotes if it has no letters or digits."""
     return str(word) if re.search(r"\w", str(word)) else f'"{word}"'
 
 

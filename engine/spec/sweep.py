@@ -102,7 +102,7 @@ class Sweep:
         return tuple(point.place[self.number_of(axis_name)] for axis_name in picture.split_by)
 
     def number_of(self, axis_name: str) -> int:
-        """Return the index of the sweep axis called `axis_name`. Raises: BadInput."""
+        """Return the index of the sweep axis called `axis_name` among all axes. Raises: BadInput."""
         for number, axis in enumerate(self.axes):
             if axis.name == axis_name:
                 return number

@@ -172,7 +172,7 @@ class At:
 
     @property
     def learner(self) -> Learner:
-        """Learner for whose curve the line is computed.
+        """Learner whose curve the theory line is computed for.
 
         Raises: TypeError if the line is not `per_learner`.
         """
@@ -456,7 +456,7 @@ def bound_by_turning(learner: Learner, predicate: str) -> Finding:
 
 
 def shares_layers(learner: Learner) -> bool:
-    """Return whether one net predicts several targets.
+    """Return whether a net of the learner predicts several targets at once.
 
     If so, predictions also depend on the labels of other targets.
     """
@@ -567,7 +567,7 @@ def rows_in_order(setup: Setup) -> Finding | None:
 
 
 def whole_cube(setup: Setup) -> Finding | None:
-    """Return the reason why the rows are not all 2^d vectors of ±1, or None if they are."""
+    """Return the reason why the rows are not all of the 2^d vectors of ±1, or None if they are."""
     matrix = setup.problem.matrix
     if matrix.structure().is_cube:
         return None
@@ -641,7 +641,7 @@ def without_direction(setup: Setup) -> Finding | None:
 
 
 def only_square(setup: Setup) -> Finding | None:
-    """Return the reason why the loss is not square loss, or None if it is."""
+    """Return a reason if the loss is not square loss, or None if it is."""
     loss = setup.loss
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
@@ -739,7 +739,7 @@ def more_than_one_target(setup: Setup) -> Finding:
 
 
 def largest_rank(setup: Setup) -> int:
-    """Return the largest possible rank of the matrix whose columns are the weight vectors of all targets."""
+    """Return the largest rank that the matrix of all targets' weight vectors can have."""
     matrix = setup.problem.matrix
     return min(matrix.shape()[1], setup.problem.target.columns(matrix))
 

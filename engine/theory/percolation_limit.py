@@ -51,7 +51,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
 
 def limit(kappa: Floats, other: Floats) -> Floats:
-    """Return 1 − ρρ′ for the largest solution of ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ).
+    """Return 1 − ρρ′, where ρ and ρ′ are the largest solution of ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ).
 
     Args:
         kappa: κ = k/d.

@@ -46,7 +46,7 @@ class HalfSpace(Line, frozen=True):
 
     @abstractmethod
     def error(self, alpha: float) -> float:
-        """Return the limit of the 0/1 error, given α > 0 examples per dimension."""
+        """Return the 0/1 error in the limit of many dimensions, for α > 0 examples per dimension."""
 
     def value(self, at: At) -> Floats:
         d = at.experiment.d

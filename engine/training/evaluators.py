@@ -76,9 +76,10 @@ class Blocks:
         return self._first + len(self._waiting) == self._size
 
     def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """Apply `product` to the current block, and return the results for the weights added to it.
+        """Multiply the collected block of weights by `product`, and return the results.
 
-        `product` maps a block [size, B, d] to [size, …].
+        Only results for weights that were added to the block are returned. `product` maps a block [size, B,
+        d] to [size, …].
         """
         count = len(self._waiting)
         waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)

@@ -65,7 +65,7 @@ class Block(NamedTuple):
     def of_variant(
         self, variant: int
     ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
-        """Return the clocks and the measured numbers of one variant.
+        """Select the results of one variant: return its clocks and its measured numbers.
 
         Clocks are [S], or [S, R] if replicas differ. Numbers are [S, R].
         """
@@ -285,7 +285,7 @@ class Recorder:
 
 
 def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
-    """Return the vectors w [B, d] if predictions are f(xᵀw) for some function f, else None."""
+    """Return the vectors w [B, d] of which predictions are functions, f(xᵀw); None if there are none."""
     weights = hypothesis.weights()
     if weights is None and isinstance(hypothesis, Parametrised):
         edges = hypothesis.architecture.edges(hypothesis.tensors, slice(None), 1)

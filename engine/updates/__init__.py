@@ -227,7 +227,7 @@ class Update(Part, frozen=True):
         return None
 
     def refuses_features(self, d: int) -> str | None:
-        """Return the reason why this rule cannot move weights of d features, or None if it can."""
+        """Return the reason why an update rule cannot train weights of d features, or None if it can."""
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
@@ -292,7 +292,7 @@ class Update(Part, frozen=True):
         return Verdict(False, reason, undecided=True)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        """Return the rule as a step that multiplies weights of this architecture.
+        """Return the rule in the form of steps that multiply the weights of an architecture.
 
         Return None if the rule has no such form.
         """
@@ -411,7 +411,7 @@ class Diagonal(Update, frozen=True):
 
 
 def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) -> torch.Tensor:
-    """Return the weights w − η v after a step with the rate η along a direction v."""
+    """Return the weights w − η v after a step along v with the rate η."""
     if isinstance(rate, float):
         return torch.sub(w, direction, alpha=rate)
     return w - rate * direction
@@ -430,7 +430,7 @@ def moved_by(
 
 
 def descended(params: Params, directions: Params, rates: Rates) -> Params:
-    """Return all parameters w − η v after a step along a direction v for every parameter."""
+    """Return all parameters after a step with the rate η along directions v, w − η v."""
     return {layer: moved(w, rates[layer], directions[layer]) for layer, w in params.items()}
 
 
@@ -511,7 +511,10 @@ def zeros(params: Params) -> Params:
 
 
 def as_matrix(w: torch.Tensor) -> torch.Tensor:
-    """Return a parameter [B, …, d] as matrices [B, h, d], one per batch member. A vector becomes one row."""
+    """Reshape a parameter [B, …, d] to matrices [B, h, d], one for each batch member.
+
+    A vector becomes one row.
+    """
     return w.reshape(len(w), -1, w.shape[-1])
 
 

@@ -104,7 +104,7 @@ class SOAP(Update, frozen=True, tag="soap"):
         return QL @ inside @ QR.mT, {"M": M, "V": V, **factors}
 
     def _released(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
-        """Return the direction of a step in the stored basis, and the next state.
+        """Return the direction of a step, computed in the stored basis, and the rule's next state.
 
         The stored basis is that of the previous step. The next state contains the basis for the next step.
         """

@@ -355,7 +355,7 @@ def _write(groups: Sequence[OptimizerGroup], params: Params) -> None:
 
 
 def _copy(sources: list[torch.Tensor], destinations: list[torch.Tensor]) -> None:
-    """Copy all tensors in one call. Separate copies for small nets would take longer than their steps."""
+    """Copy all tensors at once. For small nets, separate copies would take longer than the steps."""
     if sources:
         torch._foreach_copy_(destinations, sources)
 

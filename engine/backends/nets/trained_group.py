@@ -80,7 +80,7 @@ class TrainedGroup(BatchedModels):
 
 
 class NetBatch(NamedTuple):
-    """B nets Σ_i a_i σ(w_iᵀx) of h units, each trained on k instances for its own k.
+    """Batch of B nets Σ_i a_i σ(w_iᵀx) with h units each. Every net has its own number k of instances.
 
     They are the first k of the instances c·e_1, c·e_2, …
     """

@@ -211,7 +211,7 @@ class CompiledPass:
         return self.reached.right
 
     def _turned_labels(self) -> NDArray[np.int8]:
-        """Return the signs of the labels xᵀw* of all rows of the Sylvester matrix, [R, targets, d].
+        """Return the signs of all labels xᵀw*, [R, targets, d], where x are the rows of the Sylvester matrix.
 
         The rows are in the order in which the function `transform` writes their products.
         """

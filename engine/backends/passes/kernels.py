@@ -194,9 +194,10 @@ def multiply_both(
 
 @part
 def step(halves: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply the halves a and b of a weight vector, [2 or 1, d], by the factors of an example.
+    """Make a step on an example: multiply the two parts a and b of a weight vector by their factors.
 
-    Return the product of w with the next example, and ‖w‖².
+    The parts are `halves` [2 or 1, d]; the first is a. Return the product of w with the next example, and
+    ‖w‖².
     """
     # Factors have the dtype of the weights; with float64 factors, the whole loop would compute in float64.
     rounded_up, rounded_down = halves.dtype.type(up), halves.dtype.type(down)
@@ -332,7 +333,7 @@ def record(members: Any, records: Any, member: int, after: int, scratch: Array) 
 
 @loop
 def learn(members: Any, signs: Array, records: Any, scratch: Array, begin: int, end: int) -> None:
-    """Train the batch members `begin` to `end` − 1 on K examples, given as int8 signs [R, K, d]."""
+    """Train some batch members, `begin` to `end` − 1, on K examples, whose signs are int8 [R, K, d]."""
     replicas, count = signs.shape[0], signs.shape[1]
     for member in range(begin, end):
         record(members, records, member, 0, scratch)

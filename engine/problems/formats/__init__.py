@@ -72,7 +72,7 @@ class TooLarge(NotATable):
 
 
 class IndexFinding(NamedTuple):
-    """Index columns of a table: columns that only count or name the rows."""
+    """Which columns of a table are index columns, that is, only count or name the rows."""
 
     columns: Mapping[int, str] = MappingProxyType({})
     """Index columns by position, each with the reason why it is an index."""
@@ -140,6 +140,12 @@ class Content:
 
     first_rows: tuple[Sequence[str], ...] = ()
     """Cells of the first rows of a text file. Empty for other formats."""
+
+    frame: Callable[[], pd.DataFrame] | None = None
+    """Function that reads all cells, also words, dates and missing cells; it names columns by their position.
+
+    None for formats that hold only numbers. Raises: NotATable, or errors of a library.
+    """
 
 
 class Format(NamedTuple):

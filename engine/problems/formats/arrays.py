@@ -144,7 +144,7 @@ def _content(opened: Opener, size: int) -> Content:
 
 
 def _of_words(array: NDArray[np.str_]) -> TableCells:
-    """Return an array of words as labels. Raises: NotATable for an empty word."""
+    """Convert a numpy array of words to labels. Raises: NotATable for an empty word."""
     words = [word.strip() for word in array.tolist()]
     if not all(words):
         raise MissingCell(f"{_place(words.index(''), 0)} has no value; every row needs a label")

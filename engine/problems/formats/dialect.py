@@ -325,7 +325,7 @@ def _is_header(
 
 
 def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
-    """Return whether the first record is a header, judged by the number of records in the file.
+    """Return whether the first record is a header: the file then has one record more than rows are needed.
 
     Raises: BadField, with the reason `doubt`, if the required number of rows is unknown.
     """
@@ -435,7 +435,7 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
 
 
 def _empty_columns(names: Sequence[str] | None, rows: Sequence[Row]) -> tuple[int, ...]:
-    """Return the positions of columns at the end that have neither a name nor values.
+    """Return the positions of empty columns at the end of a table: they have no name and no values.
 
     Such columns arise if all lines end in separators.
     """
@@ -483,7 +483,7 @@ def index_of(
 
 
 def _counts(cells: Sequence[str], decimal: str) -> str:
-    """Return "0, 1, 2 …" or "1, 2, 3 …" if the cells are these numbers, or an empty text.
+    """Return "0, 1, 2 …" or "1, 2, 3 …" if cells count in this way, or an empty text.
 
     Fewer than FEW cells are no evidence, and give an empty text.
     """

@@ -153,7 +153,7 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
 
 
 def _of_cifar(file: Path) -> Images:
-    """Return the images in a binary file of CIFAR-10, with their classes. Raises: NotATable."""
+    """Read a binary file of CIFAR-10, and return its images and their classes. Raises: NotATable."""
     with formats.opened(file) as stream:
         content = _all_of(stream)
     place, mark = TAR
@@ -179,7 +179,7 @@ def _of_cifar(file: Path) -> Images:
 
 
 def _of_archive(file: Path) -> Images:
-    """Return the training images in mnist.npz, with their classes. Raises: NotATable, or errors of numpy."""
+    """Read the training images of mnist.npz with their classes. Raises: NotATable, or errors of numpy."""
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         for name in (NPZ_IMAGES, NPZ_LABELS):
             if name not in archive:

@@ -48,6 +48,14 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
         frame.columns = [*columns]
         return TableCells(numbers_of(frame, lambda row, column: _place(row, schema.names[column])), labels)
 
+    def frame() -> Any:
+        with parquet.ParquetFile(file) as table:
+            arrow = table.read()
+        cells = arrow.rename_columns([str(number) for number in range(arrow.num_columns)])
+        in_pandas = cells.to_pandas(ignore_metadata=True)
+        in_pandas.columns = [*range(arrow.num_columns)]
+        return in_pandas
+
     return Content(
         len(schema),
         read,
@@ -59,6 +67,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
             column for column, kind in enumerate(schema.types) if pyarrow.types.is_boolean(kind)
         ),
         words=dict(_words(schema)),
+        frame=frame,
     )
 
 

@@ -321,7 +321,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        """Return classes, clusters and other numbers that describe the rows returned by `rows`."""
+        """Return numbers that describe the rows from the method `rows`, such as classes and clusters."""
         return RowNumbers()
 
     def arrangement(self, streams: Streams) -> Arrangement:
