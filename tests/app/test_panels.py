@@ -62,8 +62,8 @@ from hadamard_tui.panels import (
     verdict,
 )
 from hadamard_tui.panels import weights as weights_panel
-from hadamard_tui.panels.new_row import new_row
 from hadamard_tui.panels.panel import Panel, PanelContext, PanelPredictions, headline
+from hadamard_tui.panels.theory import new_row
 from hadamard_tui.running import workers as measuring_module
 from hadamard_tui.running.viewed import Retraining
 from hadamard_tui.running.workers import CertificateWorker, SnapshotWorker
