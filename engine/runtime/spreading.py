@@ -327,7 +327,8 @@ def groups(plan: RunPlan, count: int) -> list[RunSettings]:
 def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int]) -> Arrays:
     """Join arrays of groups of replicas to arrays for all replicas of one curve.
 
-    A group whose replicas have all diverged has fewer records. Its values at later records are NaN.
+    A group whose replicas have all diverged has fewer evaluation points. Its values at later evaluation
+    points are NaN.
     """
     if len(parts) == 1:
         return dict(parts[0])
