@@ -6,7 +6,8 @@ dimension B of every tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
@@ -196,6 +197,13 @@ class Update(Part, frozen=True):
             "multiplicative_step",
             "scalar_step",
         )
+    )
+    former: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "exponentiated_rate": "declare the field `exponentiates` of `structure`",
+            "invariant_counterpart": "declare the field `invariant_counterpart` of `structure`",
+            "refuses_loss": "declare the field `only_after_mistakes` or `observes` of `structure`",
+        }
     )
 
     def __post_init__(self) -> None:
