@@ -1,5 +1,7 @@
 """Draw docs/pictures/hadamard-128.svg: the app itself runs the preset to the end and writes its screen.
 
+Without arguments, it also writes docs/pictures/dive.gif, the animation of the preset by `run --export`.
+
 Usage: .venv/bin/python docs/capture.py [PRESET [KEY …]]
 """
 
@@ -7,11 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+PICTURES = Path(__file__).parent / "pictures"
 
 
 async def capture(preset: str, keys: list[str], size: tuple[int, int] = (120, 40)) -> Path:
@@ -25,7 +30,7 @@ async def capture(preset: str, keys: list[str], size: tuple[int, int] = (120, 40
             await pilot.pause(0.1)
         await pilot.press(*keys)
         await pilot.pause(0.3)
-        picture, file = app.export_screenshot(), Path(__file__).parent / "pictures" / f"{preset}.svg"
+        picture, file = app.export_screenshot(), PICTURES / f"{preset}.svg"
     if not file.exists() or _timeless(picture) != _timeless(file.read_text(encoding="utf-8")):
         file.write_text(picture, encoding="utf-8")
     return file
@@ -39,3 +44,6 @@ def _timeless(picture: str) -> list[str]:
 if __name__ == "__main__":
     preset, *keys = sys.argv[1:] or ["hadamard-128"]
     print(asyncio.run(capture(preset, keys)))
+    if len(sys.argv) == 1:
+        run = [sys.executable, "-m", "hadamard_tui", "run", preset, "--export", str(PICTURES / "dive.gif")]
+        subprocess.run(run, stdout=subprocess.DEVNULL, check=True)

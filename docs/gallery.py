@@ -11,9 +11,11 @@ after Ctrl-C the same command continues. It writes the whole page each time.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from html import escape
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -89,6 +91,10 @@ def main() -> int:
     for picture in PICTURES.glob("*.svg"):
         if picture.stem not in thumbnails:
             picture.unlink()
+        elif pictures := presets.load(picture.stem).pictures:
+            text = picture.read_text(encoding="utf-8")
+            if (titled := _with_title(text, pictures[0].title)) != text:
+                picture.write_text(titled, encoding="utf-8")
     PAGE.write_text(page(index(), thumbnails), encoding="utf-8")
     if stale := ", ".join(entry.name for entry in index() if _is_stale(entry, thumbnails)):
         errors.print(f"without a chart of what they say now: {stale}", soft_wrap=True)
@@ -102,6 +108,18 @@ def _is_stale(entry: PresetEntry, thumbnails: dict[str, Thumbnail]) -> bool:
         return True
     pictures = stored.read(entry.name)
     return pictures is None or pictures.digest != stored.digest(presets.document(entry.name))
+
+
+def _with_title(svg: str, title: str) -> str:
+    """Return a stored chart with the title that its preset has now, as a new title needs no new run.
+
+    The title of a heat map ends with the name of its learner, if the picture has several.
+    """
+    stored_title = re.search("<title>(.*?)</title>", svg)
+    title = escape(title, quote=False)
+    if stored_title is None or not title or stored_title[1].startswith(f"{title}:"):
+        return svg
+    return svg.replace(f">{stored_title[1]}<", f">{title}<", 2)  # the name of the file and the heading
 
 
 def _run_all(due: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail], errors: Console) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -188,8 +189,17 @@ def _sections() -> Iterator[str]:
         for file in sorted((ROOT / package).rglob("*.py")):
             source = file.read_text(encoding="utf-8")
             if not is_experimental(source) and (texts := messages(source)):
-                yield f"## {file.relative_to(ROOT).as_posix()}\n"
-                yield "".join(f"- {text}\n" for text in texts)
+                yield f"## {as_written(file.relative_to(ROOT).as_posix())}\n"
+                yield "".join(f"- {as_written(text)}\n" for text in texts)
+
+
+def as_written(text: str) -> str:
+    """A text in Markdown, where formulas keep their signs, and words in backticks are code."""
+    code_spans = re.split(r"(`[^`\n]+`)", text)
+    return "".join(
+        span if place % 2 else re.sub(r"[*_{}\[\]\\`#]", r"\\\g<0>", escape(span, quote=False))
+        for place, span in enumerate(code_spans)
+    )
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def load_parts(*paths: str | PathLike[str]) -> None:
 
 
 def as_preset(setup: Preset | Experiment | PresetName, *changes: str) -> Preset:
-    """Return `setup` as a preset: a name is loaded, with changes, and an experiment is converted.
+    """Return `setup` as a preset: a preset's name is loaded, with `changes`; an experiment is converted.
 
     Raises: BadInput, also if there are changes although `setup` is not a name.
     """
@@ -152,7 +152,7 @@ class Trace:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment; for a sweep, the experiment at the first sweep point."""
+        """The experiment of the run. For a sweep, it is the experiment at the first sweep point."""
         return self.results.sweep.experiment
 
     @cached_property
@@ -170,7 +170,7 @@ class Trace:
         return [picture.name or picture.title for picture in pictures] or ["loss"]
 
     def view(self, picture: str | int = 0) -> View:
-        """Return a picture, given by name or number, as arrays: curves, standard errors and theory lines.
+        """Return the content of a picture as arrays: its curves, their standard errors, and theory lines.
 
         Raises: BadInput for an unknown picture.
         """
@@ -183,7 +183,7 @@ class Trace:
         return view(pictures[number], self.results)
 
     def headline(self, picture: str | int = 0) -> str:
-        """Return one sentence that says what a picture shows."""
+        """Return one sentence that states what can be seen in a picture."""
         return headline(self.view(picture), self.experiment, self.claims, self.results)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -273,7 +273,10 @@ class Run(Generic[T]):
 
 
 class Runner(Generic[T]):
-    """The functions of the API that run presets; they return traces of one given class."""
+    """Class with the functions of the API that run presets.
+
+    All of them return traces of the class `traces`.
+    """
 
     def __init__(self, trace_type: type[T]) -> None:
         self._trace_type = trace_type

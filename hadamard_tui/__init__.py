@@ -1,4 +1,4 @@
-"""Terminal laboratory: an app, a command line and a Python API over the engine.
+"""Terminal laboratory for learning theory: an app, a command line and a Python API.
 
 Importing this package is fast, because the names of the API (docs/reference/api.md) are loaded from
 `hadamard_tui.api` only when they are used. `__init__.pyi` declares the types of these names.

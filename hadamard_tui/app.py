@@ -170,7 +170,7 @@ class HadamardApp(FailingApp):
     async def _say_news(self) -> None:
         """Show a notification for each run that was computed without a terminal, if there is news about it.
 
-        A run is news while it goes on, and once after it has ended.
+        There is news as long as the run goes on, and once after it has ended.
         """
         from hadamard_tui.state import run_store
 
@@ -266,7 +266,7 @@ class HadamardApp(FailingApp):
 
     @on(PresetChoice.Browsed)
     def _browsed(self, event: PresetChoice.Browsed) -> None:
-        """Open the page that lists the presets, and search it for the letter that the user typed in a field.
+        """Open the page that lists the presets, and start a search with the letter that the user typed.
 
         If the page is already open, pass the letter to it, because the field still gets letters of fast
         typing.
@@ -379,7 +379,7 @@ class HadamardApp(FailingApp):
         self.push_screen(page_of(cited_sections(source) or theory_pages.with_run(editable.preset or "")))
 
     def wear(self, look: str) -> None:
-        """Apply a theme to the app, with its palette of curve colours."""
+        """Change the theme of the app, and with it the colours of curves."""
         palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
         self.theme = look
 
@@ -552,7 +552,7 @@ class HadamardApp(FailingApp):
             driver.write(words)
 
     def _options(self) -> list[str]:
-        """Return the options of the command line that reproduces the screen."""
+        """Return the command-line options that reproduce what the screen shows."""
         from hadamard_tui.sharing.command_line import views
 
         look = [] if self.theme == Config().theme else ["--theme", self.theme]
@@ -565,7 +565,7 @@ class HadamardApp(FailingApp):
         ]
 
     def _shown(self) -> Shown:
-        """Return the content of the screen in the form that the export functions need."""
+        """Return what the screen shows, in the form that the export functions need."""
         from engine.spec.experiment import drawn
         from hadamard_tui.sharing.exporting import Pictures, Shown, with_look
 
@@ -613,7 +613,7 @@ class HadamardApp(FailingApp):
         super().exit(*arguments, **options)
 
     def keep(self) -> None:
-        """Collect the experiment and the view on the screen, which are restored at the next start.
+        """Collect the experiment and the view on the screen. They are restored when the app starts next.
 
         If the screen is incomplete, do nothing.
         """
@@ -715,9 +715,9 @@ def open_app(start: Launch) -> int:
 
 
 def _engine_works() -> bool:
-    """Return whether a thread of the engine, which computes runs, is still alive.
+    """Return whether a thread that computes a run is still alive.
 
-    It may be the thread of an earlier run. At exit, the interpreter would stop this thread inside torch,
-    which then aborts the process.
+    It may be the thread of an earlier run. When the program exits, Python would stop this thread inside
+    torch, which then aborts the process.
     """
     return any(thread.daemon for thread in threading.enumerate())

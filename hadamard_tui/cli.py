@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +35,7 @@ from hadamard_tui.commands.options import (
     flag,
 )
 from hadamard_tui.headless import exit_codes
+from hadamard_tui.terminal.signals import Terminated, exit_code
 from hadamard_tui.terminal.standard_streams import ReaderGone, discard, prepare
 from hadamard_tui.terminal.standard_streams import printing as flushing
 
@@ -152,6 +154,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         code = exit_codes.STOPPED
+    except Terminated as ending:
+        exit_codes.stop(exit_code(ending.number), signal.Signals(ending.number).name)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             return _failed(error)

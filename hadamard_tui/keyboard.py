@@ -12,7 +12,10 @@ from hadamard_tui.panels import ABOUT, DIGITS, WORDS
 
 
 class Motion(msgspec.Struct, frozen=True):
-    """Command of a key in lists, tables, heat maps and texts. The configuration names it by its `id`."""
+    """Command of a key in lists, tables, heat maps and texts, such as "move up".
+
+    The configuration names the command by its `id`.
+    """
 
     id: str
     keys: str
@@ -42,7 +45,10 @@ _BY_ID = {motion.id: motion for motion in MOTIONS}
 
 
 def motions(**actions: str) -> list[Binding]:
-    """Return key bindings for a widget. Each argument maps a motion to an action: `move_up="cursor_up"`."""
+    """Return the key bindings of a widget. Each argument maps a motion to an action.
+
+    A motion is a command of a key. For example, `move_up="cursor_up"` maps the motion `move_up`.
+    """
     return [_BY_ID[motion_name.replace("_", "-")].binding(action) for motion_name, action in actions.items()]
 
 

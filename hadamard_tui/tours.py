@@ -88,7 +88,7 @@ class Tour:
     """
 
     def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
-        """Start at the first stop. With `alone`, the tour moves on automatically, in a loop."""
+        """Begin at the first stop of the tour. With `alone`, the tour moves on automatically, in a loop."""
         self.stops, self.alone = tuple(stops), alone
         self.place = 0
         self.scores: dict[int, Sequence[bool]] = {}
@@ -222,7 +222,7 @@ def question_at(preset: str) -> str:
 
 
 def _stops_at(preset: str) -> Iterator[TalkStop]:
-    """Yield the stops of built-in talks that show `preset` without changes."""
+    """Yield the stops of built-in talks that show a preset without changes."""
     for talk in talks().values():
         yield from (stop for stop in talk.stops if stop.preset == preset and not stop.set)
 
@@ -262,7 +262,7 @@ def stops_to(names: Sequence[str]) -> list[Stop]:
 
 
 def title_of(names: Sequence[str]) -> str:
-    """Return the titles of the paths and talks among `names`, and the names of the presets."""
+    """Return a title for these names: titles of paths and talks, and the names of presets."""
     return ", ".join(talks()[name].title if name in talks() else name for name in names or [ESSENTIALS])
 
 

@@ -99,6 +99,25 @@ def test_every_preset_has_stored_curves_of_what_it_runs_now():
     assert stale == [], "make update runs them"
 
 
+def test_a_chart_gets_the_new_title_of_its_preset_without_a_run(script):
+    script.main()
+    (chart := script.PICTURES / "rank-64.svg").write_text(
+        "<svg><title>A &lt; B</title><text>A &lt; B</text></svg>"
+    )
+    title = presets.load("rank-64").pictures[0].title
+    script.main()
+    assert chart.read_text() == f"<svg><title>{title}</title><text>{title}</text></svg>"
+    assert len(script.ran) == 3
+    assert gallery()._with_title("<title>Loss: GD</title>", "Loss") == "<title>Loss: GD</title>"
+
+
+@pytest.mark.parametrize("name", ["order-and-chaos", "hadamard-d", "critical-line", "catapult"])
+def test_a_stored_chart_has_the_title_that_its_preset_has_now(name: str):
+    chart = (DOCS / "gallery" / f"{name}.svg").read_text(encoding="utf-8")
+    assert gallery()._with_title(chart, presets.load(name).pictures[0].title) == chart
+    assert gallery()._with_title(chart, "Another").count("Another") == 2
+
+
 def test_a_stored_curve_is_within_half_a_dot_of_the_curve():
     x = np.linspace(0, 100, 3001)
     curve = Series("GD", x, np.exp(-x / 20), palette.LIGHT.of_learners[0], mark="A")

@@ -69,9 +69,15 @@ def test_a_part_or_a_panel_is_experimental_where_it_says_so(messages: ModuleType
     assert not messages.is_experimental(SOURCE)
 
 
+def test_a_formula_is_shown_as_it_is_written_and_words_in_backticks_are_code(messages: ModuleType) -> None:
+    assert messages.as_written("β_i = [a]_i b_{i−j} < 1 for `max_rank`") == (
+        r"β\_i = \[a\]\_i b\_\{i−j\} &lt; 1 for `max_rank`"
+    )
+
+
 @pytest.mark.slow
 def test_the_page_has_the_messages_of_both_packages_by_file(messages: ModuleType) -> None:
     page = messages.page()
     for file in ("engine/problems/matrices/hadamard.py", "hadamard_tui/cli.py"):
-        section = page.partition(f"## {file}\n")[2].partition("\n## ")[0]
+        section = page.partition(f"## {messages.as_written(file)}\n")[2].partition("\n## ")[0]
         assert section.count("\n- ") > 1, file

@@ -70,7 +70,7 @@ def test_every_relative_link_of_the_pages_resolves():
                 assert f"{linked.stem}#{slug}" in addresses, f"{file.name}: {path}#{slug}"
 
 
-def test_a_page_has_a_question_and_sections_with_unique_slugs_a_statement_and_sources():
+def test_a_page_has_a_question_and_sections_with_unique_slugs_a_statement_reasons_and_linked_sources():
     for page in theory_pages.pages():
         assert len(page.question.split()) >= 10, page.name
         assert page.sections, page.name
@@ -80,7 +80,15 @@ def test_a_page_has_a_question_and_sections_with_unique_slugs_a_statement_and_so
         assert not repeated, page.name
         for section in page.sections:
             assert "**Statement" in section.text, section.address
-            assert "**Sources.**" in section.text, section.address
+            assert re.search(r"\*\*[^*]*\bwhy\b|\*\*Why|\*\*What the weights show", section.text), (
+                section.address
+            )
+            assert "**What is only " in section.text, section.address
+            sources = section.text.partition("**Sources.**")[2]
+            assert "](https://" in sources, section.address
+            if page.name != "conventions":
+                assert "**Idea" in section.text, section.address
+                assert "<!-- run: " in section.text or section.slug == "diagnose", section.address
         headings = re.findall(r"^## ", (FOLDER / f"{page.name}.md").read_text(encoding="utf-8"), re.MULTILINE)
         assert len(headings) == len(page.sections), page.name
 

@@ -30,7 +30,7 @@ MOST_SEEDS = 2**31
 
 
 class Signals(NamedTuple):
-    """Distribution of the signals in each layer of a fully connected net with Gaussian initial weights."""
+    """Distribution of the signals in each layer of an untrained dense net with Gaussian weights."""
 
     activation: str
     widths: tuple[int, ...]
@@ -52,7 +52,7 @@ class Signals(NamedTuple):
 
 
 class HiddenLayers(NamedTuple):
-    """Hidden layers of a net: their transfer function, and the initial variances of weights.
+    """Description of a net's hidden layers: their transfer function, and the initial variances of weights.
 
     `Architecture.preactivations` returns the signals of these layers, input layer first.
     """
@@ -151,7 +151,7 @@ class ArchitectureStructure(NamedTuple):
 
 
 class StructureAt(NamedTuple):
-    """Properties that theorems require of an architecture, and that depend on the number d of features.
+    """Properties of an architecture that theorems require, and that depend on the number d of features.
 
     With the defaults, no theorem that requires them applies to the architecture.
     """
@@ -171,7 +171,7 @@ class StructureAt(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Shapes, L2 penalties and rate factors of the tensors of an architecture for d features."""
+    """Shapes of an architecture's tensors for d features, with their L2 penalties and rate factors."""
 
     shapes: Mapping[str, tuple[int, ...]]
     """Shapes of all tensors, trained or fixed, by name, without the batch dimension."""
@@ -194,17 +194,17 @@ class Layout(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of parameters of one net, trained or fixed."""
+        """Number of parameters of one net, counting trained and fixed ones."""
         return sum(map(math.prod, self.shapes.values()))
 
     @property
     def l2_penalty(self) -> float:
-        """Largest L2 penalty λ of all tensors, or 0 if no tensor is penalised."""
+        """Largest L2 penalty λ of all tensors. It is 0 if no tensor is penalised."""
         return max(self.l2_penalties.values(), default=0.0)
 
 
 class Edges(NamedTuple):
-    """Weights and biases of one layer of a net."""
+    """Weights of the edges into one layer of a net, and biases of the layer."""
 
     weights: torch.Tensor
     """Weights W, [B, units, units below], including fixed factors. The weight of a missing edge is 0."""
@@ -214,7 +214,7 @@ class Edges(NamedTuple):
 
     @property
     def offsets(self) -> torch.Tensor:
-        """Biases b, [B, units], or zeros if the layer has no biases."""
+        """Biases of the layer, [B, units]. They are zeros if it has no biases."""
         return torch.zeros_like(self.weights[..., 0]) if self.biases is None else self.biases
 
 
@@ -255,7 +255,7 @@ class Architecture(Part, frozen=True):
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
-        """Return the properties that theorems require of the architecture, for d features.
+        """Return those properties required by theorems that depend on the number d of features.
 
         A subclass replaces fields of `super().structure_at(d)`.
         """
@@ -267,15 +267,15 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def start(self, stream: Stream, d: int) -> Start:
-        """Return initial tensors for d features, drawn separately for each replica."""
+        """Draw the initial tensors for d features, separately for each replica."""
         raise NotImplementedError
 
     def layout(self, d: int) -> Layout:
-        """Return the shapes of all tensors for d features, their L2 penalties, and factors of their rates."""
+        """Return the shapes, the L2 penalties and the rate factors of all tensors, for d features."""
         raise NotImplementedError
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Return the initial tensors `params`, after computing fixed tensors that depend on the instances.
+        """Compute fixed tensors that depend on the instances, and return all initial tensors.
 
         For example, a net that standardises its inputs stores the mean of every feature. By default, no
         tensor depends on the instances, and `params` is returned unchanged.
@@ -283,11 +283,14 @@ class Architecture(Part, frozen=True):
         return params
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] of B/outputs nets with the tensors `params` [B/outputs, …]."""
+        """Return the predictions [B, n] of nets with the tensors `params` [B/outputs, …].
+
+        B counts outputs: a net with several outputs has several predictions for each instance.
+        """
         raise NotImplementedError
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        """Return the signals [B, h, n] of every hidden layer before σ is applied, input layer first."""
+        """Return the inputs of σ in every hidden layer, as signals [B, h, n], input layer first."""
         return []
 
     def weights(self, params: Params) -> torch.Tensor | None:
@@ -337,7 +340,7 @@ class Architecture(Part, frozen=True):
         return params
 
     def invariance(self, d: int) -> Verdict:
-        """Return whether the net treats all rotations of the instances alike at its start, and the reason."""
+        """Return whether the untrained net treats all rotations of the instances alike, and the reason."""
         reason = f"{self.kind} does not declare that it treats rotated instances alike"
         return Verdict(False, reason, undecided=True)
 
@@ -356,7 +359,7 @@ class ModuleArchitecture(Architecture, frozen=True):
     """
 
     def module(self, d: int) -> Any:
-        """Return a new `torch.nn.Module` with a random start that maps instances [n, d] to [n] or [n, 1]."""
+        """Create a torch module with random parameters. It maps instances [n, d] to [n] or [n, 1]."""
         raise NotImplementedError
 
     @property
@@ -419,9 +422,9 @@ _one_by_one: set[ModuleArchitecture] = set()
 
 @cache
 def _template(architecture: ModuleArchitecture, d: int) -> Any:
-    """Return the architecture's torch module for d features, in evaluation mode.
+    """Return the torch module that all nets of this architecture share, for d features.
 
-    The module is shared by all nets: every call replaces its tensors by those of a net.
+    It is in evaluation mode. Every call replaces its tensors by those of a net.
     """
     with torch.random.fork_rng(devices=[]):
         return architecture.module(d).eval()
@@ -443,7 +446,7 @@ class LayerSignals(NamedTuple):
 
 
 def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:
-    """Return the gradients of the loss plus L2 penalties λ/2 ‖θ‖², given the gradients of the loss alone.
+    """Add the gradients of the L2 penalties λ/2 ‖θ‖² to `gradients`, the gradients of the loss alone.
 
     `penalties` are the λ of the tensors, as in `Layout.l2_penalties`.
     """

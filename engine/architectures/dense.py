@@ -39,7 +39,7 @@ OfLayers = Meta(min_length=1, max_length=MOST_LAYERS + 1)
 
 
 class Scaling(NamedTuple):
-    """Factors of a layer's initial weights, inputs and rate that define the parametrisation of a net.
+    """Factors by which a net's parametrisation scales a layer: its initial weights, inputs and rate.
 
     In the standard parametrisation, all of them are 1.
     """
@@ -220,7 +220,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def has_drawn_biases(self) -> bool:
-        """Whether units have biases that start at random values."""
+        """Whether hidden units have biases, and the biases start at random values."""
         return (max(self.cb) if isinstance(self.cb, tuple) else self.cb) > 0
 
     @property
@@ -236,31 +236,31 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _biased(self) -> range:
-        """Numbers l of the layers that have biases. The first layer has the number 1."""
+        """Numbers l of the layers that have biases, where the first layer has the number 1."""
         count = len(self._numbers) if self.output_bias else len(self.hidden)
         return self._numbers[: count if self.has_biases else 0]
 
     @property
     def _numbers(self) -> range:
-        """Numbers l of all layers: 1 for the first layer, up to that of the output layer."""
+        """Numbers l of all layers, from 1 for the first layer to the number of the output layer."""
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
-        """Return a value for every layer, given one value for all layers, or a tuple of values."""
+        """Return one value per layer: repeat a single number for every layer, and leave a tuple as it is."""
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
-        """Return the size s = √C_w of the initial weights of every layer."""
+        """Return the sizes s = √C_w of the initial weights, one for every layer."""
         if self.cw is None:
             return [1.0 if self.scale is None else self.scale] * len(self._numbers)
         return [math.sqrt(variance) for variance in self._each(self.cw)]
 
     def _fans(self, d: int) -> list[tuple[int, int]]:
-        """Return the numbers of outputs and of inputs of every layer, as pairs (fan-out, fan-in)."""
+        """Return, for every layer, its numbers of outputs and of inputs: pairs (fan-out, fan-in)."""
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
-        """Return the factors by which the net's parametrisation scales every layer."""
+        """Return the factors by which the parametrisation of the net scales each of its layers."""
         if self.parametrisation == "standard":
             return [Scaling()] * len(self._numbers)
         return [
@@ -302,7 +302,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _first_at_start(self) -> tuple[float, float] | None:
-        """C_w and C_b of the first layer, or None if its weights and biases do not start Gaussian."""
+        """Variances C_w and C_b of the weights and biases of the first layer at the start.
+
+        None if these weights and biases do not start Gaussian.
+        """
         if self.init != "gaussian" or self.alternating_biases:
             return None
         return self._sizes()[0] ** 2, self._each(self.cb)[0] if 1 in self._biased else 0.0
@@ -351,7 +354,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _layer(
         self, stream: Stream, number: int, fan_out: int, fan_in: int, size: float
     ) -> NDArray[np.float64]:
-        """Return the initial weights [R, fan-out, fan-in] of a layer in the standard parametrisation."""
+        """Draw the initial weights [R, fan-out, fan-in] of a layer in the standard parametrisation."""
         output = number == len(self._numbers)
         if self.init == "identity":
             matrix = np.ones((fan_out, fan_in)) if output else np.eye(fan_out, fan_in)
@@ -401,7 +404,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return [signal for _, signal in self._layers(params, instances)][:-1]
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return W₁x, the signals of the first layer without its factor and biases, [B, h, n]."""
+        """Return W₁x, the outputs of the first layer before biases and the activation, [B, h, n].
+
+        The factor of the parametrisation, m_1, is not included.
+        """
         return instances.inner(params["W1"])
 
     def _layers(
@@ -438,7 +444,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Params:
-        """Return the gradient of the loss by every trained tensor, ∂L/∂θ, by backpropagation.
+        """Compute the gradient of the loss with respect to every trained tensor, by backpropagation.
 
         Args:
             layers: inputs and signals of every layer, as `_layers` yields them.
@@ -454,7 +460,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
-        """Return the gradient of the loss by the weights of the first layer, ∂L/∂W₁, [B, h, d].
+        """Return ∂L/∂W₁ [B, h, d], the gradient of the loss with respect to the first layer's weights.
 
         `back` [B, h, n] is ∂L/∂z for the signals z of the first layer.
         """
@@ -482,10 +488,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _gradient_of_product(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        """Return the gradient of the loss by every W_l, for a linear net: predictions are xᵀw.
+        """Return the gradients of the loss of a linear net, xᵀw, with respect to all its layers W_l.
 
-        w is the product of the layers, W_L … W_1, times all factors m_l. The gradient by W_l is (W_L …
-        W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ. G [B, m, d] is ∂L/∂w times all m_l.
+        w is the product of the layers, W_L … W_1, times all factors m_l. The gradient with respect to W_l is
+        (W_L … W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ. G [B, m, d] is ∂L/∂w times all m_l.
         """
         slopes = slope(self.predict(params, instances))
         right = instances.combine(slopes).view(len(params["W1"]), -1, instances.d)
@@ -531,7 +537,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return layers
 
     def _product(self, params: Params) -> torch.Tensor:
-        """Return the weights of a linear net, the product m_L W_L … m_1 W_1 [B, m, d] of its layers.
+        """Return the product m_L W_L … m_1 W_1 [B, m, d] of a linear net's layers, the weights of its inputs.
 
         The product is computed from the output down, so that partial products have only m rows.
         """
@@ -558,13 +564,16 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Return whether permuting the inputs of the initial net is the same as permuting hidden units."""
+        """Return whether relabelling the net's inputs has the same effect as relabelling its hidden units.
+
+        This holds for a net that is not trained yet.
+        """
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 
 
 def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
-    """Return signs [R, rows, columns], with equally many + and − in every row, in random order.
+    """Draw signs [R, rows, columns]: each row has equally many + and −, in random order.
 
     If the number of columns is odd, there is one more +.
     """
@@ -573,8 +582,9 @@ def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
 
 
 def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64]:
-    """Return numbers [R, units, columns] with signs +, −, +, … along units and sizes from U(0, √3).
+    """Draw numbers [R, units, columns] with sizes from U(0, √3).
 
+    Signs alternate, +, −, +, … from unit to unit.
     The mean square of the numbers is 1.
     """
     signs = np.where(np.arange(units) % 2 == 0, 1, -1)[:, None]

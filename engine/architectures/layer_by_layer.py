@@ -98,7 +98,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         return list(self._signals(params, instances))[:-1]
 
     def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
-        """Yield the signals of every layer before σ is applied, [B, n_l, n], input layer first.
+        """Yield the signals of every layer, input layer first, before σ is applied, [B, n_l, n].
 
         The signals of the last layer are the predictions.
         """

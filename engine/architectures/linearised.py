@@ -56,7 +56,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         instances: Instances,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
     ) -> torch.Tensor:
-        """Return the predictions of the linearised net with the tensors `params`.
+        """Return the predictions of the linearised net, for the values `params` of its tensors.
 
         `layers` are the inputs and signals of every layer of the net at its start.
         """
@@ -103,12 +103,12 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         return super().invariance(d)
 
     def _started(self, params: Params) -> Params:
-        """Return the tensors of the net at its start, with initial values in place of trained ones."""
+        """Return the tensors of the untrained net: initial values take the place of trained ones."""
         started = {layer: params[_at_start(layer)] for layer in self.layers}
         started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # a narrowed net has fewer inputs
         return {**params, **started}
 
 
 def _at_start(name: str) -> str:
-    """Return the name of the fixed tensor that stores the initial values of a trained tensor."""
+    """Return the name under which the initial values of a trained tensor are stored."""
     return f"start {name}"

@@ -75,7 +75,7 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return {**params, **{name: moment.repeat_interleave(nets, 0) for name, moment in moments.items()}}
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return the signals of the first layer for the normalised instances, [B, h, n]."""
+        """Return the signals of the first layer, computed from the normalised instances, [B, h, n]."""
         weights = params["W1"]
         d = weights.shape[-1]
         if self.of == "features":
@@ -85,7 +85,7 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return (instances.inner(weights) - weights.sum(-1, keepdim=True) * mean) / deviation
 
     def _moments(self, params: Params, instances: Instances) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the mean and the standard deviation [B, 1, n] of the entries of every instance."""
+        """Return the mean and the standard deviation of the entries of every instance, [B, 1, n] each."""
         d = params["centre"].shape[-1]
         mean = instances.rows.sum(-1) / d  # [R, n]; rows may omit entries, all of which are 0
         deviation = (instances.rows.square().sum(-1) / d - mean.square() + EPSILON).sqrt()

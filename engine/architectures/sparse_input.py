@@ -73,9 +73,9 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         return self._product(params)[:, 0] if self.activation == "identity" else None
 
     def _first(self, params: Params) -> torch.Tensor:
-        """Return the input layer [B, h, d], with missing edges set to 0.
+        """Return the weights [B, h, d] of the input layer, with 0 for edges that do not exist.
 
-        This is necessary because update rules may change the weights of missing edges.
+        Update rules may have changed the stored weights of such edges.
         """
         return params["W1"] * params["edges"] if "edges" in params else params["W1"]
 

@@ -73,7 +73,10 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         }
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Return `params` with the linear map that maps orthogonal rows of length √d to their features φ."""
+        """Add the feature map to the tensors `params`, and return them.
+
+        It is the linear map that maps orthogonal rows of length √d to their features φ.
+        """
         count = min(instances.n, instances.d)
         features = torch.from_numpy(self.features(instances.d)[:count]).to(instances.device, instances.dtype)
         rows = instances.at(slice(0, count)).rows
@@ -81,7 +84,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         return {**params, "map": maps.repeat_interleave(len(params["map"]) // len(maps), 0)}
 
     def features(self, d: int) -> NDArray[np.float64]:
-        """Return the features φ of the d rows in their order, [d, 2h]."""
+        """Compute the features φ of all d rows in their order, [d, 2h]."""
         h, eps, mu, gain = d // 2 + 1, self.eps, self.mu, self.gain
         psi, m = np.eye(d, h) / gain, mu * np.eye(d, h)
         if d > 1:

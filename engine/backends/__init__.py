@@ -46,7 +46,7 @@ RESTING = 4
 
 
 class Needs(NamedTuple):
-    """Requirements of a backend. The defaults describe ordinary steps, computed from the data matrix."""
+    """What a backend needs, such as torch. The defaults describe ordinary steps on the data matrix."""
 
     matrix: bool = False
     """Whether the backend needs the data matrix, even if the instances are drawn without it."""
@@ -89,24 +89,31 @@ class Backend:
 
     @property
     def name(self) -> str:
-        """Name of the backend in `run.path` and in JSON, which is the name of its file."""
+        """Name by which `run.path` and JSON output refer to the backend.
+
+        It is the name of the backend's file.
+        """
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Return the reason why the backend cannot run a learner, whatever it measures; None if it can."""
+        """Return the reason why the backend cannot run a learner; None if it can.
+
+        Measures are not considered.
+        """
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it does not support the setting {field.replace('_', ' ')}"
         return None
 
     def serves(self, measure: Measure) -> bool:
-        """Return whether the backend computes this measure for the learners that it runs."""
+        """Return whether the backend can compute this measure for the learners that it runs."""
         return True
 
     def bytes_held(self, sizes: Sizes) -> int:
         """Return the memory in bytes that a training run of a learner needs.
 
-        It holds all nets, their gradients and states, and one set of their predictions.
+        The estimate counts all nets, their gradients, the states of their update rules, and one set of
+        predictions.
         """
         vectors, short = sizes.models * sizes.batch, sizes.d * sizes.item < LONG
         holes = HOLES if short and self.needs.new_tensors and vectors * sizes.d * sizes.item >= WIDE else 1
@@ -114,7 +121,7 @@ class Backend:
         return (sizes.nets * copies * sizes.parameters + vectors * sizes.n) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        """Return whether the backend runs this learner faster than the backends that are tried later."""
+        """Return whether this backend is faster for the learner than the backends after it in the list."""
         return True
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
@@ -122,15 +129,15 @@ class Backend:
         return None
 
     def sample(self, learner: Learner) -> dict[str, object]:
-        """Return a small experiment whose run compiles the code that learners like this one need."""
+        """Return a small experiment. Running it compiles the code that learners like this one need."""
         raise NotImplementedError
 
     def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
-        """Draw the data in the form that the backend needs, and return the training run of a learner."""
+        """Draw the data in the form that the backend needs. Return a training run of the learner on them."""
         return self.training_run(undrawn.drawn(), experiment)
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
-        """Return the training run of a learner on drawn data."""
+        """Return the training run of a learner on data that are already drawn."""
         raise NotImplementedError
 
 
@@ -186,9 +193,9 @@ def why_not(
 
 
 def why_no_single_pass(experiment: Experiment) -> str | None:
-    """Return the reason why training is not one pass with single examples and separate targets.
+    """Return the reason why training is not a single pass that trains on one example at a time.
 
-    Return None if it is such a pass.
+    The loss must also be computed separately for each target. Return None if all of this is true.
     """
     protocol = experiment.protocol
     if not protocol.schedule().online:
@@ -206,7 +213,7 @@ def weight_vectors(learner: Learner, setup: Setup) -> int:
 
 @cache
 def _defaults(struct: type[msgspec.Struct]) -> dict[str, object]:
-    """Return the default of every field of a Struct; it is NODEFAULT for required fields."""
+    """Return the default of every field of a Struct, by name. A required field has the value NODEFAULT."""
     return {
         field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
         for field in msgspec.structs.fields(struct)

@@ -1,6 +1,6 @@
 """Backend for rules whose weights are linear in past gradients, on orthogonal examples.
 
-The response of a rule says how far a single gradient has moved the weights after every number of steps.
+The response of a rule says how far the gradient of one example has moved the weights 1, 2, 3 … steps later.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ByResponses(Backend):
     def bytes_held(self, sizes: Sizes) -> int:
         """Return the memory in bytes that a training run of a learner needs.
 
-        It holds initial and present predictions, their changes, and a record.
+        The estimate counts the initial and present predictions, their changes, and one evaluation.
         """
         return sizes.batch * 4 * sizes.n * sizes.item
 
@@ -103,7 +103,7 @@ class Responses:
         self._seen += 1
 
     def squares(self) -> torch.Tensor:
-        """Return the mean square losses after 0, 1, 2 … steps, [S, R, V] in float64."""
+        """Return the mean square losses after 0, 1, 2, … steps, [S, R, V] in float64."""
         steps, together = len(self._response), max(1, CELLS // len(self._data.labels))
         products: list[torch.Tensor] = []  # e², e m and m² of some rows, [3, rows, R, V]
         for row in range(0, self._data.instances.n, together):
@@ -125,19 +125,22 @@ class Responses:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d] in coordinates in which the instances are √d e_j.
+        """Return the weights [B, d], in the coordinates in which instance j is √d e_j.
 
-        They are the predictions, divided by √d.
+        In these coordinates, weight j is the prediction for instance j divided by √d.
         """
         return self._now(slice(None)) / math.sqrt(self._data.instances.d)
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
+        """Return the weights [V, d] for all V hyperparameter settings (variants).
+
+        They are those of the first replica and the first target.
+        """
         first_target = slice(0, self._data.variants * self._data.targets, self._data.targets)
         return self._now(first_target) / math.sqrt(self._data.instances.d)
 
     def _now(self, members: slice) -> torch.Tensor:
-        """Return the present predictions of the batch members in a slice."""
+        """Return the present predictions of some batch members, which `members` selects."""
         now, seen = self._first[members].clone(), self._seen
         if seen:
             now[:, :seen].addcmul_(self._moves[members, :seen], self._backwards[-seen:], value=-1)
@@ -145,7 +148,10 @@ class Responses:
 
 
 def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Σ_(s≤k) values_s kernel_(k−s) for every k, by fast Fourier transforms along the first axis."""
+    """Return the convolution Σ_(s≤k) values_s kernel_(k−s) for every k, along the first axis.
+
+    It is computed by fast Fourier transforms.
+    """
     size = 2 * len(kernel)
     shaped = kernel.reshape(-1, *(1,) * (values.ndim - 1))
     spectrum = np.fft.rfft(values, size, axis=0) * np.fft.rfft(shaped, size, axis=0)
@@ -154,7 +160,7 @@ def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDAr
 
 
 class ResponsesLearner:
-    """Learner that learns orthogonal examples one by one, in the order of the rows."""
+    """Learner that trains on orthogonal examples one at a time, in the order of the rows."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         assert order is None, "every example is seen once, in the order of the rows"
@@ -165,13 +171,13 @@ class ResponsesLearner:
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example number k, which is the next one."""
+        """Train on example number k. It must be the next example of the pass."""
         self.hypothesis.learn_next()
         return ()
 
 
 class KnownSquares:
-    """Evaluator of mean square losses, which are all computed before the first step."""
+    """Evaluator that returns mean square losses. All of them are computed before the first step."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 

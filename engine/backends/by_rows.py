@@ -106,9 +106,10 @@ class Predictions:
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
-        """Store the data.
+        """Store the data and the order of training.
 
-        `order` [R, n] lists the rows in the order of training. None means the order of the data.
+        `order` [R, n] lists the rows in the order in which they are learned. None means the order of the
+        data.
         """
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
@@ -144,7 +145,7 @@ class Predictions:
             self._begin_block()
 
     def _step(self, place: int) -> None:
-        """Make the step for the example at position `place` in the present block."""
+        """Make the training step for the example at position `place` of the present block of examples."""
         before, labels = self._block_predictions[:, :, place], self._block_labels[:, :, place]
         slope = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
@@ -157,7 +158,7 @@ class Predictions:
             self._follow(step.double(), place)
 
     def _begin_block(self) -> None:
-        """Compute the inner products that the steps of the next block need."""
+        """Compute the inner products of the block's examples with all rows, which the block's steps use."""
         block = slice(self._learnt, self._learnt + AHEAD)
         self._steps = self._all_steps[:, :, block]  # S
         self._examples = self._rows(block)  # [R, b, d]
@@ -182,11 +183,11 @@ class Predictions:
         self._along.baddbmm_(step[:, :, None], self._lengths[:, place, None], alpha=-1)
 
     def mean_square(self) -> torch.Tensor:
-        """Return the present mean square loss [B], in float64."""
+        """Return the mean square loss of the present predictions, [B], in float64."""
         return self._squares.flatten() / self._data.instances.n
 
     def _now(self) -> torch.Tensor:
-        """Return the present predictions P − S K of all rows, [R, G, n]."""
+        """Return the present predictions of all rows, P − S K, [R, G, n]."""
         if not self._place:
             return self._predictions
         learnt = slice(0, self._place)
@@ -195,14 +196,14 @@ class Predictions:
         )
 
     def _of_rows(self, values: torch.Tensor, examples: slice) -> torch.Tensor:
-        """Select the columns of values [R, g, n] of all rows that belong to the given examples, [R, g, b]."""
+        """Select the columns of `values` [R, g, n] that belong to the given examples, as [R, g, b]."""
         if self._order is None:
             return values[:, :, examples]
         rows = self._order[:, None, examples].expand(-1, values.shape[1], -1)
         return values.gather(2, rows)
 
     def _rows(self, examples: slice) -> torch.Tensor:
-        """Return the instances [R, b, d] of the given examples."""
+        """Return the instances of some examples, [R, b, d]."""
         instances = self._data.instances
         selected = instances.at(examples) if self._order is None else instances.pick(self._order[:, examples])
         return selected.rows
@@ -214,7 +215,7 @@ class Predictions:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d], after adding the steps that are not yet added."""
+        """Return the present weights [B, d]; steps that are still stored separately are added first."""
         pending = slice(self._added, self._learnt + self._place)
         if pending.start < pending.stop:
             steps, rows = self._all_steps[:, :, pending], self._rows(pending)
@@ -223,7 +224,10 @@ class Predictions:
         return self._weights.flatten(0, 1)
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
+        """Return the weights [V, d] for all V hyperparameter settings (variants).
+
+        They are those of the first replica and the first target.
+        """
         learnt = slice(0, self._place)
         steps = self._steps[0, :: self._data.targets, learnt]
         return torch.addmm(self._first, steps, self._examples[0, learnt], alpha=-1)
@@ -251,7 +255,7 @@ class SolvedPredictions(Predictions):
         self._firsts = after_each(self._first, self._steps[0, ::targets], self._examples[0])  # [V, b, d]
 
     def _follow_all(self, steps: torch.Tensor) -> None:
-        """Compute the sums of squared errors before and after every step of the block, [b + 1, R, G]."""
+        """Compute the sums of squared errors before the block and after each of its steps, [b + 1, R, G]."""
         along = self._along - steps @ torch.triu(self._lengths, 1)
         lengths = self._lengths.diagonal(dim1=1, dim2=2)[:, None]
         changes = steps * (lengths * steps - 2 * along)
@@ -275,7 +279,7 @@ class SquaresEvaluator(ByWeights):
 
 
 class RowsLearner:
-    """Learner that learns examples one by one, in the order of training."""
+    """Learner that trains on one example at a time, in the order of training."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         rule = inputs.learner.update
@@ -287,7 +291,7 @@ class RowsLearner:
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example number k, which is the next one."""
+        """Train on example number k. It must be the next example of the pass."""
         self.hypothesis.learn_next()
         return ()
 
@@ -312,7 +316,7 @@ def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor |
 
 
 def after_each(before: torch.Tensor, steps: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Return the weights […, b, d] after each of b steps.
+    """Return the weights after each of b steps, […, b, d].
 
     Step j subtracts `steps` […, b] at j times row j of `rows` […, b, d]. `before` […, d] are the weights
     before the first step.

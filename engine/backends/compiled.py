@@ -40,9 +40,9 @@ SAMPLE = 64
 
 
 class Compiled(Backend):
-    """Backend for multiplicative steps in one pass over the ±1 rows of a Sylvester matrix.
+    """Backend for rules that multiply weights by factors, in one pass over rows of a Sylvester matrix.
 
-    It requires square loss and one example per step.
+    The rows are ±1. It requires square loss and one example per step.
     """
 
     place: ClassVar[int] = 10

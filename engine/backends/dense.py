@@ -1,4 +1,4 @@
-"""Backend on the full data matrix. It runs every learner, step by step as the protocol says."""
+"""Backend that computes with the full data matrix. It can run every learner, step by step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OnMatrix(Backend):
-    """Backend for every learner, on the matrix of its instances, without shortcuts."""
+    """Backend that stores the instances as a full matrix. It can run every learner, without shortcuts."""
 
     needs: ClassVar[Needs] = Needs(matrix=True)
 

@@ -1,4 +1,4 @@
-"""Backend in numpy for small runs on single examples, which end before torch would be loaded."""
+"""Backend in numpy for runs on single examples that are so short that importing torch would take longer."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Numpy(Backend):
 
 
 def _has_step(learner: Learner, experiment: Experiment) -> bool:
-    """Return whether one of `Projected`, `Added` and `Multiplied` can make the steps of this learner."""
+    """Return whether this file has a step function for the learner: `Projected`, `Added` or `Multiplied`."""
     match learner.form:
         case Fitted(solver):
             orthogonal = experiment.problem.matrix.structure().is_orthogonal
@@ -100,11 +100,14 @@ class WeightVectors(Protocol):
     now: Numbers
 
     def learn(self, x: Numbers, slopes: Numbers) -> None:
-        """Make a step on one instance x [R, d] per replica; `slopes` [R, B] are the derivatives ∂L/∂ŷ."""
+        """Make a training step on one instance x [R, d] per replica.
+
+        `slopes` [R, B] are the derivatives ∂L/∂ŷ.
+        """
 
 
 class Projected:
-    """Least squares on orthogonal instances: w ← w − (ŷ − y) x/‖x‖², the projection of w onto xᵀw = y."""
+    """Least squares on orthogonal instances: each step projects w onto xᵀw = y, w ← w − (ŷ − y) x/‖x‖²."""
 
     def __init__(self, start: Numbers) -> None:
         self.now = start
@@ -115,7 +118,7 @@ class Projected:
 
 
 class Added:
-    """Weight vectors of a rule that adds multiples of examples to them: w ← w − s x."""
+    """Weight vectors of a rule whose steps add multiples of examples to them: w ← w − s x."""
 
     def __init__(self, learner: Learner, start: Numbers, rates: Numbers) -> None:
         architecture, update = learner.trained
@@ -130,9 +133,10 @@ class Added:
 
 
 class Multiplied:
-    """Weight vectors w = a^L − b^L of a rule that multiplies a and b.
+    """Weight vectors w = a^L − b^L of a rule that multiplies the vectors a and b by factors, entry by entry.
 
-    Where x_i = ±1, the rule multiplies a_i by one of two factors, and b_i by the other.
+    All entries of an example x are ±1, and their signs select one of two factors for a_i, and the other one
+    for b_i.
     """
 
     def __init__(self, learner: Learner, start: dict[str, Numbers], rates: Numbers) -> None:
@@ -162,7 +166,7 @@ class Multiplied:
 
 
 def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
-    """Return the initial weight vectors of a learner, for every replica, rate and target."""
+    """Return the initial weight vectors of a learner, one for every replica, rate and target."""
     learner, (replicas, targets, _) = undrawn.learner, examples.labels.shape
     d, dtype = examples.instances.shape[2], examples.instances.dtype
     if isinstance(learner.form, Fitted):
@@ -177,7 +181,7 @@ def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
 
 
 class NumpyRun(InPieces):
-    """Training run in one pass over the rows in their order, with a record after each row."""
+    """Training run that learns the rows once, in their order, and evaluates the learner after each row."""
 
     def __init__(self, undrawn: Undrawn, experiment: Experiment) -> None:
         super().__init__()
@@ -210,16 +214,16 @@ class NumpyRun(InPieces):
 
     @np.errstate(all="ignore")  # the losses show where a learner diverges
     def _learn(self, row: int) -> None:
-        """Learn a row, with the slope 2(ŷ − y) of the loss (ŷ − y)²."""
+        """Train on row number `row`. The loss is (ŷ − y)², so its slope is 2(ŷ − y)."""
         x = self._x[row]
         errors = (self._weights.now @ x[..., None])[..., 0] - self._y[row]
         self._weights.learn(x, errors + errors)
 
     @np.errstate(all="ignore")
     def _take(self, record: int) -> None:
-        """Take a record: predict all rows with the present weights, in float64.
+        """Evaluate the learner: predict all rows with the present weights, in float64.
 
-        At records whose weights are kept, store the weights of the first replica and target.
+        If this evaluation must keep the weights, store those of the first replica and target.
         """
         weights = self._weights.now.astype(self._dtype)
         if record in self._keeps:
@@ -240,14 +244,17 @@ class NumpyRun(InPieces):
         return block
 
     def _shares_mistaken(self, predictions: Numbers) -> Numbers:
-        """Return the share of misclassified rows. A row with a margin of at most √eps counts one half."""
+        """Return the share of rows that are misclassified.
+
+        A row counts one half if its margin is at most √eps.
+        """
         margins = (predictions - self._boundary) * self._sides
         ties = np.abs(margins) <= np.finfo(self._dtype).eps ** 0.5
         shares: Numbers = (1 - np.where(ties, 0.0, np.sign(margins)).mean(2)) / 2
         return shares
 
     def _over_targets(self, values: Numbers) -> NDArray[np.float64]:
-        """Return values [S, R, B] as means over targets, [S, R, V]."""
+        """Average values [S, R, B] over the targets, and return the means [S, R, V]."""
         means: NDArray[np.float64] = values.reshape(*values.shape[:2], self._variants, self._targets).mean(3)
         return means
 

@@ -61,9 +61,9 @@ AHEAD = 128
 
 
 class Changes(NamedTuple):
-    """Labels and predictions of the rows in K successive steps, each of which is on one row.
+    """Labels and predictions of the trained rows in K successive steps. Each step trains on one row.
 
-    A row is predicted before and after its step. All three tensors are [K, R, B / R].
+    A row is predicted before and after its own step. All three tensors are [K, R, B / R].
     """
 
     labels: torch.Tensor
@@ -101,14 +101,14 @@ class OrthogonalRows:
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has reached the last of the rows for which `learn_ahead` computed steps."""
+        """Whether all steps that the last call of `learn_ahead` computed have been made."""
         return self.place + 1 == len(self._rows)
 
     def learn_ahead(self, rows: range | torch.Tensor) -> None:
-        """Compute the steps for several different rows, given by their indices, or for one row per replica.
+        """Compute the training steps for several different rows, or for one row per replica.
 
-        In the second case, `rows` is [1, R]. The steps can be computed together, because a step for one row
-        does not change the prediction of another row.
+        In the first case, `rows` is a range of indices. In the second case, it is a tensor [1, R]. The steps
+        can be computed together, because a step for one row does not change the prediction of another row.
         """
         self._write()
         self._rows, self.place, self._written = rows, -1, 0
@@ -120,13 +120,13 @@ class OrthogonalRows:
         self._first_weights_after = self._first_weights_of(self.changes.after)
 
     def step(self) -> None:
-        """Make the next of the steps that `learn_ahead` computed."""
+        """Advance by one of the steps that the last call of `learn_ahead` computed."""
         self.place += 1
 
     def _places(self, selected: slice) -> Any:
-        """Return the index of some of the rows given to `learn_ahead`, for use in arrays of all rows.
+        """Return an index that selects rows of the last `learn_ahead` call in tensors of all rows.
 
-        `selected` are positions among the rows given to `learn_ahead`.
+        `selected` says which of the rows, by their positions in that call.
         """
         if isinstance(self._rows, range):
             rows = self._rows[selected]
@@ -134,7 +134,7 @@ class OrthogonalRows:
         return self._rows[selected], self._replicas
 
     def _write(self) -> None:
-        """Write the changes by all steps since the last call to the stored predictions and weights."""
+        """Update the stored predictions and weights by all steps that were made since the last call."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
             self._predictions[self._places(new)] = self.changes.after[new]
@@ -142,13 +142,13 @@ class OrthogonalRows:
             self._written = self.place + 1
 
     def _keep(self, weights: torch.Tensor, new: slice) -> None:
-        """Write the weights that have changed in the steps `new` to the tensor `weights` [V, d]."""
+        """Copy the weights that the steps `new` have changed to the tensor `weights` [V, d]."""
         places = self._places(new)
         first = places if isinstance(places, slice) else places[0][:, 0]
         weights[:, first] = self._first_weights_after[:, new]
 
     def _first_weights_of(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return the weights [V, K] of the first replica and target, from predictions [K, R, B / R]."""
+        """Convert predictions [K, R, B / R] to weights [V, K] of the first replica and the first target."""
         first_target = predictions[:, 0, :: self._data.targets].T
         return first_target.contiguous() / math.sqrt(self._data.instances.d)
 
@@ -160,15 +160,18 @@ class OrthogonalRows:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d] in coordinates in which the instances are √d e_j.
+        """Return the weights [B, d], in the coordinates in which instance j is √d e_j.
 
-        They are the predictions, divided by √d.
+        In these coordinates, weight j is the prediction for instance j divided by √d.
         """
         self._write()
         return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
+        """Return the weights [V, d] for all V hyperparameter settings (variants).
+
+        They are those of the first replica and the first target.
+        """
         weights = self._first_weights.clone()
         if self._written <= self.place:
             self._keep(weights, slice(self._written, self.place + 1))
@@ -176,7 +179,7 @@ class OrthogonalRows:
 
 
 class OrthogonalLearner:
-    """Learner that learns orthogonal examples one by one, in the order of training."""
+    """Learner that trains on orthogonal examples one at a time, in the order of training."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         self.hypothesis, self._order, self._records = OrthogonalRows(inputs), order, records
@@ -184,9 +187,9 @@ class OrthogonalLearner:
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example number k.
+        """Train on example number k.
 
-        If every example is a different row, also compute the steps for the examples after it.
+        If no row occurs twice, also compute the steps for the examples after k.
         """
         if self.hypothesis.exhausted:
             ahead = range(k - 1, min(k - 1 + AHEAD, self._records - 1))
@@ -196,9 +199,9 @@ class OrthogonalLearner:
 
 
 class ChangeEvaluator:
-    """Evaluator of average losses and errors over all rows.
+    """Evaluator of losses and error rates, averaged over all rows.
 
-    After a step, it adds the change at the one row whose prediction changed.
+    A training step changes the prediction of a single row, so the evaluator only adds the change at that row.
     """
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})

@@ -89,7 +89,7 @@ class Preactivations(Backend):
 
 
 def _is_bent_layer(net: Architecture) -> bool:
-    """Return whether a net is Σ_i a_i σ(w_iᵀx), with a σ that is linear on each side of 0."""
+    """Return whether a net is Σ_i a_i σ(w_iᵀx), with a function σ that is linear on each side of 0."""
     structure, names = net.structure(), net.layers
     hidden = structure.hidden_layers
     if hidden is None or hidden.activation not in BENT or not structure.affine or len(names) != 2:

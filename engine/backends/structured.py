@@ -61,12 +61,12 @@ class Structured(Backend):
 
 
 def _by_products(learner: Learner) -> bool:
-    """Return whether a learner needs only products of its instances with vectors."""
+    """Return whether a learner uses its instances only in products with vectors."""
     return learner.solver is None or learner.solver.structure().by_products
 
 
 def is_large(learner: Learner, experiment: Experiment) -> bool:
-    """Return whether instances are so large that an operator is faster than a matrix."""
+    """Return whether the data matrix is so large that computing with an operator is faster."""
     n, d = experiment.n, experiment.d
     return n * d >= LARGE or n * d * weight_vectors(learner, experiment) >= LARGE_RECORD
 
@@ -89,10 +89,9 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
 
 
 def rotated(inputs: TrainingInputs) -> TrainingInputs:
-    """Return the inputs of a rotation-invariant learner, with instances rotated to the coordinate axes.
+    """Rotate orthogonal instances to the coordinate axes, for a rotation-invariant learner.
 
-    The instances must be orthogonal. A rule that is invariant only on these data is replaced by its invariant
-    counterpart.
+    A rule that is invariant only on these data is replaced by its invariant counterpart.
     """
     learner, data = inputs.learner, inputs.data
     if learner.update is not None and (rule := learner.update.structure().invariant_counterpart):

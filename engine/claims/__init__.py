@@ -49,7 +49,7 @@ OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
 
 
 class Outcome(NamedTuple):
-    """Outcome of a claim: whether it holds, and the measurement that decides it."""
+    """Outcome of a claim: whether the claim holds, and the measured number that decides this."""
 
     claim: Claim
     holds: bool | None
@@ -114,11 +114,11 @@ class Claim(Part, frozen=True, kw_only=True):
     ] = False
 
     def judge(self, view: View) -> Outcome:
-        """Return the outcome of the claim for its curve in a view."""
+        """Return the outcome of the claim for its curve in a view (the computed content of a picture)."""
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return one true sentence that says what a view shows about the claim.
+        """Return one true sentence about the claim, computed from a view (the content of a picture).
 
         The sentence has at most three numbers. A pair of compared numbers counts as one number.
         """
@@ -130,11 +130,11 @@ class Claim(Part, frozen=True, kw_only=True):
         return view.curve(self.curve)
 
     def fails(self, why: str) -> Outcome:
-        """Return the outcome of a claim that fails for the reason `why`, without a measurement."""
+        """Return the outcome "the claim fails", for the reason `why`. It contains no measurement."""
         return Outcome(self, False, None, why)
 
     def one_of(self, *names: str) -> None:
-        """Check that exactly one of the named fields is set. Raises: BadField."""
+        """Check that a claim sets exactly one of several fields. Raises: BadField."""
         if sum(getattr(self, name) is not None for name in names) != 1:
             raise BadField(names[0], f"a claim of this kind needs exactly one of {', '.join(names)}")
 
@@ -166,7 +166,10 @@ class Comparing(Claim, frozen=True, kw_only=True):
             raise BadField("between", f"{list(self.between)} is an empty interval; put the lower end first")
 
     def beyond(self, measured: Floats, stderr: Floats | None) -> Floats:
-        """Return how far numbers lie outside the allowed range; at most 0 means that they are inside."""
+        """Return how far measured numbers are outside the range that the claim allows.
+
+        The result is at most 0 for numbers inside the range.
+        """
         if self.below is not None:
             beyond = measured - self.below
         elif self.above is not None:
@@ -180,7 +183,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> str:
-        """Value or range that the claim expects, as text, such as "below 0.1"."""
+        """What the claim expects, a number or a range, as text such as "below 0.1"."""
         for word, bound in (
             ("below", self.below),
             ("above", self.above),
@@ -192,12 +195,12 @@ class Comparing(Claim, frozen=True, kw_only=True):
         return f"between {' and '.join(map(number, self.between))}"
 
     def tolerance(self, stderr: Floats | float | None) -> Floats | float:
-        """Return the allowed deviation: `within`, plus `standard_errors` times the standard error."""
+        """Return how far a measured number may deviate: `within` plus `standard_errors` standard errors."""
         within = self.within or 0.0
         return within if stderr is None else within + (self.standard_errors or 0.0) * stderr
 
     def compared(self, measured: float, stderr: float | None = None, subject: str = "") -> Outcome:
-        """Compare a measured number with the expected one, and return the outcome.
+        """Compare a measured number with the number that a claim expects, and return the claim's outcome.
 
         `subject` is the beginning of the message. It names the number and its x position.
         """
@@ -244,12 +247,15 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     at: MaybePlace = None
 
     def combined(self, y: Floats, other: Floats) -> Floats:
-        """Return the number computed from both curves at every x position; NaN where it is undefined."""
+        """Return the number that the claim is about, computed from both curves at every x.
+
+        It is NaN where it is undefined.
+        """
         raise NotImplementedError
 
     @property
     def needs(self) -> str:
-        """Further condition for the x positions that count, as the end of a message.
+        """Text about a further condition that x positions must satisfy to count. It ends the claim's message.
 
         An example is ", and {name} is not 0". {name} stands for the second curve or theory line.
         """
@@ -291,7 +297,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
 
 def digits(value: float, tolerance: float) -> int:
-    """Return the number of digits of `value` to show, so that a tenth of the tolerance is visible.
+    """Return how many digits of `value` to print, so that a tenth of the tolerance is visible.
 
     It is between DIGITS and MOST_DIGITS.
     """
@@ -304,7 +310,7 @@ def digits(value: float, tolerance: float) -> int:
 def standard_error(
     statistic: Callable[[Callable[[CurveView | LineView], Floats]], float], curve: CurveView
 ) -> float | None:
-    """Return the standard error of a number computed from curves.
+    """Return the standard error, over replicas, of a number that is computed from curves.
 
     `statistic` receives a function that returns a curve over a subset of replicas. The subset is the same for
     all curves, because a replica has the same data for all learners. Return None if replicas do not determine
@@ -319,7 +325,7 @@ def standard_error(
 
 
 def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
-    """Return the outcome of a claim that must hold in at least the share `least` of the replicas."""
+    """Return the outcome of a claim that must hold in a minimum share of the replicas, `least`."""
     share = sum(holding) / len(holding)
     detail = f"it holds for {sum(holding)} of {len(holding)} replicas; {100 * least:.4g} % are needed"
     stderr = math.sqrt(share * (1 - share) / (len(holding) - 1)) if len(holding) > 1 else None
@@ -337,7 +343,7 @@ def name_of(view: View) -> str:
 
 
 def where(view: View, x: float) -> str:
-    """Return an x position of a view as text, such as "k = 16"."""
+    """Return an x position as text, with the name of the quantity, such as "k = 16"."""
     return f"{x_name(view)} = {view.axes.names.get(x) or format(x, 'g')}"
 
 
@@ -370,7 +376,7 @@ def unfinished(view: View, curve: CurveView) -> str:
 
 
 def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
-    """Return the indices of the x positions at which a curve has a value that can be judged, [S].
+    """Return the indices of the x positions at which the curve has a defined value, [S].
 
     If `at` is given, the result has only the index of the position `at`, or none if the curve has no value
     there.
@@ -396,7 +402,10 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
 
 
 def _between(x: Floats, places: Floats, values: Floats) -> Floats:
-    """Return values interpolated linearly at x; all are NaN if there is nothing to interpolate between."""
+    """Return the values at positions x, by linear interpolation between known positions.
+
+    All are NaN if no position is known.
+    """
     return np.interp(x, places, values) if len(places) else np.full(x.shape, np.nan)
 
 

@@ -53,7 +53,7 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
 
 
 def _first_crossing(x: Floats, gap: Floats) -> float:
-    """Return the x position at which `gap` first changes sign, or NaN if it never does.
+    """Return the x position at which the difference `gap` first changes sign, or NaN if it never does.
 
     The position is interpolated linearly between positions at which the gap is defined.
     """

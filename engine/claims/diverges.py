@@ -10,7 +10,7 @@ from engine.pictures.view import DIVERGED, View, index_at
 
 
 class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):
-    """A learner diverges in every replica, by the end of the run or by one x position."""
+    """Claim that a learner diverges in every replica, by the end of the run or by one x position."""
 
     example: ClassVar[str] = '{kind = "diverges", curve = "GD"}'
 

@@ -51,7 +51,7 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
 
 
 def _largest(y: Floats) -> int | None:
-    """Return the index after which the ratio of neighbouring values is largest, for rising or falling values.
+    """Return the index i at which the ratio of values i and i + 1 is largest, for rising or falling values.
 
     Return None if no ratio is defined.
     """

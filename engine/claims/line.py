@@ -23,7 +23,7 @@ FORMS = ("never_below", "never_above", "follows")
 
 
 class _Farthest(NamedTuple):
-    """The x position at which a curve is farthest from its theory line, or farthest beyond the tolerance."""
+    """A curve, and the x position at which it is farthest from (or beyond) its theory line."""
 
     name: str
     line: LineView
@@ -37,7 +37,7 @@ class _Farthest(NamedTuple):
 
 
 def _clause(farthest: _Farthest | None) -> str:
-    """Return the end of a finding, which says where a curve is farthest from its theory line.
+    """Return a clause that says where a curve is farthest from its theory line. It ends a finding.
 
     The text is empty if `farthest` is None.
     """
@@ -75,7 +75,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
     @property
     def kind_of_line(self) -> str:
-        """Kind of the theory line that the claim names."""
+        """Name of the kind of theory line that the claim refers to."""
         return str(self.never_below or self.never_above or self.follows)
 
     def judge(self, view: View) -> Outcome:
@@ -127,14 +127,17 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return wording.shortened(next(fitting, texts[0]), _clause(farthest))
 
     def _relation(self, names: Sequence[str]) -> str:
-        """Return the verb for curves that respect their lines, such as "never fall below"."""
+        """Return a verb phrase such as "never fall below".
+
+        The subjects are the curves that satisfy the claim.
+        """
         if self.follows:
             return wording.agree(names, "follow")
         verb = wording.agree(names, "fall" if self.never_below else "rise")
         return f"never {verb} {'below' if self.never_below else 'above'}"
 
     def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Return the x position at which a curve is farthest from its theory line.
+        """Find the x position at which a curve is farthest from its theory line.
 
         Return None if the curve has no such line, or no evaluation points.
         """
@@ -158,7 +161,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     def _compared(
         self, view: View, curve: CurveView, line: LineView
     ) -> tuple[Floats, Floats, Floats, Floats | None]:
-        """Return x, the gap between curve and line at x, the allowed gap, and the gap's standard error."""
+        """Return x, the gap between curve and theory line at x, the allowed gap, and its standard error."""
         sound = curve.ends.sound & ~np.isnan(curve.y)
         x, y = curve.x[sound], curve.y[sound]
         errors = _errors(curve, line)
@@ -169,7 +172,10 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return x, y - np.interp(x, line.x, line.y), tolerance, error
 
     def _beyond(self, gap: Floats) -> Floats:
-        """Return how far a curve is on the wrong side of its theory line, or off a line to follow."""
+        """Return how far a curve is on the wrong side of its theory line.
+
+        If the curve must follow the line, return how far it is from the line.
+        """
         return -gap if self.never_below else gap if self.never_above else np.abs(gap)
 
 

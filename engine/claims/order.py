@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Order(Claim, frozen=True, kw_only=True, tag="order"):
-    """A curve is below a second curve at the x position `at`, or, without `at`, nowhere above it.
+    """A curve is below a second curve at the x position `at`. Without `at`, it is nowhere above it.
 
     A curve that is above only by rounding counts as not above.
     """
@@ -81,7 +81,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
-        """Return the standard error of the gap between both curves, at each x.
+        """Return the standard error of the gap between two curves, at each x.
 
         Both curves have the same data in each replica. So the standard error is computed from paired
         replicas.

@@ -98,17 +98,20 @@ Activation = Annotated[Name, Meta(title="activation", description="transfer func
 
 
 def transfer(activation: str, signal: torch.Tensor) -> torch.Tensor:
-    """Return σ(z) of every z in `signal`, for the σ with the name `activation`."""
+    """Apply the transfer function σ called `activation` to every entry z of `signal`."""
     return TABLE[activation](signal)
 
 
 def slope(activation: str, signal: torch.Tensor) -> torch.Tensor:
-    """Return σ′(z) of every z in `signal`. At a kink, σ′ has the value that torch uses."""
+    """Return the derivative σ′(z) for every entry z of `signal`.
+
+    At a kink, it is the value that torch uses.
+    """
     return with_slope(activation, signal)[1]
 
 
 def with_slope(activation: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return σ(z) and σ′(z) of every z in `signal`."""
+    """Return both σ(z) and σ′(z) for every entry z of `signal`."""
     outputs = transfer(activation, signal)
     return outputs, SLOPES[activation](signal, outputs)
 
@@ -116,12 +119,12 @@ def with_slope(activation: str, signal: torch.Tensor) -> tuple[torch.Tensor, tor
 def sent_back(
     activation: str, sent: torch.Tensor, signal: torch.Tensor, outputs: torch.Tensor
 ) -> torch.Tensor:
-    """Return ∂L/∂z from `sent` = ∂L/∂a, for a = σ(z): `sent` times σ′(z)."""
+    """Return ∂L/∂z = ∂L/∂a · σ′(z) for a = σ(z). `sent` is ∂L/∂a."""
     one_pass = SENT_BACK.get(activation)
     return sent * SLOPES[activation](signal, outputs) if one_pass is None else one_pass(sent, signal, outputs)
 
 
 def kinked(activation: str) -> str:
-    """Return a message which says why weights of units with this σ cannot start at 0."""
+    """Return the error message for weights that start at 0, before units whose σ has a kink at 0."""
     why = "so the gradient of weights that start at 0 is 0 or depends on rounding errors"
     return f'{activation} has a kink at 0, {why}; take init = "gaussian"'

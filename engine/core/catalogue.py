@@ -59,7 +59,7 @@ def members(family: str) -> dict[str, type[Part]]:
 
 
 def _members_in(module: ModuleType) -> Iterator[tuple[str, type[Part]]]:
-    """Yield the kind and the class of every part that a module defines."""
+    """Yield the kind (name in presets) and the class of every part that a module defines."""
     for member in classes_in(module):
         if issubclass(member, Part) and is_member(member):
             yield kind_of(member), member
@@ -80,7 +80,10 @@ def find(family: str, kind: str) -> type[Part] | None:
 
 @cache
 def file_names(package: str) -> tuple[str, ...]:
-    """Return the names of the modules in a package, with hyphens as in presets, without importing them."""
+    """Return the names of the modules in a package, without importing them.
+
+    Names have hyphens, as in presets.
+    """
     package_spec = importlib.util.find_spec(package)
     assert package_spec is not None, f"{package} is a package"
     files = pkgutil.iter_modules(package_spec.submodule_search_locations)
@@ -103,14 +106,14 @@ else:
             return Union[tuple(members(family).values())]  # noqa: UP007 - known at run time only
 
     class ChoiceOf:
-        """Type of a text field with fixed choices: `ChoiceOf[words]` allows what `words()` returns."""
+        """Type of a text field with fixed choices. The allowed texts are those that `words()` returns."""
 
         def __class_getitem__(cls, words: Callable[[], Iterable[str]]) -> Any:
             return Literal[tuple(words())]
 
 
 def defaults(family: str) -> tuple[Any, ...]:
-    """Return an instance of every member of a family, in alphabetical order, with all fields at defaults.
+    """Return all parts of a family, in alphabetical order, with default values in all fields.
 
     The members must not have fields without defaults.
     """
@@ -123,7 +126,7 @@ def _by_default(made_of: tuple[type[Part], ...]) -> tuple[Any, ...]:
 
 
 def make(family: str, kind: str, **fields: object) -> Any:
-    """Return an instance of the member of `family` called `kind`.
+    """Create a part: the member of `family` that is called `kind`.
 
     Its fields are checked like those in a preset.
     """

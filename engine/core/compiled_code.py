@@ -29,7 +29,7 @@ FOLDER = "hadamard-tui/compiled"
 
 
 class CompiledCode(NamedTuple):
-    """The code that numba compiles for one kind of learner."""
+    """Code for learners of one kind, which numba compiles and stores on disk."""
 
     name: str
     """Name, without suffix, of the JSON file (the note) that lists the compiled files."""
@@ -38,7 +38,7 @@ class CompiledCode(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether this process can use the code without waiting for another process to compile it.
+        """Whether this process can use the compiled code at once, without waiting for a compiling process.
 
         True if the code is compiled already. Also true if compiled code cannot be stored on this machine:
         each process must then compile it itself.
@@ -99,7 +99,7 @@ class CompiledCode(NamedTuple):
         yield user_cache_path() / FOLDER / f"{self.name}.json"
 
     def _is_true(self, note: Path) -> bool:
-        """Return whether a note about the compiled files exists and is up to date."""
+        """Return whether a note (list of compiled files) exists and is up to date."""
         try:
             content = json.loads(note.read_bytes())
             return bool(content["of"] == self._stamp()) and all(map(os.path.exists, content["files"]))
@@ -107,7 +107,7 @@ class CompiledCode(NamedTuple):
             return False
 
     def _stamp(self) -> str:
-        """Return a digest of what the code depends on: sources, compiler, settings and processor."""
+        """Return a digest of sources, compiler, settings and processor. The compiled code depends on them."""
         files = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in self.sources]
         settings = sorted(
             (variable, value) for variable, value in os.environ.items() if variable.startswith("NUMBA_")

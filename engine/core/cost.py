@@ -35,7 +35,7 @@ class Cost(Protocol):
 
     @property
     def bit_boundary(self) -> float:
-        """Prediction at the decision boundary between the labels 0 and 1."""
+        """Prediction ŷ at which the decision changes between the labels 0 and 1."""
 
     @property
     def is_square(self) -> bool:
@@ -43,11 +43,11 @@ class Cost(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether equal inputs give the same loss bit for bit, at whatever position in a tensor they are."""
+        """Whether equal inputs give exactly the same loss, bit for bit, wherever in a tensor they are."""
 
     @property
     def coupled(self) -> int:
-        """Number of predictions, neighbours in the batch, that together determine one value of the loss.
+        """How many predictions, neighbours in the batch, one value of the loss depends on.
 
         It is 1 if every prediction has its own loss.
         """
@@ -59,14 +59,14 @@ class Cost(Protocol):
         """Return ∂L(ŷ, y)/∂ŷ, elementwise."""
 
     def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return L(ŷ, y) averaged over the last dimension, in float64."""
+        """Return the mean of the loss L(ŷ, y) over the last dimension, in float64."""
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return ∂L(ŷ, y)/∂ŷ, elementwise, divided by the average of L(ŷ, y) over the last dimension."""
+        """Return the derivatives ∂L/∂ŷ of predictions, divided by the mean loss over the last dimension."""
 
 
 class Derived:
-    """Base class of losses that are derived from another loss."""
+    """Base class of losses that are computed from another loss, for example by clipping predictions."""
 
     def __init__(self, loss: Cost) -> None:
         self._loss = loss
@@ -109,7 +109,7 @@ class Logarithm(Derived):
 
 
 class Clipped(Derived):
-    """A loss that clips predictions to [0, `largest`] before it computes value and slope.
+    """A loss whose predictions are clipped to [0, `largest`] before value and slope are computed.
 
     The slope is ∂L/∂ŷ at the clipped prediction, as in the algorithms of AW20. It is not the derivative of
     the clipped loss, which is 0 for predictions outside the interval.
@@ -157,7 +157,7 @@ class Joint(Derived):
 
 
 def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return √L''(ŷ, y) of every prediction, and 0 where L'' is negative.
+    """Return √L''(ŷ, y), the root of the loss's second derivative, for every prediction; 0 where L'' < 0.
 
     Each value of the loss must depend on one prediction only. L'' is computed by torch's automatic
     differentiation.
@@ -172,12 +172,15 @@ def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tenso
 
 
 def relative(slopes: torch.Tensor, averages: torch.Tensor) -> torch.Tensor:
-    """Return `slopes` […, n], divided by the average losses `averages` […]."""
+    """Divide `slopes` […, n] by the average losses `averages` […] of their rows."""
     return slopes / averages[..., None].to(slopes.dtype)
 
 
 def by_instance(tensor: torch.Tensor, targets: int) -> torch.Tensor:
-    """Reshape a tensor […, B, n] to […, B/m, m, n], for m targets that are adjacent in the batch."""
+    """Reshape a tensor […, B, n] to […, B/m, m, n].
+
+    The m targets, neighbours in B, get their own dimension.
+    """
     return tensor.reshape(*tensor.shape[:-2], -1, targets, tensor.shape[-1])
 
 

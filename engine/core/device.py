@@ -27,7 +27,7 @@ def resolve(device: str) -> str:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Make torch compute with `count` threads inside the block. With None, the number does not change."""
+    """Let torch compute with `count` threads inside the block. None leaves the number unchanged."""
     before = torch.get_num_threads()
     if count is not None:
         torch.set_num_threads(count)

@@ -49,7 +49,7 @@ Number = Fraction | float
 
 
 def _log2(value: Number) -> Number:
-    """Return log₂ of `value`, exactly for powers of 2."""
+    """Return log₂ of `value`. It is exact if `value` is a power of 2."""
     if isinstance(value, Fraction) and value > 0 and 1 in (value.numerator, value.denominator):
         larger = value.numerator * value.denominator
         if larger & (larger - 1) == 0:
@@ -114,7 +114,7 @@ class BadExpression(ValueError):
 
 
 def evaluate(text: str, names: Mapping[str, float]) -> float:
-    """Compute an expression exactly by `exact`, and return its value as a float. Raises: BadExpression."""
+    """Evaluate an expression exactly by `exact`, and return the value as a float. Raises: BadExpression."""
     return float(exact(text, names))
 
 
@@ -142,7 +142,7 @@ def exact(text: str, names: Mapping[str, float]) -> Number:
 
 
 def _rational(value: float) -> Number:
-    """Return the value of a name as an exact number, or unchanged if it is not finite."""
+    """Return the value of a name as an exact number. If it is not finite, return it unchanged."""
     if isinstance(value, Fraction) or not math.isfinite(value):
         return value
     if value == int(value):
@@ -157,7 +157,7 @@ def _rational(value: float) -> Number:
 
 
 def _literal(text: str) -> Number:
-    """Return the value of a literal, exactly unless its exponent is too large."""
+    """Convert the text of a number to its value, exactly unless its exponent is too large."""
     if text.isdecimal():
         return Fraction(int(text))
     _, _, exponent = text.lower().partition("e")
@@ -166,7 +166,7 @@ def _literal(text: str) -> Number:
 
 
 def _bounded(value: Any) -> Any:
-    """Return a number; convert an exact number with more than MOST_BITS bits to a float."""
+    """Return a number that is short enough: exact numbers with more than MOST_BITS bits become floats."""
     if isinstance(value, Fraction):
         longest = max(value.numerator.bit_length(), value.denominator.bit_length())
         return value if longest <= MOST_BITS else float(value)
@@ -189,7 +189,7 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def tabulated(text: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values of an expression at every entry of `x`, shaped like `x`.
+    """Return the values of an expression f(x) at every entry of the array `x`, in the same shape.
 
     The expression may also use sin, cos, exp and abs.
 
@@ -209,7 +209,7 @@ def _parsed(
     valued: Callable[[Any], Any] = lambda value: value,
     literal: Callable[[str], Any] = float,
 ) -> Any:
-    """Return the value of an expression.
+    """Parse an expression, and return its value.
 
     `valued` converts the values of names to numbers, and `literal` converts the texts of literals to numbers.
     """
@@ -229,14 +229,14 @@ def names_in(text: str) -> set[str]:
 
 
 def with_name(text: str, name: str, other: str) -> str:
-    """Return an expression or a condition with every occurrence of `name` replaced by `other`."""
+    """Rename a name in an expression or a condition: replace every occurrence of `name` by `other`."""
     return _TOKEN.sub(
         lambda match: match[0].replace(name, other) if match["name"] == name else match[0], text
     )
 
 
 def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -> float | NDArray[np.float64]:
-    """Return the value of an expression whose names may be arrays, computed entry by entry.
+    """Evaluate an expression, entry by entry, whose names may stand for arrays.
 
     Entries without a finite value are NaN.
 
@@ -276,7 +276,7 @@ def _compared(comparison: str, names: Mapping[str, float]) -> bool:
 
 
 def names_in_condition(condition: str) -> set[str]:
-    """Return the names that a condition uses. Raises: BadExpression."""
+    """Return the names that occur in a condition, such as "size" in `size <= 128`. Raises: BadExpression."""
     sides = re.split(r"\b(?:and|or)\b|[<>=!]+", condition.translate(_RELATIONS))
     return set().union(*map(names_in, sides))
 
@@ -294,7 +294,7 @@ def tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _finite(value: Any) -> Any:
-    """Limit a number by `_bounded`. In an array, replace infinite entries by NaN."""
+    """Return a number in the form of `_bounded`, or an array with NaN in place of infinite entries."""
     return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else _bounded(value)
 
 
@@ -344,7 +344,7 @@ class _Parser:
                 return value
 
     def _signed(self) -> tuple[Any, bool]:
-        """Return a factor, and whether it ends in an exponent.
+        """Parse a factor with its sign, and return its value and whether it ends in an exponent.
 
         After an exponent, a product without a sign would be ambiguous.
         """
@@ -393,7 +393,7 @@ class _Parser:
         return self._valued(self._names[name])
 
     def _rest(self) -> Any:
-        """Return the value of the tokens up to the closing parenthesis; the opening one is already read."""
+        """Parse up to the closing parenthesis, and return the value; the opening one is already consumed."""
         with self._deeper():
             value = self._sum()
         if not self._take(")"):
@@ -409,7 +409,10 @@ class _Parser:
         self._depth -= 1
 
     def _take(self, *signs: str) -> str:
-        """Consume and return the next token if it is one of `signs`, else return an empty text."""
+        """Return the next token, and go on to the one after it, if it is one of `signs`.
+
+        Otherwise return "".
+        """
         kind, text = self._tokens[self._place]
         if kind != "sign" or text not in signs:
             return ""
@@ -437,7 +440,7 @@ _PRINTED_SIGNS = {"*": "·", "**": "^", "+": " + ", "-": " − ", "sqrt": "√"}
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number as text, with `digits` significant digits.
+    """Write a number as text, with `digits` significant digits.
 
     Below WHOLE, large numbers have no power of ten, and integers have all their digits.
     """
@@ -448,7 +451,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def briefer(name: str, formula: str) -> str:
-    """Return the formula if it is shorter than the name and not empty, else the name."""
+    """Return the formula if it is nonempty and shorter than the name. Otherwise, return the name."""
     return formula if 0 < len(formula) < len(name) else name
 
 
@@ -496,7 +499,7 @@ _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 def has_braces(text: str) -> bool:
-    """Return whether a text has braces, so that `fill` may change it."""
+    """Return whether a text contains braces. Only then can `fill` change it."""
     return "{" in text or "}" in text
 
 
@@ -520,7 +523,7 @@ def fill(text: str, names: Mapping[str, float]) -> str:
 
 
 def with_changed_expressions(text: str, change: Callable[[str], object]) -> str:
-    """Return the text with every expression e in braces replaced by `change(e)`; the braces stay."""
+    """Replace every expression e in the braces of a text by `change(e)`, and return the text."""
     return _PIECE.sub(lambda match: match[0] if match[1] is None else f"{{{change(match[1])}}}", text)
 
 
@@ -530,7 +533,7 @@ def plain(text: str) -> str:
 
 
 def _written(value: Fraction | float) -> str:
-    """Return a value as `fill` writes it: exact integers with all their digits."""
+    """Return a value as text. Exact integers have all their digits."""
     if isinstance(value, Fraction) and value.denominator == 1:
         text = str(value.numerator)
     else:

@@ -32,7 +32,7 @@ def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return the system's reason why a path cannot be used."""
+    """Return the reason, as the operating system states it, why a path cannot be used."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
@@ -40,7 +40,7 @@ def read(path: Path, limit: int) -> bytes:
     """Return the content of a regular file.
 
     Raises: BadInput with an empty `where` if the file has more than `limit` bytes, or is not a regular file:
-        reading a pipe or a device might never begin or end. OSError, ValueError or RuntimeError as listed at
+        reading a pipe or a device might wait forever. OSError, ValueError or RuntimeError as listed at
         `faults`.
     """
     # O_NONBLOCK: opening a pipe would otherwise wait for a writer, before fstat could show that it is a pipe.
@@ -60,7 +60,7 @@ def read(path: Path, limit: int) -> bytes:
 
 
 def check(path: Path, option: str = "--out") -> None:
-    """Check before a run that its result can be written to a path. Raises: BadInput."""
+    """Check, before a run, that a file can be written to a path. Raises: BadInput."""
     where = f"{option} {path}"
     with faults(where, "cannot be written"):
         folder = path.absolute().parent
@@ -113,7 +113,7 @@ def _begin(folder: Path) -> tuple[Path, int]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the unfinished files of writers that were killed; live writers have locked their files."""
+    """Remove unfinished files that killed writers left in a folder. Files of live writers are locked."""
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(folder)

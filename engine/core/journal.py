@@ -56,7 +56,7 @@ class JournalFrame(NamedTuple):
 
 
 def pack(content: Any) -> bytes:
-    """Return `content` encoded in MessagePack; arrays keep their dtype, their shape and every bit."""
+    """Encode `content` in MessagePack. Arrays keep their dtype, their shape and every bit."""
     return _ENCODER.encode(content)
 
 
@@ -153,7 +153,7 @@ def _append(descriptor: int, kind: str, packed: bytes) -> int:
 
 
 def header(kind: str, packed: bytes) -> bytes:
-    """Return the header of a frame with this content."""
+    """Return the header of a frame, which describes the frame's content."""
     name = kind.encode()
     return _HEADER.pack(name, len(packed), zlib.crc32(packed, zlib.crc32(name)))
 
@@ -191,7 +191,7 @@ class Tail:
             raise
 
     def frames(self) -> Iterator[JournalFrame]:
-        """Yield the frames that were completed since the last call."""
+        """Yield the frames that writers have completed since the last call."""
         while True:
             self._file.seek(self._place)
             if (frame := _read(self._file, self._place)) is None:

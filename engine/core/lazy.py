@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 else:
 
     class _Door:
-        """Stand-in for the module `torch` that imports torch when an attribute is first used."""
+        """Stand-in for the module `torch`. It imports torch when one of its attributes is first used."""
 
         def __getattr__(self, name: str) -> object:
             os.environ.setdefault(LARGE_PAGES, "1")
@@ -79,5 +79,5 @@ def _keep_freed_memory() -> None:
 
 @cache
 def _exempt() -> None:
-    """Exempt all present objects from garbage collection. Further calls do nothing."""
+    """Exempt all objects that exist now from garbage collection. Later calls do nothing."""
     gc.freeze()

@@ -22,7 +22,7 @@ LARGE = 1 << 22
 
 @cache
 def _linear_algebra() -> Any:
-    """Return the controller of the thread pools of numpy's and scipy's BLAS libraries."""
+    """Return an object that controls the threads of numpy's and scipy's BLAS libraries."""
     import scipy.linalg  # type: ignore[import-untyped]  # noqa: F401 - it loads a BLAS library of its own
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
@@ -73,7 +73,7 @@ def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
 
 
 def moment(rows: torch.Tensor) -> torch.Tensor:
-    """Return xᵀx [R, d, d] of rows x [R, k, d].
+    """Return the second moments xᵀx [R, d, d] of rows x [R, k, d].
 
     numpy computes only one half of this symmetric matrix, which takes half the time.
     """
@@ -83,7 +83,7 @@ def moment(rows: torch.Tensor) -> torch.Tensor:
 
 
 def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
-    """Return whether oneDNN accepts these matrices and multiplies them faster than MKL."""
+    """Return whether the matrices have the size and type for which oneDNN is faster than MKL."""
     (_, k, d), n = several.shape, rows.shape[1]
     of_cpu = several.device.type == rows.device.type == "cpu"
     return (
@@ -155,7 +155,7 @@ LENGTHS = (
 
 
 def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the norm [B] of vectors [B, d], in float64."""
+    """Return the norm [B] of vectors [B, d], in float64. `exponent` names the norm."""
     lengths: torch.Tensor = torch.linalg.vector_norm(coefficients(w, exponent), POWERS[exponent], 1)
     return lengths
 

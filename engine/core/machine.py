@@ -73,12 +73,12 @@ class Sampler:
         return MachineSample(load, used, int(memory.total), self._of_gpus())
 
     def rest(self) -> None:
-        """Restart the measurement of loads, after a pause of the run that loads must not include."""
+        """Restart the measurement of loads after a pause of the run. The pause must not count."""
         self._looked = time.monotonic()
         self._has_begun = False
 
     def _of_gpus(self) -> tuple[GpuSample, ...]:
-        """Return the use of every GPU, except GPUs that NVML cannot read."""
+        """Return the use of each GPU. GPUs that NVML cannot read are left out."""
         import pynvml
 
         if self._gpus is None:

@@ -57,17 +57,17 @@ class Sizes(NamedTuple):
 
     @property
     def nets(self) -> int:
-        """Number of nets that are trained at the same time."""
+        """Number of neural nets that are in memory and trained at the same time."""
         return self.models * self.batch // self.outputs
 
     @property
     def signals(self) -> int:
-        """Number of values that a net computes on all instances, for all its hidden units and outputs."""
+        """Number of values that one net computes on all instances. Outputs of the net are included."""
         return self.n * (self.outputs + self.units)
 
     @property
     def predicted(self) -> int:
-        """Number of predictions that are stored at the same time while losses are computed.
+        """Number of predictions that are in memory at the same time while losses are computed.
 
         The predictions of several records are collected until there are CELLS of them.
         """
@@ -90,14 +90,17 @@ cached pages of files that were not used for a while. So these pages count as fr
 
 
 def free_bytes() -> int:
-    """Return how many more bytes of main memory the system and its limits allow this process to use."""
+    """Return how many bytes of main memory this process may still use.
+
+    The system and its limits on processes determine the number.
+    """
     import psutil
 
     return max(0, min([int(psutil.virtual_memory().available), *_left_to_process(), *left_to_groups()]))
 
 
 def _left_to_process() -> Iterator[int]:
-    """Yield the remaining bytes under each of the limits RLIMIT_AS and RLIMIT_DATA that is set."""
+    """Yield how many bytes remain under each of the process's limits RLIMIT_AS and RLIMIT_DATA, if set."""
     if sys.platform == "win32":
         return
     import resource

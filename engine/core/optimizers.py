@@ -86,7 +86,7 @@ def entry(name: str, library: str) -> str:
 
 
 def qualified(optimizer: type[Optimizer]) -> str:
-    """Return the name of an optimizer in tables such as REFUSED: its package, a dot and its class."""
+    """Return the name by which tables such as REFUSED list an optimizer: its package, a dot and its class."""
     return f"{optimizer.__module__.split('.')[0]}.{optimizer.__name__}"
 
 
@@ -122,7 +122,7 @@ def optimizer_names(library: str = "torch") -> tuple[str, ...]:
 
 @contextmanager
 def registering(optimizer: type[Optimizer]) -> Iterator[str]:
-    """Register an optimizer for the duration of the block, and yield a unique name for it."""
+    """Give an optimizer a unique name inside the block, so that experiments can use it. Yield the name."""
     names = (f"{optimizer.__name__} {number}" for number in count(1))
     name = next(name for name in names if name not in registered)
     registered[name] = optimizer
@@ -147,7 +147,7 @@ def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
 
 
 def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
-    """Return the constructor arguments of an optimizer that options may set, by name."""
+    """Return the constructor arguments of an optimizer that users may set by `options`, by name."""
     after_parameters = [*inspect.signature(optimizer.__init__).parameters.items()][2:]
     return {
         name: parameter
@@ -181,7 +181,7 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
 
 
 def small_model() -> Any:
-    """Return a torch module with a matrix and biases that are all 0.
+    """Return a small torch module with a weight matrix and biases, all of which are 0.
 
     Unlike `Linear`, it draws no random numbers.
     """
@@ -259,7 +259,7 @@ def _groups(name: str, parameters: list[Any]) -> list[Any]:
 
 
 def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
-    """Return the groups into which an optimizer needs the parameters to be divided.
+    """Divide the parameters into the groups that an optimizer requires, and return the groups.
 
     All groups have the same rate.
     """

@@ -34,14 +34,14 @@ For a package, the keys are `distribution`, `version`, `module` and `sha256`.
 
 
 class LoadedModule(NamedTuple):
-    """A module from outside the program, and the origins (files or packages) of its code."""
+    """A module that is not part of the program, and the origins (files or packages) of its code."""
 
     module: ModuleType
     origins: tuple[Origin, ...]
 
 
 class Outside:
-    """Collection of the modules from outside the program, which are loaded once."""
+    """The modules that are not part of the program. They are loaded once."""
 
     def __init__(self) -> None:
         self._files: list[Path] = []
@@ -51,7 +51,7 @@ class Outside:
         self._loaded: list[LoadedModule] | None = None
 
     def request(self, paths: Iterable[Path]) -> None:
-        """Add files to the modules to load. Raises: BadInput if the modules are loaded already."""
+        """Add Python files to the list of modules to load. Raises: BadInput if the list is already loaded."""
         for path in dict.fromkeys(map(_absolute, paths)):
             if path in self._files:
                 continue
@@ -62,7 +62,7 @@ class Outside:
             self._files.append(path)
 
     def configure(self, paths: Callable[[], Iterable[Path]]) -> None:
-        """Also load the files that the function `paths` returns; it is called when modules are loaded."""
+        """Set a function that returns further files to load. It is called when modules are loaded."""
         self._configured = paths
 
     def only_requested(self) -> None:
@@ -83,12 +83,12 @@ class Outside:
         return [origin for loaded in self._all() for origin in loaded.origins]
 
     def digest(self) -> str:
-        """Return a digest of all code from outside the program; empty if there is none. Raises: BadInput."""
+        """Return a digest of all code that is not part of the program. It is empty if there is none."""
         hashes = sorted(origin["sha256"] for origin in self.origins())
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 
     def refusal(self, error: Exception) -> BadInput | None:
-        """Return a BadInput that names the line of the user's code at which an error was raised.
+        """Convert an error to a BadInput that names the line of the user's code which raised it.
 
         Return None if no line of the error's traceback is in code from outside the program.
         """
@@ -155,13 +155,16 @@ def _from_file(path: Path) -> LoadedModule:
 
 
 def _stands_beside(file: Path, path: Path) -> bool:
-    """Return whether a file is in or below the folder of `path`, but not part of an installed package."""
+    """Return whether a file is the user's own code beside `path`: in or below the same folder.
+
+    It must not be part of an installed package.
+    """
     is_installed = file.is_relative_to(sys.prefix) or "site-packages" in file.parts
     return file.is_relative_to(path.parent) and not is_installed
 
 
 def _from_packages() -> Iterator[LoadedModule]:
-    """Yield the modules that installed packages offer. Raises: BadInput."""
+    """Load the modules with parts that installed packages offer, and yield them. Raises: BadInput."""
     if not any(map(_offers_entry_points, sys.path)):
         return
     from importlib.metadata import entry_points
@@ -210,7 +213,7 @@ def _digest(sources: Iterable[Path]) -> str:
 
 
 def classes_in(module: ModuleType) -> Iterator[type]:
-    """Yield the classes that a module defines itself, without those that it imports.
+    """Yield the classes that are defined in a module. Classes that it only imports are left out.
 
     For a package, these include classes that its submodules define.
     """

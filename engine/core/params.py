@@ -16,7 +16,7 @@ def flat(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
 
 
 def unflat(vector: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
-    """Split `vector` [B, P] into tensors with the names and shapes of `like`."""
+    """Split `vector` [B, P] into tensors that have the names and shapes of the tensors `like`."""
     pieces = torch.split(vector, [tensor[0].numel() for tensor in like.values()], 1)
     return {
         layer: piece.reshape(tensor.shape)
@@ -25,12 +25,12 @@ def unflat(vector: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
 
 
 def per_member(numbers: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """Return `numbers` [B] with the shape [B, 1, …], which broadcasts against `like` [B, …]."""
+    """Reshape `numbers` [B] to [B, 1, …], so that they broadcast against `like` [B, …]."""
     return numbers.view(-1, *[1] * (like.dim() - 1))
 
 
 def chosen(active: torch.Tensor, new: Params, old: Params) -> Params:
-    """Return tensors with the new values of active batch members, and the old values of inactive ones.
+    """Return `new` tensors for the active batch members, and `old` tensors for the inactive ones.
 
     Args:
         active: whether each of the B batch members is active, [B].

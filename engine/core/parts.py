@@ -141,7 +141,7 @@ class BadField(ValueError):
 
 
 class Finding(NamedTuple):
-    """Answer to a yes-or-no question about an experiment, derived from its structure, with a reason."""
+    """Answer (yes or no) to a question about an experiment, with the reason. Its structure decides."""
 
     holds: bool
     reason: str
@@ -164,12 +164,12 @@ class Verdict(NamedTuple):
 
     @property
     def group(self) -> Group:
-        """Largest group of transformations of instances that is known not to change predictions."""
+        """Largest group of transformations of the instances that is known to leave predictions unchanged."""
         return self.otherwise if self.invariant is False else ROTATIONS
 
     @property
     def sentence(self) -> str:
-        """Verdict and reason as a sentence.
+        """The verdict, with its reason, as a sentence.
 
         If a smaller group is known under which predictions do not change, the sentence names it.
         """
@@ -180,7 +180,7 @@ class Verdict(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """Verdict as an entry of a table: "yes", "no", "undecided" or "on this data"."""
+        """Verdict as an entry of a table: "yes", "no", "undecided" or "on this data" (only on these data)."""
         if self.undecided:
             return "undecided"
         if isinstance(self.invariant, str):
@@ -273,7 +273,7 @@ def summary_of(part: type[msgspec.Struct]) -> str:
 
 
 def _written(part: type[Part]) -> set[str]:
-    """Return the names of the attributes that a class itself defines, without abstract and special names."""
+    """Return the names of the attributes that a class itself defines, without abstract and special ones."""
     return {
         attribute
         for attribute, value in vars(part).items()
@@ -339,7 +339,7 @@ Pair = Annotated[
 
 
 def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
-    """Return the numbers of rows and columns of a matrix W with d entries.
+    """Return how many rows and columns a matrix W with d entries has.
 
     They are the two numbers in `factors`. If `factors` is None, the matrix is as square as possible.
     """
@@ -351,7 +351,10 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return a message if a matrix W with these rows and columns does not have d entries, else None."""
+    """Return an error message if a matrix W with these numbers of rows and columns has not d entries.
+
+    Return None if it has d entries.
+    """
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None

@@ -46,7 +46,7 @@ def go_on() -> None:
 
 
 def aside(call: Callable[[], T]) -> T:
-    """Return the result of a long call that cannot check for cancellation itself.
+    """Run a long call that cannot check for cancellation itself, and return its result.
 
     The call runs in a separate thread. After a cancellation, the thread finishes, and its result is dropped.
 

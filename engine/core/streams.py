@@ -1,4 +1,4 @@
-"""Random numbers: each replica has an integer seed, which gives independent named streams."""
+"""Random numbers: independent streams for different purposes, derived from one seed per replica."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Stream:
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        """Random generator of each replica.
+        """Random generators, one for each replica.
 
         They are created at the first draw, because creating one takes 20 µs.
         """
@@ -55,15 +55,15 @@ class Stream:
         return self._filled(shape, np.random.Generator.standard_normal)
 
     def uniform(self, *shape: int) -> Floats:
-        """Return independent uniform numbers in [0, 1), [replicas, *shape]."""
+        """Draw independent uniform numbers from [0, 1), [replicas, *shape]."""
         return self._filled(shape, np.random.Generator.random)
 
     def integers(self, below: int, *shape: int) -> NDArray[np.int64]:
-        """Return independent uniform integers 0 … below−1, [replicas, *shape]."""
+        """Draw independent uniform integers from 0 to below − 1, [replicas, *shape]."""
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
 
     def _filled(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
-        """Return random numbers [replicas, *shape]; each replica's generator draws its numbers in order."""
+        """Return random numbers [replicas, *shape]. Each replica's numbers come from its own generator."""
         numbers = np.empty((self.replicas, math.prod(shape)))
         unchecked = UNCHECKED
         for generator, row in zip(self._generators, numbers, strict=True):
@@ -77,7 +77,7 @@ class Stream:
         return numbers.reshape(self.replicas, *shape)
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """Return independent signs [replicas, *shape], +1 or −1 with probability ½ each."""
+        """Draw independent random signs, [replicas, *shape]: +1 or −1 with probability ½ each."""
         signs = np.empty((self.replicas, math.prod(shape)), np.int8)
         for generator, row in zip(self._generators, signs, strict=True):
             for first in range(0, len(row), PIECE):
@@ -90,7 +90,7 @@ class Stream:
         return signs.reshape(self.replicas, *shape)
 
     def permutation(self, n: int) -> NDArray[np.int64]:
-        """Return a uniformly random order of 0 … n−1 per replica, [replicas, n]."""
+        """Draw a random order of the numbers 0 … n−1 for each replica, [replicas, n]."""
         orders = np.tile(np.arange(n), (self.replicas, 1))
         unchecked = UNCHECKED
         for generator, order in zip(self._generators, orders, strict=True):
@@ -103,14 +103,14 @@ class Stream:
 
 
 class Streams:
-    """The named streams of an experiment.
+    """Streams of random numbers for an experiment, one for each purpose, by name.
 
     Each call of `streams("signs")` returns a new stream that starts at its first number. After a
     cancellation, drawing numbers raises Stopped.
     """
 
     def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
-        """Store the seeds.
+        """Store the seeds, one for each replica.
 
         If `single` is set, all data of a replica are drawn from one generator, `default_rng(seed)`.
         """
@@ -120,14 +120,14 @@ class Streams:
         return Stream(self.seeds, name)
 
     def printed(self, seed: Sequence[int]) -> Stream:
-        """Return a stream that draws from `default_rng(seed)`, with the same numbers for every replica.
+        """Return a stream in which every replica gets the same numbers, those of `default_rng(seed)`.
 
         So a run can repeat the random draw of a script or paper that states its seed.
         """
         return Unnamed([seed] * len(self.seeds), "")
 
     def of_data(self) -> Streams:
-        """Return the named streams from which a problem draws its data.
+        """Return the named streams of random numbers from which a problem draws its data.
 
         Each stream starts at its first number.
         """
@@ -135,7 +135,7 @@ class Streams:
 
 
 class Together(Streams):
-    """Named streams of a run in which all data of a replica come from one generator, `default_rng(seed)`.
+    """Named streams for runs in which one generator, `default_rng(seed)`, draws all data of a replica.
 
     The streams in DRAWN share this generator; the other streams are separate. The generator draws the rows
     first, then the labels, then the noise. A script that draws from one generator in this order has the same
@@ -151,7 +151,7 @@ class Together(Streams):
 
 
 class Unnamed(Stream):
-    """Random numbers from `default_rng(seed)` of each replica, which do not depend on the name of a stream.
+    """Stream of the numbers that `default_rng(seed)` of each replica draws. It has no name.
 
     Several purposes may share this stream. Each purpose then gets the numbers that follow the numbers of the
     previous one.
@@ -162,5 +162,5 @@ class Unnamed(Stream):
         return [np.random.default_rng(seed) for seed in self._seeds]
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """Return +1 for each uniform number below ½, and −1 for each other number."""
+        """Return random signs: +1 for each uniform number below ½, and −1 for the rest."""
         return np.where(self.uniform(*shape) < 0.5, 1, -1).astype(np.int8)

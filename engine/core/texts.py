@@ -29,7 +29,7 @@ Usual paths and lists of choices are shorter.
 
 
 def fault(text: str, allowed: str = "") -> str:
-    """Return a message about a refused character in a text, with a remedy; empty if all are allowed."""
+    """Return a message about a character in the text that is not allowed. It is empty if all are allowed."""
     if text.isprintable() and text.isascii():
         return ""
     refused = next((letter for letter in text if letter not in allowed and _refused(letter)), None)
@@ -45,7 +45,7 @@ def printable(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return the text with every refused character replaced by an escape such as \x1b."""
+    r"""Return the text with every character that is not allowed replaced by an escape such as \x1b."""
     if text.isprintable() and text.isascii():
         return text
     return "".join(
@@ -54,7 +54,7 @@ def escaped(text: str) -> str:
 
 
 def message(text: str, longest: int = LONGEST_PART) -> str:
-    """Return the text of a message, escaped and shortened, because it may quote raw input."""
+    """Return a message that is safe to print: escaped and shortened, because it may quote raw input."""
     words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: cut(word[0], LONGEST_WORD), escaped(text))
     return cut(words, longest)
 
@@ -86,7 +86,7 @@ def nearest(word: str, choices: list[str]) -> str:
 
 
 def listed(choices: Iterable[str]) -> str:
-    """Return choices, joined by commas.
+    """Join the allowed choices to a text, separated by commas.
 
     Of a long list, give only the first and last choices, and their number.
     """
@@ -102,7 +102,7 @@ def _refused(letter: str) -> bool:
 
 
 def _named(letter: str) -> str:
-    """Return the name of a character that must not be printed itself."""
+    """Return the name of a character that must not appear in output itself."""
     plain = {"\n": "a line break", "\r": "a line break", "\t": "a tab"}
     if unicodedata.category(letter) == "Cs":
         return "bytes that are not UTF-8"

@@ -11,9 +11,10 @@ from engine.core.texts import reason_of
 
 
 def place_of(error: BaseException, file: str) -> str:
-    """Return `file`, followed by the line at which an error was raised, if the traceback shows one.
+    """Return `file` with the number of the line that raised an error, or `file` alone.
 
-    If the traceback shows several lines of this file, take the last one.
+    The line is read from the error's traceback. If the traceback shows several lines of this file, take the
+    last one.
     """
     if isinstance(error, SyntaxError) and error.filename == file:
         return f"{file}:{error.lineno}"
@@ -23,10 +24,10 @@ def place_of(error: BaseException, file: str) -> str:
 
 
 def typed(error: BaseException) -> str:
-    """Return the type and the message of an error."""
+    """Return a text with the type and the message of an error."""
     return f"{type(error).__name__}: {reason_of(error)}"
 
 
 def located(error: BaseException, method: Callable[..., Any]) -> str:
-    """Return the type and message of an error that `method` raised, with the file and line that raised it."""
+    """Return type and message of an error that a user's method raised, with the file and line at fault."""
     return f"{typed(error)}, at {place_of(error, inspect.unwrap(method).__code__.co_filename)}"

@@ -1,4 +1,4 @@
-"""Answers of a diagnosis, as sentences and as JSON."""
+"""Texts for the results of a diagnosis: sentences, and values for JSON."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from engine.diagnosis.diagnosing import Diagnosis
 from engine.diagnosis.labelled_table import Floats, standardised
 from engine.diagnosis.pair_verdict import ConfidenceInterval, PairVerdict
 from engine.diagnosis.pairs import PAIRS, LearnerPair, learner_called
+from engine.diagnosis.plan import SPLITS
 
 NAMED_FEATURES = 5
 LEAST_IMPORTANCE = 0.05
@@ -22,7 +23,7 @@ LONGEST_FEATURE = 30
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """Return the answer of a diagnosis in one sentence."""
+    """Return the main result of a diagnosis in one sentence."""
     words = {pair: verdict.word for pair, verdict in diagnosis.verdicts.items()}
     at = f"at {diagnosis.plan.decided_at} examples"
     paying = [pair for pair in PAIRS if words.get(pair.name) == "axes pay"]
@@ -37,7 +38,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def answers(diagnosis: Diagnosis) -> list[str]:
-    """Return the answers of a diagnosis in sentences with numbers, the headline first."""
+    """Return the results of a diagnosis as sentences with numbers. The main result is first."""
     sentences = [headline(diagnosis)]
     for pair in PAIRS:
         if pair.name in diagnosis.verdicts:
@@ -46,7 +47,7 @@ def answers(diagnosis: Diagnosis) -> list[str]:
 
 
 def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> float:
-    """Return the number of examples at which a mean loss first reaches `target`; infinite if it never does.
+    """Return the number of examples at which a learner's mean loss first falls to `target`, or infinity.
 
     Between two numbers m of examples, log m is interpolated linearly in the logarithm of the loss.
     """
@@ -130,7 +131,7 @@ def _titles(pair: LearnerPair) -> tuple[str, str]:
 
 
 def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -> Iterator[str]:
-    """Yield the sentences about the verdict on a pair of learners."""
+    """Yield the sentences that state and explain the verdict on a pair of learners."""
     place = diagnosis.plan.sizes.index(diagnosis.plan.decided_at)
     axes_loss, partner_loss = (diagnosis.mean(name)[place] for name in pair.names)
     turned = diagnosis.mean(pair.axes, rotated=True)[place]
@@ -141,7 +142,7 @@ def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -
         f"{partner_loss:.3f}; after a random rotation of the columns, {axes} has {turned:.3f}."
     )
     if verdict.word == "not decided":
-        yield _why_undecided(verdict, axes, partner)
+        yield _why_undecided(verdict, axes, partner, diagnosis.plan.splits)
         return
     winner, other = pair.names if verdict.word == "axes pay" else (pair.partner, pair.axes)
     yield _saving(diagnosis, winner, other, place)
@@ -149,9 +150,13 @@ def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -
         yield f"{axes} relies on {_features(diagnosis, pair.axes)}."
 
 
-def _why_undecided(verdict: PairVerdict, axes: str, partner: str) -> str:
+def _why_undecided(verdict: PairVerdict, axes: str, partner: str, splits: int) -> str:
     if not verdict.gain.is_positive:
-        return "Neither learner is clearly better than a constant prediction, so nothing is decided."
+        few = f" {splits} splits are few: take the default of {SPLITS}." if splits < SPLITS else ""
+        return (
+            f"The loss of a constant prediction is that of the better learner times {_factor(verdict.gain)}. "
+            f"This interval includes 1, so nothing is decided.{few}"
+        )
     reasons = []
     if not verdict.rotation.is_positive:
         reasons.append(f"rotation multiplies the loss of {axes} by {_factor(verdict.rotation)}")

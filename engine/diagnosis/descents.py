@@ -28,7 +28,7 @@ HIDDEN = 32
 
 
 class Batch(NamedTuple):
-    """Training rows, held-out rows and test rows of J splits."""
+    """Rows of J splits of a table, in three parts: training rows, held-out rows and test rows."""
 
     fitted: Array
     """Training rows [J, m, d], without the held-out rows."""
@@ -47,7 +47,7 @@ class Batch(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Model that predicts scores, and the functions that train it by gradient descent.
+    """Model that predicts scores of rows, with the functions that train it by gradient descent.
 
     For a numeric label, the score is the prediction. For classes, the scores are the logits of all classes.
     """
@@ -69,7 +69,7 @@ class Rule(NamedTuple):
 
 
 def trained_scores(rule: Rule, batch: Batch) -> Array:
-    """Train a model on J splits at all rates, and return its scores of the test rows, [J, t, c].
+    """Train a model on J splits with all learning rates, and return its scores of test rows, [J, t, c].
 
     Each split has its own best rate and number of steps, which have the least loss on the held-out rows.
     """
@@ -104,7 +104,7 @@ def _probabilities(scores: Array) -> Array:
 
 
 def _derivative(scores: Array, labels: Array, are_classes: bool) -> Array:
-    """Return the derivative with respect to the scores s of ½(s − y)², or of the cross-entropy.
+    """Return the derivative of ½(s − y)², or of the cross-entropy, with respect to the scores s.
 
     The derivative is divided by the number of rows.
     """
@@ -113,7 +113,7 @@ def _derivative(scores: Array, labels: Array, are_classes: bool) -> Array:
 
 
 def mean_loss(scores: Array, labels: Array, are_classes: bool) -> Array:
-    """Return the mean of (s − y)², or of the cross-entropy, over rows: [J]."""
+    """Return the mean of (s − y)², or of the cross-entropy, over the rows of each of J splits, [J]."""
     if not are_classes:
         return np.asarray(((scores - labels) ** 2).mean((1, 2)))
     largest = scores.max(-1, keepdims=True)
@@ -122,7 +122,7 @@ def mean_loss(scores: Array, labels: Array, are_classes: bool) -> Array:
 
 
 def _largest_curvature(batch: Batch) -> Array:
-    """Return the largest eigenvalue of the second moment of each split's rows, [J]."""
+    """Return the largest eigenvalue of the second moment XᵀX/n of the rows of each of J splits, [J]."""
     rows = batch.fitted
     wide = rows.shape[1] < rows.shape[2]
     moment = (rows @ rows.mT if wide else rows.mT @ rows) / rows.shape[1]

@@ -1,4 +1,4 @@
-"""Measurement of a diagnosis: paired learning curves on repeated splits, before and after a rotation."""
+"""Diagnosis of a table: learning curves of pairs of learners on many splits, with and without a rotation."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import numpy as np
 from engine.core.background import BackgroundWork
 from engine.core.stopping import go_on, stopped_by
 from engine.diagnosis.descents import Batch, trained_scores
+from engine.diagnosis.expected_time import total_work, work
 from engine.diagnosis.labelled_table import (
     Floats,
     Indices,
@@ -36,7 +37,7 @@ Progress = Callable[[float], object]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Losses of all learners, and the verdicts of the judged pairs."""
+    """Losses of all learners on a table, and the verdicts on pairs of learners."""
 
     table: LabelledTable
     plan: Plan
@@ -63,17 +64,20 @@ class Diagnosis:
     verdicts: dict[str, PairVerdict] = field(default_factory=dict)
 
     def mean(self, learner: str, rotated: bool = False) -> Floats:
-        """Return the mean loss of a learner over splits, [sizes]."""
+        """Return the mean loss of a learner over all splits of the table, for each training size, [sizes]."""
         return np.asarray(self.losses[learner][int(rotated)].mean(-1))
 
     def error(self, learner: str, rotated: bool = False) -> Floats:
-        """Return the standard error of the mean over splits, [sizes], as if splits were independent."""
+        """Return the standard error of the mean loss over splits, for each training size, [sizes].
+
+        Splits are treated as if they were independent.
+        """
         losses = self.losses[learner][int(rotated)]
         return np.asarray(losses.std(-1, ddof=1) / np.sqrt(losses.shape[-1]))
 
 
 def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share: None) -> Diagnosis:
-    """Measure all learners of a plan, and judge its pairs.
+    """Train and test all learners of a plan, and give a verdict on each of its pairs of learners.
 
     Args:
         progress: receives the finished share of the work, from several threads.
@@ -93,7 +97,7 @@ def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share
         threadpool_limits(1),
         ThreadPoolExecutor(WORKERS, "diagnosis", one_thread_each) as pool,
     ):
-        jobs = [pool.submit(copy_context().run, work) for work in measured.works()]
+        jobs = [pool.submit(copy_context().run, job) for job in measured.works()]
         try:
             for job in jobs:
                 while not job.done():
@@ -126,7 +130,7 @@ def _without_warnings_of_libraries() -> Iterator[None]:
 
 
 class Split(NamedTuple):
-    """Split of the rows into training and test rows, with a random rotation of the features."""
+    """Which rows of a table are for training and which for testing, and a random rotation of the features."""
 
     number: int
     order: Indices
@@ -142,7 +146,7 @@ Sides = tuple[tuple[Floats, Floats], tuple[Floats, Floats]]
 
 
 class _Measurement:
-    """Losses and importances, which are filled in while learners are fitted."""
+    """Losses and feature importances of a diagnosis. They are filled in while learners are fitted."""
 
     def __init__(self, table: LabelledTable, plan: Plan, progress: Progress) -> None:
         self._table, self._plan, self._progress = table, plan, progress
@@ -152,12 +156,10 @@ class _Measurement:
         self._importances = {name: np.zeros((plan.splits, plan.features)) for name in ("l1", "trees")}
         self._variance = table.labels.var()
         self._lock, self._done = threading.Lock(), 0.0
-        self._total = plan.splits * sum(
-            _work(learner, size, plan) for learner in plan.learners for size in plan.sizes_of(learner)
-        )
+        self._total = total_work(plan)
 
     def works(self) -> Iterator[Callable[[], None]]:
-        """Yield functions that each do one piece of the work."""
+        """Yield functions. Each of them computes one piece of the diagnosis."""
         if any(is_descent(learner) for learner in self._plan.learners):
             for first in range(0, self._plan.splits, STEP_SPLITS):
                 yield partial(self._descend, range(first, min(first + STEP_SPLITS, self._plan.splits)))
@@ -184,7 +186,7 @@ class _Measurement:
         )
 
     def _drawn(self, split: int) -> Split:
-        """Draw the rows and the rotation of a split."""
+        """Draw which rows a split trains on and tests on, and its random rotation of the features."""
         generator = np.random.default_rng([self._plan.seed, split])
         order = balanced_order(self._table, generator)
         rotation = haar(generator.standard_normal((self._plan.features, self._plan.features)))
@@ -200,7 +202,10 @@ class _Measurement:
         return (rows, tested), (rows @ split.rotation.T, tested @ split.rotation.T)
 
     def _fit_split(self, split: int) -> None:
-        """Fit scikit-learn's learners to one split at every size, before and after the rotation."""
+        """Fit scikit-learn's learners to one split: every number of training rows, two sets of features.
+
+        The two sets are the original and the rotated features.
+        """
         plan, table = self._plan, self._table
         drawn = self._drawn(split)
         for place, size in enumerate(plan.sizes):
@@ -222,10 +227,13 @@ class _Measurement:
                     is_deciding = size == plan.decided_at and side == 0
                     if is_deciding and learner.name in self._importances and fitted.importances is not None:
                         self._importances[learner.name][split] = fitted.importances
-                self._advance(_work(learner, size, plan))
+                self._advance(work(learner, size, plan))
 
     def _descend(self, splits: range) -> None:
-        """Train the gradient-trained learners on several splits at every size, before and after rotation."""
+        """Train the learners that use gradients on several splits, for every number of training rows.
+
+        They are trained on the original and on the rotated features.
+        """
         drawn = [self._drawn(split) for split in splits]
         for size in self._plan.shown_sizes:
             batches = self._batches(drawn, size)
@@ -233,10 +241,10 @@ class _Measurement:
                 if is_descent(learner):
                     for side in range(1 + self._plan.rotated_at(learner, size)):
                         self._train(learner, batches[side], drawn, size, side)
-                    self._advance(len(splits) * _work(learner, size, self._plan))
+                    self._advance(len(splits) * work(learner, size, self._plan))
 
     def _batches(self, drawn: Sequence[Split], size: int) -> list[Batch]:
-        """Return the rows of several splits in float32: one batch before and one after the rotation."""
+        """Return the rows of several splits in float32, as two batches: original and rotated features."""
         plan, table = self._plan, self._table
         parts: list[list[tuple[Floats, ...]]] = [[], []]
         for split in drawn:
@@ -257,7 +265,10 @@ class _Measurement:
     def _train(
         self, learner: DiagnosisLearner, batch: Batch, drawn: Sequence[Split], size: int, side: int
     ) -> None:
-        """Train a learner on several splits, before (side 0) or after (1) the rotation. Store its losses."""
+        """Train a learner on several splits, and store its losses.
+
+        The features are the original ones (`side` 0) or the rotated ones (`side` 1).
+        """
         table, place = self._table, self._plan.sizes.index(size)
         scores = trained_scores(DESCENTS[learner.name], batch).astype(np.float64)
         for split, of_split in zip(drawn, scores, strict=True):
@@ -271,7 +282,7 @@ class _Measurement:
             self._losses[learner.name][side, place, split.number] = loss
 
     def _scores(self, labels: Floats) -> tuple[Floats, float, float]:
-        """Return the labels in the form that gradient-trained learners fit, and how to convert scores back.
+        """Return labels as scores for gradient descent, and the two numbers that convert scores back.
 
         Numeric labels are standardised; the two numbers are their mean and deviation. Classes become one-hot
         vectors; the two numbers are 0 and 1.
@@ -286,24 +297,19 @@ class _Measurement:
             return float(((predictions != answers).sum() + 0.5) / len(answers))
         return float(((predictions - answers) ** 2).mean() / self._variance)
 
-    def _advance(self, work: float) -> None:
+    def _advance(self, finished: float) -> None:
         with self._lock:
-            self._done += work
+            self._done += finished
             self._progress(min(1.0, self._done / self._total))
 
 
 def _constant(labels: Floats, are_classes: bool) -> float:
-    """Return the best constant prediction: the mean label, or the most frequent class."""
+    """Return the constant that predicts the labels best: their mean, or the most frequent class."""
     return float(np.bincount(labels.astype(np.int64)).argmax() if are_classes else labels.mean())
 
 
-def _work(learner: DiagnosisLearner, size: int, plan: Plan) -> float:
-    """Return an estimate of the time of a learner's fits to one split, in an arbitrary unit."""
-    return learner.work * (1 + plan.rotated_at(learner, size)) * (500 + size * plan.features)
-
-
 class DiagnosisJob(BackgroundWork[Diagnosis]):
-    """Diagnosis that runs in a background thread. After a stop, `finish` raises Stopped."""
+    """Job that runs a diagnosis in a background thread. After a stop, `finish` raises Stopped."""
 
     def __init__(self, table: LabelledTable, plan: Plan) -> None:
         self._table, self._plan = table, plan

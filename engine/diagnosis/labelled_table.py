@@ -1,4 +1,4 @@
-"""Table with one label per row, as learners of the diagnosis see it."""
+"""Table with one label per row, in the form that the diagnosis passes to learners."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class LabelledTable:
             raise BadInput(self.label, "all labels are equal, so that nothing can be learned")
 
     def rows_of(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
-        """Return the features of training rows and of test rows, before standardisation."""
+        """Return the features of the training rows and of the test rows. They are not standardised."""
         if self.encode is None:
             return self.features[train], self.features[tested]
         return self.encode(train, tested)
@@ -84,7 +84,7 @@ def balanced_order(table: LabelledTable, generator: np.random.Generator) -> Indi
 
 
 def _spread(classes: Indices, generator: np.random.Generator) -> Indices:
-    """Return an order that spreads every class evenly: row i of a class of c rows is at about (i + u)/c.
+    """Return an order of all rows that spreads each class evenly: row i of its c rows is at about (i + u)/c.
 
     Here u is uniform in [0, 1), and the position is a share of the whole order.
     """
@@ -96,9 +96,10 @@ def _spread(classes: Indices, generator: np.random.Generator) -> Indices:
 
 
 def held_out(labels: Floats, are_classes: bool, seed: int, share: float = 0.3) -> tuple[Indices, Indices]:
-    """Return the positions of the rows to fit, and of the rows to hold out for choosing hyperparameters.
+    """Divide rows into rows to fit, and rows to hold out for choosing hyperparameters.
 
-    Each class has about the same share of the held-out rows as of all rows.
+    The result has the positions of both. Each class has about the same share of the held-out rows as of all
+    rows.
 
     Args:
         share: share of the rows to hold out.
@@ -113,7 +114,7 @@ def held_out(labels: Floats, are_classes: bool, seed: int, share: float = 0.3) -
 
 
 def standardised(train: Floats, tested: Sequence[Floats]) -> list[Floats]:
-    """Return `train` and the arrays in `tested`, standardised by the means and deviations of `train`.
+    """Standardise `train` and the arrays in `tested` by the means and deviations of `train`, and return them.
 
     A column that is constant in `train` becomes 0 there.
     """

@@ -54,9 +54,9 @@ Fitting = Callable[[Floats, Floats, Floats, bool, int], FittedLearner]
 
 
 def with_standard_labels(fit: Fitting) -> Fitting:
-    """Return a fitting function that standardises numeric labels before `fit`, and rescales predictions.
+    """Extend `fit`: standardise numeric labels before it, and convert predictions back after it.
 
-    If all training labels are equal, the function predicts this label without a fit.
+    Return the extended function. If all training labels are equal, it predicts this label without a fit.
     """
 
     def fitted(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
@@ -103,7 +103,10 @@ def _shares(weights: Floats) -> Floats:
 
 
 def _logistic(train: Floats, labels: Floats, tested: Floats, l1_ratio: float, seed: int) -> FittedLearner:
-    """Choose the C with the least log-loss on held-out rows, and return the fit to all rows with this C."""
+    """Return a logistic regression, fitted to all rows with the C that is best on held-out rows.
+
+    The best C has the least log-loss.
+    """
     fitted_rows, chosen_by = held_out(labels, True, seed)
     classes = np.unique(labels)
     if len(np.unique(labels[fitted_rows])) < len(classes):
@@ -185,7 +188,7 @@ def additive(train: Floats, labels: Floats, tested: Floats, are_classes: bool, s
 
 @with_standard_labels
 def mlp(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
-    """Net with one hidden layer of 32 units, trained by Adam."""
+    """Neural net with one hidden layer of 32 units, trained by Adam."""
     from sklearn.neural_network import MLPClassifier, MLPRegressor  # type: ignore[import-untyped]
 
     cls = MLPClassifier if are_classes else MLPRegressor

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from engine.core.parts import BadInput
-from engine.core.texts import cut, reason_of
+from engine.core.texts import cut, listed
 from engine.diagnosis.labelled_table import Floats, Indices, LabelledTable
+from engine.problems.mixed_frame import MixedFrame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FEW_CLASSES = 10
 """Largest number of distinct whole numbers that count as classes by default."""
 
 WORDS = 40
 """Least number of distinct words with which a column is encoded as strings, not as one column per word."""
+
+MOST_ALIKE = 5
+"""Largest number of columns with the same encoding that are described one by one."""
 
 LONGEST_NAME = 40
 TREATMENT = {
@@ -29,67 +35,141 @@ TREATMENT = {
 """Encoding of a column, by skrub's name for the kind of column."""
 
 
-def read_mixed(path: Path, label: str, kind: str | None) -> LabelledTable:
-    """Return the table of a text file or Parquet file whose columns hold numbers, words or dates.
+def labelled(mixed: MixedFrame, file: str, kind: str | None) -> LabelledTable:
+    """Return the table of a file whose columns hold numbers, words or dates.
 
     Features are made of all columns except the label, and do not depend on the label. All rows together
     determine the kinds of columns and the names of features. Medians and encodings of strings are learned
     from the training rows of each split alone. Rows without a label are left out.
 
-    Raises: BadInput for a file that pandas cannot read, a missing label, or a missing skrub.
+    Args:
+        file: name of the file.
+
+    Raises: BadInput for unusable labels or features, or a missing skrub.
     """
+    has_label = mixed.labels.notna()
+    unlabelled = int((~has_label).sum())
+    labels, classes = _labels(mixed.labels[has_label].reset_index(drop=True), kind)
+    features = mixed.features[has_label].reset_index(drop=True)
     try:
-        vectorizer = _vectorizer()
+        columns = MixedColumns(features)
     except ImportError as error:
-        raise BadInput(
-            path.name,
-            "it has words, dates or missing cells, which need skrub; run pip install skrub",
-        ) from error
-    frame = _frame(path)
-    column = _label_column(frame, label)
-    has_label = frame[column].notna()
-    frame, unlabelled = frame[has_label].reset_index(drop=True), int((~has_label).sum())
-    labels, classes = _labels(frame[column], kind)
-    features = frame.drop(columns=column)
-    encoded = vectorizer.fit_transform(features)
-    notes = [f"column {cut(column, LONGEST_NAME)!r}: the label"]
-    notes += _treatments(vectorizer, features)
+        raise BadInput(file, "it has words or dates, which need skrub; run pip install skrub") from error
+    notes = [f"column {cut(mixed.label, LONGEST_NAME)!r}: the label"]
+    notes += [f"{left_out.columns}: left out ({left_out.reason})" for left_out in mixed.left_out]
+    notes += in_groups(columns.treatments())
     if unlabelled:
         notes.append(f"{unlabelled} rows without a label are left out")
-    columns = MixedColumns(features, vectorizer, tuple(encoded.columns))
     every_row = np.arange(len(features))
     numbers, _ = columns.encode(every_row, every_row[:1])
     return LabelledTable(
-        path.name,
-        column,
+        file,
+        mixed.label,
         numbers,
         labels,
-        tuple(map(str, encoded.columns)),
+        columns.names,
         classes,
         tuple(notes),
         columns.encode,
     )
 
 
+class Treatment(NamedTuple):
+    """How a column of the file becomes features."""
+
+    column: str
+    description: str
+    outputs: int = 0
+    """Number of features that skrub makes of the column; 0 for a column of numbers."""
+
+    missing: int = 0
+    """Number of missing cells."""
+
+
 class MixedColumns:
-    """Columns of words, dates and numbers, encoded anew for each set of training rows."""
+    """Columns of words, dates and numbers, encoded anew for each set of training rows.
 
-    def __init__(self, frame: Any, fitted: Any, names: tuple[str, ...]) -> None:
-        """Store a pandas frame, and the kinds of its columns from a vectorizer fitted to all rows.
+    skrub encodes words and dates. Columns of numbers stay as they are, without the time that skrub needs for
+    each column.
+    """
 
-        Args:
-            names: names of the features.
+    def __init__(self, frame: pd.DataFrame) -> None:
+        """Determine the kinds of the columns of a pandas frame by all its rows.
+
+        Raises: ImportError if a column needs skrub, which is not installed.
         """
+        from pandas.api import types
+
+        self._columns: list[str] = [*frame.columns]
+        self._missing = {name: int(count) for name, count in frame.isna().sum().items()}
+        self._empty = {name for name, count in self._missing.items() if count == len(frame)}
+        self._numeric = [
+            name
+            for name in frame.columns
+            if name not in self._empty
+            and types.is_numeric_dtype(frame[name])
+            and not types.is_bool_dtype(frame[name])
+        ]
+        self._numbers = np.empty((len(frame), len(self._numeric)))
+        for place, name in enumerate(self._numeric):
+            self._numbers[:, place] = frame[name].to_numpy(np.float64, na_value=np.nan)
+        worded = frame.drop(columns=[*self._numeric, *self._empty])
+        self._kinds: dict[str, str] = {}
+        self._outputs: dict[str, list[str]] = {}
+        self._frame = worded
+        if worded.shape[1]:
+            self._find_kinds()
+        self._strings = [name for name, kind in self._kinds.items() if kind == "high_cardinality"]
+        self._others = [name for name in self._kinds if name not in self._strings]
+        outputs = {name: self._outputs.get(name, []) for name in worded.columns}
+        of_column = {**outputs, **{name: [name] for name in self._numeric}}
+        self.names = tuple(output for name in frame.columns for output in of_column.get(name, []))
+        """Names of the features."""
+
+        places = {name: place for place, name in enumerate(self.names)}
+        self._numeric_places = [places[name] for name in self._numeric]
+        self._string_names = [output for name in self._strings for output in outputs[name]]
+        self._string_places = [places[name] for name in self._string_names]
+        other_names = [output for name in self._others for output in outputs[name]]
+        self._other_places = [places[name] for name in other_names]
+        words = {name for name, kind in self._kinds.items() if kind == "low_cardinality"}
+        self._are_words = np.array([name in words for name in self._others for _ in outputs[name]], bool)
+        """Whether each feature of `_others` says that a row has a certain word."""
+
+        self._other_features = np.empty((len(frame), 0))
+        if self._others:
+            encoded = _vectorizer(sys.maxsize).fit_transform(self._frame[self._others])
+            self._other_features = encoded.reindex(columns=other_names).to_numpy(np.float64)
+
+    def _find_kinds(self) -> None:
+        """Let skrub find the kinds of the columns that do not hold numbers, and parse their dates.
+
+        Dates are parsed in all rows together, because a few rows may not show which number is the day.
+        """
+        vectorizer = _vectorizer()
         from skrub import to_datetime  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
-        kinds = fitted.column_to_kind_
-        self._names = names
-        self._outputs = fitted.input_to_outputs_
-        self._strings = [name for name in frame.columns if kinds.get(name) == "high_cardinality"]
-        self._others = [name for name in frame.columns if name in kinds and name not in self._strings]
-        # Dates are parsed in all rows together, because a few rows may not show which number is the day.
-        dates = [name for name in self._others if kinds[name] == "datetime"]
-        self._frame = frame.assign(**{name: to_datetime(frame[name]) for name in dates})
+        vectorizer.fit(self._frame)
+        kinds = vectorizer.column_to_kind_
+        self._kinds = {name: str(kinds[name]) for name in self._frame.columns if name in kinds}
+        self._outputs = {name: [*map(str, names)] for name, names in vectorizer.input_to_outputs_.items()}
+        dates = [name for name, kind in self._kinds.items() if kind == "datetime"]
+        self._frame = self._frame.assign(**{name: to_datetime(self._frame[name]) for name in dates})
+
+    def treatments(self) -> Iterator[Treatment]:
+        """Yield how each column becomes features, in the order of the file."""
+        numeric = set(self._numeric)
+        for name in self._columns:
+            missing = self._missing[name]
+            outputs = len(self._outputs.get(name, ()))
+            kind = "numeric" if name in numeric else self._kinds.get(name, "")
+            if name in self._empty or not (outputs or name in numeric):
+                yield Treatment(name, "left out, because it is empty or constant")
+                continue
+            filled = (
+                "; missing cells get the median of the training rows" if missing and name in numeric else ""
+            )
+            yield Treatment(name, f"{kind}, {TREATMENT.get(kind, kind)}{filled}", outputs, missing)
 
     def encode(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
         """Return the features [n, d] of training rows and of test rows; training rows determine the encoding.
@@ -97,40 +177,45 @@ class MixedColumns:
         Features of words that occur in no training row are 0. Missing numbers become the median of the
         training rows.
         """
-        rows = self._encoded(self._others, sys.maxsize, train, tested)
+        sides = tuple(np.empty((len(rows), len(self.names))) for rows in (train, tested))
+        for side, rows in zip(sides, (train, tested), strict=True):
+            side[:, self._numeric_places] = self._numbers[rows]
+            side[:, self._other_places] = self._other_features[rows]
+        fitted, asked = sides
         if self._strings:
-            strings = self._encoded(self._strings, 0, train, tested)
-            rows = tuple(numbers.join(of_strings) for numbers, of_strings in zip(rows, strings, strict=True))
-        fitted, asked = (part.reindex(columns=list(self._names)) for part in rows)
-        medians = fitted.median()
-        return tuple(part.fillna(medians).fillna(0.0).to_numpy(np.float64) for part in (fitted, asked))
+            fitted[:, self._string_places], asked[:, self._string_places] = self._encoded(train, tested)
+        unseen = self._are_words & ~(self._other_features[train] == 1).any(0)
+        asked[:, np.array(self._other_places, int)[unseen]] = 0
+        for place in np.flatnonzero(np.isnan(fitted).any(0) | np.isnan(asked).any(0)).tolist():
+            present = fitted[~np.isnan(fitted[:, place]), place]
+            median = float(np.median(present)) if len(present) else 0.0
+            for side in sides:
+                side[np.isnan(side[:, place]), place] = median
+        return fitted, asked
 
-    def _encoded(
-        self, columns: list[str], threshold: int, train: Indices, tested: Indices
-    ) -> tuple[Any, Any]:
-        """Return training and test rows with encoded columns.
-
-        A column with fewer than `threshold` distinct words becomes one column per word.
-        """
-        vectorizer = _vectorizer(threshold)
-        chosen = self._frame[columns]
+    def _encoded(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
+        """Return the features of columns of strings, as skrub learns them from the training rows."""
+        vectorizer, chosen = _vectorizer(0), self._frame[self._strings]
         fitted = vectorizer.fit_transform(chosen.iloc[train])
         asked = vectorizer.transform(chosen.iloc[tested])
         # skrub numbers the columns of encoded strings with as many digits as the largest number has. A fit to
         # few rows may have fewer columns, and so other names than the fit to all rows.
         renamed = {
             output: name
-            for column in columns
-            if threshold == 0
+            for column in self._strings
             for output, name in zip(
                 vectorizer.input_to_outputs_.get(column, ()), self._outputs[column], strict=False
             )
         }
-        return fitted.rename(columns=renamed), asked.rename(columns=renamed)
+        first, second = (
+            part.rename(columns=renamed).reindex(columns=self._string_names).to_numpy(np.float64)
+            for part in (fitted, asked)
+        )
+        return first, second
 
 
 def _vectorizer(threshold: int = WORDS) -> Any:
-    """Return an unfitted vectorizer that encodes strings with a fixed random seed."""
+    """Return a vectorizer that encodes strings with a fixed random seed. It is not fitted yet."""
     from skrub import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
         StringEncoder,
         TableVectorizer,
@@ -139,30 +224,8 @@ def _vectorizer(threshold: int = WORDS) -> Any:
     return TableVectorizer(cardinality_threshold=threshold, high_cardinality=StringEncoder(random_state=0))
 
 
-def _frame(path: Path) -> Any:
-    import pandas as pd
-
-    try:
-        if path.suffix.lower() == ".parquet":
-            return pd.read_parquet(path)
-        return pd.read_csv(path, sep=None, engine="python")
-    except (OSError, ValueError, pd.errors.ParserError) as error:
-        raise BadInput(path.name, f"cannot be read as a table: {reason_of(error)}") from error
-
-
-def _label_column(frame: Any, label: str) -> str:
-    """Return the name of the column that `label` gives by name or position."""
-    frame.columns = [str(name) for name in frame.columns]
-    if label in frame.columns:
-        return label
-    try:
-        return str(frame.columns[int(label)])
-    except (ValueError, IndexError) as error:
-        raise BadInput("--label", f"there is no column {label!r}") from error
-
-
 def _labels(column: Any, kind: str | None) -> tuple[Any, tuple[str, ...]]:
-    """Return the labels as numbers, and the names of their classes if they are classes."""
+    """Return the labels of a column as numbers, and names of their classes if they are classes."""
     import pandas as pd
 
     is_numeric = pd.api.types.is_numeric_dtype(column)
@@ -175,17 +238,22 @@ def _labels(column: Any, kind: str | None) -> tuple[Any, tuple[str, ...]]:
     return column.to_numpy(np.float64), ()
 
 
-def _treatments(vectorizer: Any, features: Any) -> Iterator[str]:
-    """Yield one sentence per column of the file, which says how the column is encoded."""
-    for name in features.columns:
-        kind = vectorizer.column_to_kind_.get(name)
-        outputs = len(vectorizer.input_to_outputs_.get(name, ()))
-        shown = f"column {cut(name, LONGEST_NAME)!r}"
-        if not outputs:
-            yield f"{shown}: left out, because it is empty or constant"
+def in_groups(treatments: Iterable[Treatment]) -> Iterator[str]:
+    """Yield one sentence per column, or one for all columns that are treated alike if they are many."""
+    groups: dict[str, list[Treatment]] = {}
+    for treatment in treatments:
+        groups.setdefault(treatment.description, []).append(treatment)
+    for description, group in groups.items():
+        if len(group) > MOST_ALIKE:
+            names = listed(cut(treatment.column, LONGEST_NAME) for treatment in group)
+            outputs, missing = (sum(numbers) for numbers in zip(*(part[2:] for part in group), strict=True))
+            yield f"{len(group)} columns, {names}: {description}{_counts(outputs, missing)}"
             continue
-        missing = int(features[name].isna().sum())
-        treatment = TREATMENT.get(str(kind), str(kind))
-        filled = f"; {missing} missing cells" if missing else ""
-        filled += " get the median of the training rows" if missing and kind == "numeric" else ""
-        yield f"{shown}: {kind}, {treatment} ({outputs}){filled}"
+        for treatment in group:
+            column = repr(cut(treatment.column, LONGEST_NAME))
+            yield f"column {column}: {description}{_counts(treatment.outputs, treatment.missing)}"
+
+
+def _counts(outputs: int, missing: int) -> str:
+    counts = [f"{outputs} features"] * (outputs > 0) + [f"{missing} missing cells"] * (missing > 0)
+    return f" ({', '.join(counts)})" if counts else ""

@@ -15,7 +15,7 @@ LEVEL = 0.95
 
 
 class ConfidenceInterval(NamedTuple):
-    """Mean of the logarithm of a ratio of losses over splits, and its confidence interval."""
+    """Mean of log-ratios of losses over splits, with the confidence interval of this mean."""
 
     mean: float
     low: float
@@ -53,7 +53,7 @@ def corrected_interval(ratios: Floats, tested: int, remaining: int) -> Confidenc
 
 
 class PairLosses(NamedTuple):
-    """Losses of both learners of a pair on J splits, before and after the rotation of the features.
+    """Losses of two learners, a pair, on J splits of a table, before and after rotating the features.
 
     All learners have the same number of training examples. Each field has the shape [J].
     """

@@ -23,22 +23,19 @@ class DiagnosisLearner(NamedTuple):
     judged: bool
     """Whether the learner belongs to a pair that gets a verdict."""
 
-    work: float
-    """Time of a fit relative to other learners, for the estimate of the remaining time."""
-
 
 LEARNERS = (
-    DiagnosisLearner("l1", "L1", True, True, 2.0),
-    DiagnosisLearner("l2", "L2", False, True, 0.7),
-    DiagnosisLearner("trees", "extra trees", True, True, 7.0),
-    DiagnosisLearner("rbf", "RBF machine", False, True, 1.5),
-    DiagnosisLearner("egu", "EGU±", True, False, 0.5),
-    DiagnosisLearner("gd", "GD", False, False, 0.5),
-    DiagnosisLearner("spindly", "spindly net", True, False, 3.0),
-    DiagnosisLearner("dense", "dense net", False, False, 3.0),
-    DiagnosisLearner("additive", "additive kernel", True, False, 2.0),
-    DiagnosisLearner("boosted", "boosted trees", True, False, 8.0),
-    DiagnosisLearner("mlp", "MLP (Adam)", False, False, 3.0),
+    DiagnosisLearner("l1", "L1", True, True),
+    DiagnosisLearner("l2", "L2", False, True),
+    DiagnosisLearner("trees", "extra trees", True, True),
+    DiagnosisLearner("rbf", "RBF machine", False, True),
+    DiagnosisLearner("egu", "EGU±", True, False),
+    DiagnosisLearner("gd", "GD", False, False),
+    DiagnosisLearner("spindly", "spindly net", True, False),
+    DiagnosisLearner("dense", "dense net", False, False),
+    DiagnosisLearner("additive", "additive kernel", True, False),
+    DiagnosisLearner("boosted", "boosted trees", True, False),
+    DiagnosisLearner("mlp", "MLP (Adam)", False, False),
 )
 
 FITTINGS: Mapping[str, Fitting] = {
@@ -60,7 +57,7 @@ DESCENTS: Mapping[str, Rule] = {
 
 
 class LearnerPair(NamedTuple):
-    """A learner that depends on the feature axes, and a partner that depends on them less or not at all."""
+    """Pair of learners: one depends on the feature axes, and the other depends on them less or not at all."""
 
     name: str
     axes: str
@@ -86,5 +83,5 @@ PAIRS = (
 
 
 def learner_called(name: str) -> DiagnosisLearner:
-    """Return the learner of the diagnosis that has this name."""
+    """Return the learner with this name among the learners of the diagnosis."""
     return next(learner for learner in LEARNERS if learner.name == name)

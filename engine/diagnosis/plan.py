@@ -1,4 +1,4 @@
-"""Plan of a diagnosis, made from the size of a table before anything is fitted."""
+"""Plan of a diagnosis: which learners to train on how many rows. The size of the table determines it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WORKERS = 2
 
 
 class Plan(NamedTuple):
-    """Numbers of examples, splits and rows of a diagnosis."""
+    """Plan of a diagnosis: numbers of training examples, of splits, and of test rows."""
 
     sizes: tuple[int, ...]
     """Numbers of examples to learn from, increasing."""
@@ -78,7 +78,7 @@ class Plan(NamedTuple):
         return tuple(learner for learner in LEARNERS if learner.name in names)
 
     def sizes_of(self, learner: DiagnosisLearner) -> tuple[int, ...]:
-        """Return the numbers of examples from which a learner learns."""
+        """Return the numbers of examples on which a learner is trained."""
         return self.sizes if learner.judged else self.shown_sizes
 
     def rotated_at(self, learner: DiagnosisLearner, size: int) -> bool:
@@ -91,7 +91,7 @@ class Plan(NamedTuple):
 
     @property
     def memory(self) -> int:
-        """Largest number of bytes that a diagnosis holds, besides the table."""
+        """Largest number of bytes of memory that a diagnosis needs, besides those of the table."""
         d, largest = self.features, max(self.sizes)
         rows = largest + self.tested
         split = 8 * (3 * rows * d + 3 * d**2 + 4 * largest * rows)
@@ -120,7 +120,7 @@ class Plan(NamedTuple):
 
 
 def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all: bool = True) -> Plan:
-    """Return the plan for a table. Raises: BadInput for too few rows, or too little memory."""
+    """Return a plan for the diagnosis of a table. Raises: BadInput for too few rows, or too little memory."""
     rows, d = table.features.shape
     if rows < LEAST_ROWS:
         raise BadInput(table.name, f"it has {rows} rows; the diagnosis takes {LEAST_ROWS} or more")
@@ -159,5 +159,5 @@ def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all
 
 
 def is_descent(learner: DiagnosisLearner) -> bool:
-    """Return whether a learner is trained by gradients, so that several splits train side by side."""
+    """Return whether a learner is trained by gradient descent, for several splits at once."""
     return learner.name in DESCENTS

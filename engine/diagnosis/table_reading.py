@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,8 +12,10 @@ import numpy as np
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.diagnosis.labelled_table import LabelledTable
-from engine.diagnosis.mixed_columns import FEW_CLASSES, read_mixed
+from engine.diagnosis.mixed_columns import FEW_CLASSES, labelled
 from engine.problems.data_files import TableSettings
+from engine.problems.first_rows import first_rows
+from engine.problems.mixed_frame import read_frame
 from engine.problems.table import MixedTable, Request, Table, read
 
 BUNDLED = {
@@ -23,11 +27,22 @@ BUNDLED = {
 }
 """Names of scikit-learn's functions that load its data sets, by data set."""
 
+OPTIONS = {
+    "data.path": "",
+    "data.columns": "--leave-out",
+    **{f"data.{name}": f"--{name}" for name in ("label", "header", "index", "array", "separator", "decimal")},
+}
+"""Options of the command line, by the field of the table that they set."""
+
 Kind = Literal["classes", "numbers"]
 
 
 def read_table(
-    source: str, label: str | None, kind: Kind | None = None, settings: TableSettings | None = None
+    source: str,
+    label: int | str | None,
+    kind: Kind | None = None,
+    settings: TableSettings | None = None,
+    omitted: Sequence[int | str] = (),
 ) -> LabelledTable:
     """Return the table in a file, or a data set of scikit-learn.
 
@@ -35,15 +50,18 @@ def read_table(
         label: name or position of the label column; None for data sets of scikit-learn, and for file formats
             that mark the labels.
         kind: what the labels are. With None, words and up to FEW_CLASSES distinct whole numbers are classes.
-        settings: how to read a file of numbers. With None, the content of the file decides.
+        settings: how to read a file. With None, the content of the file decides.
+        omitted: names or positions of columns that are neither features nor labels.
 
-    Raises: BadInput for an unusable file or label.
+    Raises: BadInput for an unusable file, label or column.
     """
     if source in BUNDLED:
         if label is not None:
             raise BadInput("--label", f"{source} has its own labels; leave --label out")
+        if omitted or settings not in (None, TableSettings()):
+            raise BadInput(source, "settings for reading a file do not apply to a data set of scikit-learn")
         return _bundled(source, kind)
-    return _of_file(source, label, kind, settings or TableSettings())
+    return _of_file(source, label, kind, settings or TableSettings(), omitted)
 
 
 def _bundled(name: str, kind: Kind | None) -> LabelledTable:
@@ -65,25 +83,59 @@ def _bundled(name: str, kind: Kind | None) -> LabelledTable:
     )
 
 
-def _of_file(path: str, label: str | None, kind: Kind | None, settings: TableSettings) -> LabelledTable:
-    column: int | str | None = label
-    if label is not None and label.lstrip("-").isdigit():
-        column = int(label)
+def _of_file(
+    path: str,
+    label: int | str | None,
+    kind: Kind | None,
+    settings: TableSettings,
+    omitted: Sequence[int | str],
+) -> LabelledTable:
     file = str(Path(path).expanduser().absolute())
     try:
-        table = read(Request(file, settings, column), "data")
+        request = _request(file, label, settings, omitted)
+        try:
+            table = read(request, "data")
+        except MixedTable:
+            if label is None or (frame := read_frame(request, "data")) is None:
+                raise
+            return labelled(frame, Path(file).name, kind)
     except BadInput as error:
-        if label is not None and isinstance(error, MixedTable):
-            return read_mixed(Path(file), label, kind)
-        where = {"data.label": "--label", "data.path": ""}.get(error.where, error.where)
-        raise BadInput(where, error.fault) from error
+        raise BadInput(OPTIONS.get(error.where, error.where), error.fault) from error
     if table.labels is None:
         raise BadInput("--label", "name the column of labels, as in --label price")
     return _of_numbers(path, table, label, kind)
 
 
-def _of_numbers(path: str, table: Table, label: str | None, kind: Kind | None) -> LabelledTable:
-    """Return a file of numbers with its labels as a table to diagnose.
+def _request(
+    file: str, label: int | str | None, settings: TableSettings, omitted: Sequence[int | str]
+) -> Request:
+    """Return the request for a file without the omitted columns.
+
+    A text of digits is the position of the label, unless a column has this name.
+
+    Raises: BadInput for an unusable file, or an omitted column that does not exist.
+    """
+    first = first_rows(file, settings, "data.path")
+    place = None if label is None else first.position(label)
+    label = label if place is None else first.reference(place)
+    if not omitted or first.question is not None:  # reading the table raises the question again
+        return Request(file, settings, label)
+    positions = [first.position(column) for column in omitted]
+    for column, position in zip(omitted, positions, strict=True):
+        if position is None:
+            raise BadInput("--leave-out", f"there is no column {column!r}")
+        if position == place:
+            raise BadInput("--leave-out", f"column {column!r} is the label")
+    columns = first.columns_without(
+        [position for position in positions if position is not None], place, settings
+    )
+    if not columns:
+        raise BadInput("--leave-out", "no column remains as a feature")
+    return Request(file, replace(settings, columns=columns), label)
+
+
+def _of_numbers(path: str, table: Table, label: int | str | None, kind: Kind | None) -> LabelledTable:
+    """Return the table in a file of numbers, with its labels, in the form that the diagnosis needs.
 
     Raises: BadInput if the labels cannot be read as the requested `kind`, or are in several columns.
     """

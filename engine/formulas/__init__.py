@@ -1,1 +1,1 @@
-"""Closed forms and fixed points of theory, as functions of numbers alone."""
+"""Closed formulas and fixed-point equations from theory, as functions of plain numbers."""

@@ -43,7 +43,7 @@ def coefficients(rows: Floats, labels: Floats) -> Floats:
 
 
 def _in_order(rows: Floats, labels: Floats) -> Floats:
-    """Return the labels in an order in which an index tells the signs of its row, [2ⁿ].
+    """Return the labels in an order in which the index of a row encodes its signs, [2ⁿ].
 
     Bit i of the index of a row x is 1 if x_i = −1.
     """
@@ -54,7 +54,10 @@ def _in_order(rows: Floats, labels: Floats) -> Floats:
 
 
 def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
-    """Return the Fourier weights W_k = Σ_{|S| = k} f̂(S)² of the labels f for k = 0 … n, with E f² = 1."""
+    """Return the Fourier weight of every degree k of labels f: W_k = Σ_{|S| = k} f̂(S)², k = 0 … n.
+
+    The labels are scaled so that E f² = 1.
+    """
     degrees = np.bitwise_count(np.arange(len(labels)))
     squares = np.square(coefficients(rows, labels))
     return np.asarray(np.bincount(degrees, squares, rows.shape[1] + 1), np.float64)
@@ -95,7 +98,7 @@ def permutations(rows: Floats, labels: Floats) -> float:
 
 
 def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
-    """Return the indices `numbers` with two of their bits swapped: bit number `bit` and the next higher."""
+    """Swap bit number `bit` with the next higher bit, in each of the indices `numbers`, and return them."""
     differ = (numbers >> bit ^ numbers >> bit + 1) & 1
     return numbers ^ (differ << bit | differ << bit + 1)
 

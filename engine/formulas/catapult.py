@@ -31,7 +31,7 @@ largest number of steps.
 
 
 class Recursion(NamedTuple):
-    """Errors and kernels of a net of two linear layers after every step, including the start."""
+    """Errors and tangent kernels of a net of two linear layers, at the start and after every step."""
 
     errors: Floats
     """Errors r = z − y, [steps + 1, …]."""
@@ -92,7 +92,7 @@ def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floa
 
 
 class Landing(NamedTuple):
-    """Final state of a wide net that was trained with large steps."""
+    """State of a wide net at the end of training with large steps."""
 
     product: float
     """γλ at the end of training."""

@@ -40,9 +40,10 @@ class DeepPrior(NamedTuple):
     variance: float
 
     def cumulants(self, z: Any, d: int, order: int = 0) -> Any:
-        """Return ln E R^z under the prior, or its derivative with respect to z of the given order (1 or 2).
+        """Return ln E R^z under the prior, or its first or second derivative with respect to z.
 
-        R is the length of the vector θ [d] by which the net predicts θᵀx. `z` is a number or an array.
+        `order` says which derivative. R is the length of the vector θ [d] by which the net predicts θᵀx. `z`
+        is a number or an array.
         """
         from scipy.special import digamma, loggamma, polygamma  # type: ignore[import-untyped]
 

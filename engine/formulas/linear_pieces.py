@@ -51,13 +51,16 @@ def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float)
 
 
 def _middles(ends: Floats) -> Floats:
-    """Return a point inside every interval between neighbouring `ends`. The outer ends may be infinite."""
+    """Return one point inside every interval between neighbouring numbers of `ends`.
+
+    The outer ends may be infinite.
+    """
     outer = np.clip(ends, *_beyond(ends))
     return np.asarray(outer[:-1] + (outer[1:] - outer[:-1]) / 2)
 
 
 def _beyond(ends: Floats) -> tuple[float, float]:
-    """Return a point below and a point above all finite numbers in `ends`."""
+    """Return two points: one below and one above all finite numbers in `ends`."""
     finite = ends[np.isfinite(ends)]
     if not len(finite):
         return -1.0, 1.0
@@ -116,7 +119,7 @@ def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> in
 
 
 def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
-    """Return the parts of a convex polygon [k, 2] after cutting it along every line a·x + c = 0."""
+    """Cut a convex polygon [k, 2] along every line a·x + c = 0, and return the pieces."""
     parts = [polygon]
     for slope, offset in zip(a, c, strict=True):
         parts = [piece for part in parts for piece in _halves(part, slope, offset)]
@@ -124,7 +127,7 @@ def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
 
 
 def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
-    """Return the two parts of a convex polygon on either side of a straight line.
+    """Cut a convex polygon along a straight line, and return its two parts.
 
     If the line does not cross the polygon, return the polygon alone.
     """
@@ -148,7 +151,7 @@ def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
 
 
 def cells_of_one_layer(width: int) -> int:
-    """Return Σ_{i ≤ 2} C(n, i), the number of cells into which n = `width` lines cut a plane.
+    """Return the number of cells into which n = `width` lines cut a plane, Σ_{i ≤ 2} C(n, i).
 
     The lines are in general position. They are those at which the units of a layer switch. Source: Zaslavsky
     1975.

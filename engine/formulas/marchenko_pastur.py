@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 def edges(ratio: float) -> tuple[float, float]:
-    """Return the least and the largest eigenvalue of the Marchenko–Pastur law: (1 − √α)² and (1 + √α)².
+    """Return the least and the largest eigenvalue of the Marchenko–Pastur law, (1 ± √α)².
 
     The argument `ratio` is α. If α > 1, the law also has eigenvalues 0.
     """

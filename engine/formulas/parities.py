@@ -104,7 +104,7 @@ Numbers = NDArray[np.int64]
 
 
 class SignProducts:
-    """Unknown signs ±1 in r lists. Some of their products are observed, and these determine other products.
+    """Unknown signs ±1, and products of them. Observed products determine other products.
 
     Every product has one sign from each list. A product is represented by a vector over F₂ that has a 1 for
     each sign of the product. The value of a product is known if its vector is a sum of the vectors of
@@ -114,7 +114,7 @@ class SignProducts:
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:
-        """Start with lists of unknown signs and without any observed product.
+        """Create lists of unknown signs. No product is observed yet.
 
         Args:
             sizes: number of signs in each of the r lists.
@@ -129,7 +129,7 @@ class SignProducts:
         """Rank over F₂ of the vectors of the observed products."""
 
     def see(self, numbers: Numbers, negative: Bits) -> None:
-        """Observe the value of a product of signs, in every one of the problems that are solved together.
+        """Store the observed value of a product of signs, in each of the problems solved together.
 
         Args:
             numbers: index of the product's sign in each list, [r].
@@ -147,10 +147,10 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Return whether observed products determine each given product, [n], and which are −1, [n, answers].
+        """Return whether each of n products follows from the observed products, [n], and which are −1.
 
-        `numbers` [n, r] are the indices of the signs of each product. If a product is not determined, its
-        entry of the second array has no meaning.
+        The second result is [n, answers]. `numbers` [n, r] are the indices of the signs of each product. If a
+        product is not determined, its entry of the second array has no meaning.
         """
         signs = self._first + numbers
         words = self._words()
@@ -158,14 +158,14 @@ class SignProducts:
         return ~reduced.any(1), np.logical_xor.reduce(self._negative[signs], 1)
 
     def share(self) -> float:
-        """Return the share of all possible products that the observed products determine."""
+        """Return which share of all possible products follows from the observed products."""
         words, codes = self._words(), np.zeros((1, 1), np.uint64)
         for first, size in zip(self._first, self._sizes, strict=True):
             codes = (codes[:, None] ^ words[first : first + size]).reshape(-1, words.shape[1])
         return float(1 - codes.any(1).mean())
 
     def _words(self) -> NDArray[np.uint64]:
-        """Return the codes of all signs [signs, W], packed into W words of 64 bits."""
+        """Return the codes of all signs. Each code is packed into W words of 64 bits, [signs, W]."""
         used = self._codes[:, self._codes.any(0)]
         packed = np.packbits(used, 1)
         missing = max(8 - packed.shape[1], -packed.shape[1] % 8)

@@ -20,7 +20,7 @@ DEPENDENT = 1e-12
 
 
 class Modes(NamedTuple):
-    """Modes of a linear model, which gradient flow learns independently of each other.
+    """Directions in the space of labels that gradient flow on a linear model learns independently.
 
     They are the eigenvectors V of ΦᵀΦ = V Λ Vᵀ, where Φ are the features of the examples.
     """
@@ -37,20 +37,20 @@ class Modes(NamedTuple):
     """Features along the modes, Φ V, [N, P, n]."""
 
     def on_span(self, theta: Floats) -> Floats:
-        """Return the projection of parameters θ [N, P] onto the span of the features Φ."""
+        """Project parameters θ [N, P] onto the span of the features Φ."""
         shares = (theta[:, None] @ self.features)[:, 0] / self.rates
         return _sums(self.features, shares)
 
 
 def modes(features: Floats) -> Modes:
-    """Return the modes of the linear model with features Φ [N, P, n], by an eigendecomposition of ΦᵀΦ."""
+    """Compute the modes of the linear model with features Φ [N, P, n], which are eigenvectors of ΦᵀΦ."""
     rates, vectors = np.linalg.eigh(np.swapaxes(features, 1, 2) @ features)
     is_learned = rates > DEPENDENT * rates[:, -1:]
     return Modes(vectors, np.where(is_learned, rates, np.inf), features @ vectors)
 
 
 def linear_limit(linear: Modes, labels: Floats) -> Floats:
-    """Return the limit θ^F = Φ(ΦᵀΦ)⁻¹y of gradient flow on the linear model, from θ = 0, [N, P]."""
+    """Return the limit θ^F [N, P] of gradient flow on the linear model, from θ = 0: Φ(ΦᵀΦ)⁻¹y."""
     return _sums(linear.features, _parts(linear, labels) / linear.rates)
 
 
@@ -73,12 +73,12 @@ def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
 
 
 def _parts(linear: Modes, labels: Floats) -> Floats:
-    """Return the components of the labels y along the modes, Vᵀy, [N, n]."""
+    """Return the components Vᵀy of the labels y along the modes V, [N, n]."""
     return np.asarray((labels[:, None] @ linear.vectors)[:, 0])
 
 
 def _sums(vectors: Floats, shares: Floats) -> Floats:
-    """Return the linear combinations Σ_k shares_k vectors_k, [N, P].
+    """Combine vectors linearly: return Σ_k shares_k vectors_k, [N, P].
 
     The shapes are [N, n] for `shares` and [N, P, n] for `vectors`.
     """

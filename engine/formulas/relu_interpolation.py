@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Penalised(NamedTuple):
-    """The net of ReLU units for which the mean squared error plus λ times the cost R is least."""
+    """Net of ReLU units that minimises the mean squared error plus λ times the cost R."""
 
     objective: float
     norm: float

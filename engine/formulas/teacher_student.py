@@ -70,7 +70,7 @@ def max_margin(alpha: float) -> float:
     from scipy.optimize import brentq, minimize_scalar  # type: ignore[import-untyped]
 
     def best(kappa: float) -> tuple[float, float]:
-        """Return the minimum over R of g(κ, R), for κ = `kappa`, and the error at the minimiser."""
+        """Return the minimum of g(κ, R) over R, for κ = `kappa`, and the 0/1 error arccos(R)/π there."""
         minimum = minimize_scalar(
             lambda error: _missing(alpha, kappa, error), bounds=(0, 0.5), method="bounded", options=_EXACT
         )
@@ -89,7 +89,7 @@ def _widest_margin(alpha: float) -> float:
 
 
 def _missing(alpha: float, kappa: float, error: float) -> float:
-    """Return g(κ, R), which `max_margin` defines, at R = cos(π error)."""
+    """Return g(κ, R), the function that `max_margin` minimises, at R = cos(π error)."""
     from scipy.special import ndtr  # type: ignore[import-untyped]
 
     cosine, sine = math.cos(math.pi * error), math.sin(math.pi * error)
@@ -113,7 +113,7 @@ def overlap(alpha: float) -> float:
     from scipy.special import log_ndtr
 
     def excess(odds: float) -> float:
-        """Return ln(right side/left side) of the equation that q solves, at odds = ln(q/(1 − q))."""
+        """Return ln(right side/left side) of the equation for q in `overlap`, at odds = ln(q/(1 − q))."""
         wide = math.exp(odds / 2)  # t/ξ
         end = WIDEST * min(1.0, wide)
         t, weight = _nodes(-end, end)
@@ -143,7 +143,7 @@ def _density(u: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights of Gauss–Legendre quadrature between `low` and `high`."""
+    """Return nodes and weights of the Gauss–Legendre quadrature rule on the interval [low, high]."""
     points, weights = _legendre()
     half = (high - low) / 2
     return low + half * (points + 1), half * weights
@@ -151,5 +151,5 @@ def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 @cache
 def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights of Gauss–Legendre quadrature on [−1, 1]."""
+    """Return nodes and weights of the Gauss–Legendre quadrature rule on [−1, 1]."""
     return np.polynomial.legendre.leggauss(NODES)

@@ -32,7 +32,7 @@ A Gaussian point of the plane lies beyond this radius with probability e⁻⁵�
 
 
 def gaussian_mean(function: Transfer, variance: float) -> float:
-    """Return E f(z) for a function f of a normal random number z ~ N(0, variance), by quadrature."""
+    """Compute the expectation E f(z) over z ~ N(0, variance) by quadrature, for a function f."""
     places, weights = _quadrature()
     return float(weights @ function(math.sqrt(variance) * places))
 
@@ -196,9 +196,9 @@ def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floa
 
 @cache
 def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
-    """Return mean and variance of log(χ²_B/E χ²_B), the logarithm of the factor of a layer of this width.
+    """Return the mean and variance of log(χ²_B/E χ²_B), the logarithm of a layer's random factor.
 
-    `exact_log_moments` defines B.
+    `exact_log_moments` defines this factor and B.
     """
     from scipy.special import gammaln, polygamma, psi  # type: ignore[import-untyped]
 
@@ -214,7 +214,7 @@ def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
 
 @cache
 def _quadrature() -> tuple[Floats, Floats]:
-    """Return the nodes and weights of a quadrature for means over N(0, 1)."""
+    """Return nodes and weights of a quadrature rule for expectations over N(0, 1)."""
     from scipy.special import roots_hermitenorm
 
     places, weights = roots_hermitenorm(NODES)
@@ -223,5 +223,5 @@ def _quadrature() -> tuple[Floats, Floats]:
 
 @cache
 def _legendre() -> tuple[Floats, Floats]:
-    """Return the nodes and weights of a quadrature for integrals over [−1, 1]."""
+    """Return nodes and weights of a quadrature rule for integrals over [−1, 1]."""
     return np.polynomial.legendre.leggauss(POLAR_NODES)

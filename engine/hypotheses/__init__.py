@@ -1,1 +1,1 @@
-"""Interfaces of hypotheses, and the curvature of their training loss."""
+"""Interfaces of hypotheses (trained models), and the curvature of their training loss."""

@@ -122,11 +122,11 @@ class Curvature:
         return flat(gradients[layer] for layer in self._architecture.layers).view(self._nets, -1)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the products ∇²L v [N, P] for one vector v per net, [N, P]."""
+        """Return the products ∇²L v [N, P] of the Hessians with one vector v for each net, [N, P]."""
         return self._products_of_each(vectors[None])[0]
 
     def matrices(self) -> torch.Tensor:
-        """Return the Hessian ∇²L of every net, [N, P, P]."""
+        """Compute the Hessian ∇²L of every net as a matrix, [N, P, P]."""
         if self._architecture.structure().trains_weights and self._coupled == 1:
             return self._of_rows()
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
@@ -136,9 +136,9 @@ class Curvature:
 
     @cached_property
     def eigenpairs(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """All eigenvalues [N, P] of ∇²L in ascending order, and eigenvectors [N, P, P], in float64.
+        """All eigenvalues [N, P] of the Hessians ∇²L, in ascending order, and their eigenvectors [N, P, P].
 
-        Both are NaN for a net whose ∇²L is not finite.
+        They are in float64. Both are NaN for a net whose ∇²L is not finite.
         """
         matrices = self.matrices().double()
         finite = matrices.isfinite().all((1, 2))
@@ -163,7 +163,7 @@ class Curvature:
         return changes.movedim(0, 1) @ rows + penalty
 
     def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """Return the products ∇²L v [S, N, P] for S vectors v per net, [S, N, P]."""
+        """Return the products ∇²L v [S, N, P] of the Hessians with S vectors v for each net, [S, N, P]."""
         leaves, gradients = self._graph
         asked = several.shape
         several = several.reshape(len(several), self._nets * self._coupled, -1)
@@ -192,7 +192,7 @@ class Curvature:
 
     @cached_property
     def _penalty(self) -> torch.Tensor:
-        """Diagonal of the Hessian of the L2 penalty λ/2 ‖θ‖², [1, P].
+        """Diagonal [1, P] of the Hessian of the L2 penalty λ/2 ‖θ‖².
 
         All other entries of this Hessian are 0.
         """
@@ -217,12 +217,15 @@ class Curvature:
             )
 
     def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return the slopes ∂L/∂ŷ of the training loss L, [B, n]. They include the weights s of the rows."""
+        """Return the derivatives ∂L/∂ŷ of the training loss by all predictions, [B, n].
+
+        They include the weights s of the rows.
+        """
         return self._loss.slope(predictions, self._labels) * self._shares
 
     @cached_property
     def _graph(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Trained tensors of all nets and the gradients of L, which autograd can differentiate once more."""
+        """Trained tensors of all nets, and the gradients of L in a form that autograd can differentiate."""
         leaves = {
             layer: self._tensors[layer].detach().requires_grad_() for layer in self._architecture.layers
         }
@@ -283,7 +286,7 @@ def largest_near(
 def _tops_together(
     curvature: Curvature, tolerance: float, near: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Return the largest eigenvalue of every Hessian, [N], by Lanczos steps that all nets make together.
+    """Return the largest eigenvalue of every net's Hessian, [N], by one Lanczos iteration for all nets.
 
     The steps are in float64 on the CPU. If nets are small, a product for all nets costs little more than a
     product for one. A net is complete once its vectors span an invariant subspace, which then contains an
@@ -328,7 +331,7 @@ def _tops_together(
 
 
 def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
-    """Return the largest eigenvalue of each of B symmetric matrices [B, P, P], [B].
+    """Return the largest eigenvalue [B] of each of B symmetric matrices [B, P, P].
 
     The result is NaN for a matrix with an entry that is not finite.
     """
@@ -445,9 +448,9 @@ def _kernel_batches(
 def _slopes_of(
     architecture: Architecture, tensors: Params, instances: Instances, output: int
 ) -> dict[str, LayerSignals]:
-    """Return each layer's inputs, and the derivatives of one output of a net by the layer's signals.
+    """Return each layer's inputs, and the derivatives of one output of the net by the layer's units.
 
-    `output` is the index of this output.
+    `output` is the index of the output.
     """
 
     def sent(predictions: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Interfaces of hypotheses: objects that predict, return weights, or learn from examples."""
+"""Interfaces of hypotheses: objects that predict labels, and may have weights or learn from examples."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Weighted(Predictor, Protocol):
 
 
 class Hypothesis(Weighted, Protocol):
-    """Interface of hypotheses that learn from examples, by gradient steps or by a solver."""
+    """Interface of models (hypotheses) that learn from examples, by gradient steps or by a solver."""
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, the instances [R, n, d] with the labels [B, n]."""
+        """Train on examples: the instances [R, n, d] with the labels [B, n]."""
 
 
 @runtime_checkable
@@ -57,18 +57,18 @@ class Parametrised(Protocol):
 
 @runtime_checkable
 class Solved(Protocol):
-    """Interface of hypotheses that a solver computes after all examples are given.
+    """Interface of hypotheses that a solver computes from all examples at once.
 
-    They are computed one batch member at a time.
+    They are computed one batch member after another.
     """
 
     def solving(self) -> Iterator[None]:
-        """Compute the hypothesis. Yield between batch members, so that the caller can interrupt the work."""
+        """Compute the hypotheses of all batch members. Yield after each, so that the caller can interrupt."""
 
 
 @runtime_checkable
 class Normed(Protocol):
-    """Interface of predictors that are functions in the Hilbert space of a kernel."""
+    """Interface of predictors that are functions from the Hilbert space of a kernel."""
 
     def squared_norm(self) -> torch.Tensor:
         """Return the squared norm ‖f‖² of the predictor f in the Hilbert space of its kernel, [B]."""
@@ -76,18 +76,18 @@ class Normed(Protocol):
 
 @runtime_checkable
 class WithPosterior(Protocol):
-    """Interface of predictors that are the mean of a posterior distribution of weights."""
+    """Interface of predictors that have a posterior distribution of weights, and predict by its mean."""
 
     def posteriors(self) -> list[Posterior]:
-        """Return the posterior distribution of the weights, for every member of the batch."""
+        """Return the posterior distribution of the weights, for each batch member."""
 
 
 @runtime_checkable
 class Turnable(Protocol):
-    """Interface of predictors whose initial state can be rotated along with the instances."""
+    """Interface of predictors whose initial state can be rotated together with the instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the predictor's initial state by the one that corresponds to it for rotated instances U x.
+        """Replace the initial state by the one that corresponds to it if instances x are rotated to U x.
 
         Call it before the first example. `rotation` is U.
         """

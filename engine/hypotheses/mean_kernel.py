@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MeanKernel(NamedTuple):
-    """Mean tangent kernel E K of N nets on n rows, and quantities that bound the tangent kernel K.
+    """Mean tangent kernel E K of N nets on n rows, and quantities from which bounds on K follow.
 
     All values include the scale factors of the parametrisation.
     """
@@ -33,7 +33,7 @@ class MeanKernel(NamedTuple):
 
     @property
     def least_eigenvalues(self) -> torch.Tensor:
-        """Least eigenvalue λ₀ = λ_min(E K) for every net, [N]."""
+        """The least eigenvalue λ₀ of the mean kernel E K, for every net, [N]."""
         eigenvalues: torch.Tensor = torch.linalg.eigvalsh(self.kernels)
         return eigenvalues[:, 0]
 

@@ -69,11 +69,14 @@ class LearnerJudgement:
 
     @property
     def change(self) -> float | None:
-        """Change of predictions under all rotations; None if it was not measured."""
+        """Change of predictions under all rotations of the instances, or None if it was not measured."""
         return self.changes[ROTATIONS]
 
     def effect(self, group: Group) -> Effect | None:
-        """Return the effect of a group of transformations on predictions; None if it was not measured."""
+        """Return the effect that a group of transformations had on predictions.
+
+        None if it was not measured.
+        """
         change = self.changes.get(group)
         if change is None:
             return None
@@ -124,14 +127,14 @@ class LearnerJudgement:
 
     @property
     def unstable(self) -> bool:
-        """Whether rounding errors are so much amplified that they may explain a change that was measured."""
+        """Whether rounding errors may explain a measured change, because training amplifies them strongly."""
         return any(self.effect(group) == "unstable" for group in self.changes)
 
     @property
     def broken(self) -> list[Group]:
-        """Groups that changed predictions although, by its structure, the learner is invariant under them.
+        """Groups of transformations that changed predictions, although the structure says otherwise.
 
-        The group of rotations is left out.
+        By its structure, the learner is invariant under these groups. The group of rotations is left out.
         """
         return [
             group
@@ -141,7 +144,7 @@ class LearnerJudgement:
 
     @property
     def agrees(self) -> bool:
-        """Whether the measured changes are compatible with the verdict by structure.
+        """Whether the measurements agree with the verdict that follows from the structure.
 
         Measurements that rounding errors may explain contradict no verdict.
         """
@@ -172,7 +175,7 @@ class LearnerJudgement:
 
     @property
     def sound(self) -> bool:
-        """Whether structure and measurement agree and no bound is broken."""
+        """Whether structure and measurement agree, and no lower bound is violated."""
         return self.agrees and all(respect.holds is not False for respect in self.bounds)
 
 
@@ -182,13 +185,13 @@ def judgement(
     learner: Learner,
     going: Callable[[float], object] = lambda done: None,
 ) -> LearnerJudgement:
-    """Return the judgement of a learner of a finished run: its invariance, and whether its bounds hold.
+    """Return the judgement of a learner after a run: its invariance, and whether lower bounds hold for it.
 
     To measure the invariance, the learner is trained again on transformed instances. Each group of
     transformations requires three training runs, at the learner's best rate.
 
     Args:
-        going: called repeatedly with the finished share; its exceptions end the judgement.
+        going: function that is called repeatedly with the finished share; its exceptions end the judgement.
     """
     seen = view(of_run(experiment), of_one(experiment, trace))
     curve = trace.curve(learner.name)
@@ -218,9 +221,9 @@ def certificates(
 ) -> tuple[dict[Group, float | None], float | None]:
     """Measure how far predictions change under groups of transformations of the instances.
 
-    Return the change under each measured group, and the change by rounding errors. If rotations do not change
-    predictions, only rotations are measured, because the other groups are subgroups of the rotations. The
-    change by rounding errors is then None.
+    Return the change of predictions under each measured group, and the change by rounding errors alone. If
+    rotations do not change predictions, only rotations are measured, because the other groups are subgroups
+    of the rotations. The change by rounding errors is then None.
 
     Otherwise, permutations and sign flips are measured, too. If the verdict by structure names rotations of
     the factors of x = x₁ ⊗ x₂ ⊗ …, these are also measured.
@@ -244,7 +247,10 @@ def certificates(
 
 
 def _size(change: float) -> str:
-    """Return the size of a change as text, or a text that says that the learner diverges."""
+    """Return the size of a change of predictions as text.
+
+    For a huge change, say that the learner diverges.
+    """
     if change > DIVERGED:
         return f"is more than {DIVERGED:.0f}, where it diverges"
     return f"= {change:.2g}"

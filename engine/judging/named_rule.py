@@ -58,7 +58,7 @@ def named_rule(name: str, settings: Mapping[str, object] = NO_SETTINGS) -> Updat
 
 
 def rule_of(rule: str | Update | type[Optimizer]) -> Update:
-    """Return the update rule that is given as a rule, a name, or an optimizer class. Raises: BadInput."""
+    """Return an update rule that is passed as a rule, a name, or an optimizer class. Raises: BadInput."""
     if isinstance(rule, Update):
         return rule
     if isinstance(rule, str):
@@ -68,7 +68,7 @@ def rule_of(rule: str | Update | type[Optimizer]) -> Update:
 
 
 def title_of(name: str, rule: Update) -> str:
-    """Return the title of a rule that `named_rule` has found.
+    """Return the title under which a rule that `named_rule` has found is shown.
 
     The title is `name`; for a rule in a file, it is the name that the file gives the rule.
     """
@@ -115,7 +115,7 @@ def _of_library(name: str, library: Library, settings: Mapping[str, object]) -> 
 
 
 def _names(library: str) -> tuple[str, ...]:
-    """Return the names of a library's optimizers, or no names if the library is not installed."""
+    """Return the names of the optimizers in a library. The list is empty if it is not installed."""
     try:
         return optimizers.optimizer_names(library)
     except BadField:

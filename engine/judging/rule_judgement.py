@@ -120,7 +120,7 @@ class LossBesideBound(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class RuleJudgement:
-    """Symmetries of a rule, and its losses on problems whose label is a single feature."""
+    """Symmetries of an update rule, and its losses on problems in which the label equals one feature."""
 
     name: str
     declared: Sequence[Verdict]
@@ -146,11 +146,14 @@ class RuleJudgement:
         return f"<Judgement of {self.measured}>"
 
     def to_json(self) -> str:
-        """Return the judgement as `hadamard-tui judge --json` prints it, without the list of loaded parts."""
+        """Convert the judgement to JSON, as `hadamard-tui judge --json` prints it.
+
+        The list of loaded parts is left out.
+        """
         return json.dumps(as_json(self), ensure_ascii=False)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the losses as a table with a row per problem and k, and the symmetries in `attrs`."""
+        """Return the losses as a pandas frame, with a row per problem and k. `attrs` holds the symmetries."""
         return _as_frame(self)
 
     @property
@@ -164,7 +167,7 @@ class RuleJudgement:
 
     @property
     def by_structure(self) -> list[str]:
-        """Verdicts on invariance that follow from structure, as texts: for a linear neuron, then for a net.
+        """Verdicts on invariance that follow from the rule's structure: for a linear neuron, then for a net.
 
         If both verdicts name the same group, the list has a single text.
         """
@@ -178,7 +181,7 @@ class RuleJudgement:
 
     @property
     def broken(self) -> list[LossBesideBound]:
-        """Losses below the bound, although the rule is rotation invariant by measurement.
+        """Losses below the lower bound, although the rule is measured to be rotation invariant.
 
         The list is empty for any other rule. It is also empty for a rule with a precision below float64,
         which is invariant only up to its rounding errors.
@@ -189,11 +192,11 @@ class RuleJudgement:
         return [point for points in self.losses.values() for point in points if point.word == "below"]
 
     def symmetry(self, group: str) -> Symmetry:
-        """Return the measured symmetry under the group with this name."""
+        """Return the symmetry that was measured for the group called `group`."""
         return next(symmetry for symmetry in self.symmetries if symmetry.group == group)
 
     def at(self, problem: str, k: int) -> LossBesideBound | None:
-        """Return the loss after k examples, or None if the problem has no losses."""
+        """Return the rule's loss on a problem after k examples. None if there is no loss for this k."""
         return next((point for point in self.losses.get(problem, ()) if point.k == k), None)
 
 
@@ -230,9 +233,9 @@ def judge_rule(
 def losses_on(
     problem: str, update: Update, spacing: int = SPACING, going: Going = lambda done: None
 ) -> list[LossBesideBound]:
-    """Return the losses of a rule on a problem, after k examples for every multiple k of `spacing`.
+    """Train an update rule on a problem, and return its losses after k examples.
 
-    Raises: BadInput.
+    k are the multiples of `spacing`. Raises: BadInput.
     """
     updates = count(0, ROUND)
 
@@ -250,7 +253,7 @@ def losses_on(
 
 
 class _LossAtRate(NamedTuple):
-    """Mean losses of a rule at one of its rates; infinite if a replica diverges."""
+    """Mean losses of an update rule at one of the tried rates. They are infinite if a replica diverges."""
 
     rate: float | None
     loss: float
@@ -259,7 +262,7 @@ class _LossAtRate(NamedTuple):
 
     @classmethod
     def of(cls, curve: Curve, measure: str, record: int) -> _LossAtRate:
-        """Return the mean loss, and the mean training loss, of a curve at a record."""
+        """Return the mean loss and mean training loss of a curve at the evaluation point `record`."""
         losses, training = (np.asarray(curve.values(name)) for name in (measure, "train"))
         if record >= len(losses) or not np.isfinite(losses[record]).all():
             return cls(curve.rate, math.inf, math.nan, math.inf)
@@ -275,7 +278,7 @@ class _LossAtRate(NamedTuple):
 
 
 def contest(problem: str, update: Update, spacing: int = SPACING) -> Experiment:
-    """Return the experiment that trains a rule on a problem at all RATES. Raises: BadInput."""
+    """Return the experiment that trains an update rule on a problem with each of the RATES."""
     document = msgspec.to_builtins(update)
     scheduled = {}
     if "lr" in document:
@@ -347,7 +350,7 @@ def _finite(number: float) -> float | None:
 
 
 def _as_frame(judged: RuleJudgement) -> pandas.DataFrame:
-    """Return the losses of a judgement as a table, and the verdict on each group in `attrs`."""
+    """Return the losses of a judgement as a pandas frame, with the verdict on each group in `attrs`."""
     import pandas
 
     rows = [

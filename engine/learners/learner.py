@@ -42,16 +42,16 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     warm_up: WarmUp = 0
 
     def factor(self, step: int) -> float:
-        """Return the factor of the learning rate at a step. The first step is 0."""
+        """Return the factor by which the learning rate is multiplied at a step. The first step is 0."""
         return self.after_warm_up(step) * min(1.0, (step + 1) / self.warm_up if self.warm_up else 1.0)
 
     def after_warm_up(self, step: int) -> float:
-        """Return the factor of the learning rate at a step, as it would be without a warm-up."""
+        """Return the factor of the learning rate at a step, if there were no warm-up."""
         raise NotImplementedError
 
 
 class ConstantSchedule(Schedule, frozen=True, tag="constant"):
-    """Factor 1 of the learning rate at every step. It allows a warm-up without another schedule."""
+    """Factor 1 of the learning rate at every step. It makes a warm-up possible without another schedule."""
 
     def after_warm_up(self, step: int) -> float:
         return 1.0
@@ -74,7 +74,7 @@ class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
 
 
 class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
-    """Factor ½(1 + cos πt/T) of the learning rate up to step T, and 0 after it."""
+    """Factor ½(1 + cos πt/T) of the learning rate up to step T, which falls from 1 to 0. After T, it is 0."""
 
     steps: Steps
 
@@ -83,7 +83,7 @@ class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
 
 
 class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True):
-    """Factor γᵗ of the learning rate at step t."""
+    """Factor γᵗ by which the learning rate is multiplied at step t."""
 
     factor_per_step: Annotated[Factor, Meta(description="factor of the rate after every step")]
 
@@ -138,12 +138,12 @@ class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     ] = "gradient"
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the number of bytes of memory that are needed to draw the noise of one step."""
+        """Return how many bytes of memory are needed to draw the noise for one training step."""
         return DERIVED * sizes.replicas * sizes.parameters
 
 
 def drawn(stream: Stream, like: Params) -> Params:
-    """Return N(0, 1) noise with the shapes of the tensors `like` [B, …], by the names of the tensors.
+    """Draw N(0, 1) noise for every tensor in `like` [B, …], and return it by the tensors' names.
 
     All batch members of a replica get the same noise.
     """
@@ -155,7 +155,7 @@ def drawn(stream: Stream, like: Params) -> Params:
 
 
 class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Gradient clipping, by the Euclidean norm of all entries together, or entry by entry.
+    """Gradient clipping: by the Euclidean norm of all entries together, or of each entry alone.
 
     Rotations of the instances do not change the norm, but they change single entries. Source:
     theory/symmetry#habits.
@@ -181,7 +181,7 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             raise BadField("norm", "`clip` needs exactly one of `norm` and `value`")
 
     def clipped(self, gradients: Params) -> Params:
-        """Return the gradients of every batch member, with large ones clipped."""
+        """Clip large gradients of every batch member, and return all gradients."""
         if self.value is not None:
             return {layer: g.clamp(-self.value, self.value) for layer, g in gradients.items()}
         assert self.norm is not None, "__post_init__ sees to it"
@@ -214,7 +214,10 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ] = "2"
 
     def direction(self, params: Params) -> Params:
-        """Return λ w or λ sign(w) for every tensor w, by name. A step subtracts this, times its rate η."""
+        """Return the direction of decay, λ w or λ sign(w), for every tensor w.
+
+        A step subtracts η times this.
+        """
         return {layer: self.rate * (w if self.p == "2" else w.sign()) for layer, w in params.items()}
 
 
@@ -239,13 +242,13 @@ class Trained(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A solver that is fitted to the examples seen."""
+    """Form of a learner that is not trained by steps: a solver that is fitted to the examples."""
 
     solver: Solver
 
 
 class AtStart(NamedTuple):
-    """An architecture that is not trained, and is measured at its start."""
+    """Form of a learner that is not trained at all: an architecture with its initial weights."""
 
     architecture: Architecture
 
@@ -335,14 +338,14 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def form(self) -> Trained | Fitted | AtStart:
-        """Parts of the learner: an architecture and an update rule, a solver, or an architecture alone."""
+        """Form of the learner: an architecture with an update rule, a solver, or an architecture alone."""
         if self.solver is not None:
             return Fitted(self.solver)
         return AtStart(self.net) if self.update is None else Trained(self.net, self.update)
 
     @property
     def trained(self) -> Trained:
-        """Architecture and update rule of the learner. Raises: TypeError if it has no update rule."""
+        """The learner's architecture and update rule. Raises: TypeError if it has no update rule."""
         if self.update is None:
             raise TypeError(f"{self.name} has no update rule")
         return Trained(self.net, self.update)
@@ -366,11 +369,11 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def plain_steps(self) -> bool:
-        """Whether steps are those of the update rule alone, without schedule, clipping, noise and decay."""
+        """Whether the update rule alone determines the steps: no schedule, clipping, noise or decay."""
         return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
-        """Return whether some layers have other learning rates than the update rule's, for d features.
+        """Return whether some layers of a net with d inputs have other learning rates than the update rule's.
 
         The learner's field `layer_rates` or the parametrisation of its architecture may change them.
         """
@@ -378,7 +381,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 
     def departure_from_lr(self, d: int) -> str | None:
-        """Return the reason why the steps do not use one constant rate `lr` in all layers, or None.
+        """Return the reason why training steps do not use the constant rate `lr` in all layers, or None.
 
         None means that they do. Theory lines in whose formulas η stands for `lr` require this.
         """
@@ -400,17 +403,17 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
     def stream_of_start(self, streams: Streams) -> Stream:
-        """Return the stream of random numbers from which the architecture's initial weights are drawn."""
+        """Return the stream of random numbers that draws the initial weights of the architecture."""
         return streams.printed(self.start_seed) if self.start_seed else streams("init")
 
     @property
     def rate_choice(self) -> float | tuple[float, ...] | Literal["best"] | None:
-        """Learning rate of the learner, a tuple of rates, or "best". None if the learner has no rate."""
+        """The learner's rate: a number, a tuple of rates to try, or "best". None if it has no rate."""
         return getattr(self.update, "lr", None)
 
     @property
     def is_net_by_net(self) -> bool:
-        """Whether the update rule makes the steps of one net after another, instead of all nets together."""
+        """Whether the update rule computes the steps of each net separately, one net after another."""
         return self.update is not None and self.update.structure().net_by_net
 
     @property

@@ -88,7 +88,7 @@ class Loss(Part, frozen=True):
         return slopes / leaf.shape[-2] if self.joint else slopes
 
     def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return L(ŷ, y) averaged over the last dimension, in float64."""
+        """Return the mean of the loss L(ŷ, y) over the last dimension, in float64."""
         return self.value(predictions, labels).mean(-1, dtype=torch.float64)
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

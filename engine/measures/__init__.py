@@ -96,13 +96,13 @@ class Probe:
         return predictions
 
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return predictions [B, k] for other instances, [R, k, d], or [1, k, d] if replicas share them."""
+        """Return the predictions [B, k] for new instances, [R, k, d], or [1, k, d] if replicas share them."""
         same = rows.to(self.data.labels).expand(self.data.replicas, -1, -1).contiguous()
         return self._hypothesis.predict(DenseInstances(same))
 
     @property
     def squared_norm(self) -> torch.Tensor:
-        """Squared norm ‖f‖² [B] of the learned function f in the Hilbert space of a kernel.
+        """Squared norm ‖f‖² [B] of the learned function f, in the Hilbert space of the learner's kernel.
 
         Only hypotheses that are fitted with a kernel have this norm.
         """
@@ -111,7 +111,7 @@ class Probe:
 
     @cached_property
     def posteriors(self) -> list[Posterior]:
-        """Posterior distribution of the weights, for every member of the batch."""
+        """Posterior distribution of the weights, for each batch member (replica and target)."""
         assert isinstance(self._hypothesis, WithPosterior), "only solvers with a posterior have it"
         return self._hypothesis.posteriors()
 
@@ -134,7 +134,7 @@ class Probe:
 
     @property
     def start_weights(self) -> torch.Tensor:
-        """Weights [B, d] before training, at the first record.
+        """Weights [B, d] before training, at the first evaluation point.
 
         For a solver, these are 0.
         """
@@ -152,13 +152,13 @@ class Probe:
 
     @property
     def solver_of_limit(self) -> Solver:
-        """Solver that computes `limit`, the weights to which training converges."""
+        """Solver that computes `limit`, the weights to which training should converge."""
         assert self._limit is not None, "only learners of which this is said have it"
         return self._limit.solver
 
     @cached_property
     def counts(self) -> torch.Tensor:
-        """Number of times that each row has been seen, [B or 1, n]."""
+        """Number of times that the learner has been trained on each row, [B or 1, n]."""
         return self._counts()
 
     @property
@@ -176,12 +176,12 @@ class Probe:
 
     @property
     def layers(self) -> Params:
-        """Trained tensors, input layer first, in the order of gradients."""
+        """Names of the trained tensors, input layer first. Gradients have the same order."""
         return {name: self.parameters[name] for name in self.architecture.layers}
 
     @property
     def tensors(self) -> Params:
-        """All tensors of the architecture: the trained ones and the fixed ones."""
+        """All tensors of the net, both the trained and the fixed ones."""
         return self._parametrised.tensors
 
     @property
@@ -192,7 +192,7 @@ class Probe:
 
     @property
     def gradient(self) -> torch.Tensor:
-        """Gradient [N, P] of the mean loss over the rows seen, with respect to all P parameters.
+        """Gradient [N, P] of the mean loss over the rows seen, with respect to all P parameters of each net.
 
         There are N = B/outputs nets. The loss of a net is the sum over its outputs. The gradient is NaN if no
         row was seen.
@@ -208,7 +208,7 @@ class Probe:
         return self._of_nets(self._curvature(Logarithm(self.loss)))
 
     def _of_nets(self, curvature: Curvature) -> torch.Tensor:
-        """Return the gradient of the loss that a `Curvature` holds, with one row per net, [N, P].
+        """Return the gradient of the loss in `curvature`, with one row for each net, [N, P].
 
         A loss may couple several nets, which `Curvature` treats as one net. Their gradient is split into one
         row for each of them.
@@ -244,7 +244,7 @@ class Probe:
 
     @property
     def _seen(self) -> slice:
-        """Slice of the rows up to the last row seen, or of the first row if none was seen."""
+        """Slice of the rows from the first to the last row seen. It has one row if none was seen."""
         return slice(0, int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1)
 
     @cached_property
@@ -253,18 +253,18 @@ class Probe:
         return self._hypothesis
 
     def value(self, measure: Measure) -> torch.Tensor:
-        """Return the value of a measure at this record, for use by other measures."""
+        """Return the value of another measure at this evaluation point. Measures may depend on each other."""
         if measure not in self.values:
             self.values[measure] = measure.value(self)
         return self.values[measure]
 
     def value_at_start(self, measure: Measure) -> torch.Tensor:
-        """Return the value of a measure at the first record, for use by other measures at later records."""
+        """Return the value of another measure at the first evaluation point, before training."""
         return self.value(measure) if self._first is None else self._first[measure]
 
 
 class MeasureStructure(NamedTuple):
-    """How the values of a measure may be used: to compare learners, or as integers, for example."""
+    """Properties of a measure's values, such as whether they are integers, or can compare learners."""
 
     is_risk: bool = False
     """Whether the measure compares learners: smaller values are better, and no value is below 0."""
@@ -285,7 +285,7 @@ class MeasureStructure(NamedTuple):
 
 
 class MeasureNeeds(NamedTuple):
-    """What a measure needs in order to be computed, such as the parameters or the Hessian of a net."""
+    """Inputs that a measure needs, such as the parameters of a net or the Hessian of its loss."""
 
     weights: bool = False
     """Whether the measure needs weights w with predictions xᵀw."""
@@ -314,7 +314,7 @@ class MeasureNeeds(NamedTuple):
 
 
 class MeasureSchedule(NamedTuple):
-    """Rules that say in which runs and at which records a measure is computed."""
+    """Conditions that say in which runs, and at which evaluation points, a measure is computed."""
 
     always: bool = False
     """Whether every run computes the measure. Otherwise, a run computes it only for a picture or a claim."""
@@ -337,29 +337,29 @@ class Measure(Part, frozen=True):
     """Label of the chart axis that shows the measure."""
 
     def structure(self) -> MeasureStructure:
-        """Return how the values of the measure may be used: to compare learners, for example."""
+        """Return the properties of the measure's values, such as whether they can compare learners."""
         return MeasureStructure()
 
     def needs(self) -> MeasureNeeds:
-        """Return what the measure needs in order to be computed, such as the parameters of a net."""
+        """Return the inputs that the measure needs, such as the parameters of a net."""
         return MeasureNeeds()
 
     def schedule(self) -> MeasureSchedule:
-        """Return the rules that say in which runs and at which records the measure is computed."""
+        """Return the conditions that say in which runs and at which evaluation points it is computed."""
         return MeasureSchedule()
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
-        """Return the measures of this class that have a name of their own.
+        """Return all variants of this measure that have separate names.
 
-        By default, this is the measure with default fields alone. Other classes have several, for example for
-        all rows, for the rows seen, and for the rows never seen.
+        By default, the only variant is the measure with default fields alone. Other classes have several, for
+        example for all rows, for the rows seen, and for the rows never seen.
         """
         return (cls(),)
 
     @property
     def name(self) -> str:
-        """Name of the measure in claims and files: its kind and all fields with other than default values."""
+        """Name of the measure in claims and files: its kind, and the fields that differ from defaults."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
         settings = {name: getattr(self, name) for name in self.__struct_fields__}
         set_here = (
@@ -374,7 +374,7 @@ class Measure(Part, frozen=True):
 
     @property
     def is_number(self) -> bool:
-        """Whether the measure is a single number for a learner in one replica, and not an array."""
+        """Whether the measure is a single number (per learner and replica), and not an array."""
         return type(self).index is Measure.index
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
@@ -423,7 +423,7 @@ class Measure(Part, frozen=True):
 
 
 class OfLayers(Measure, frozen=True):
-    """Base class of measures with one value per trained tensor of a net, input layer first."""
+    """Base class of measures that have one value for each trained tensor of a net, input layer first."""
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)
@@ -437,7 +437,7 @@ class OfLayers(Measure, frozen=True):
 
 
 class OfHiddenLayers(Measure, frozen=True):
-    """Base class of measures with one value per hidden layer of a dense net, input layer first."""
+    """Base class of measures that have one value for each hidden layer of a dense net, input layer first."""
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)
@@ -458,7 +458,7 @@ OF_ROWS = {"all": "", "train": " on seen rows", "test": " on unseen rows"}
 
 
 class OfRows(Measure, frozen=True):
-    """Base class of measures that can be restricted to the rows seen so far, or to the rows never seen."""
+    """Base class of measures over rows: all rows, only the rows seen, or only the rows never seen."""
 
     names: ClassVar[Mapping[str, str]]
     """Name in claims, files and traces, for each choice of the rows."""
@@ -487,7 +487,7 @@ class OfRows(Measure, frozen=True):
         return DERIVED * BY_ROW * sizes.predicted if by_row else 0
 
     def mean_over_rows(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return the mean of `values` [B, n] over all rows, the rows seen or the rows never seen, [B].
+        """Average `values` [B, n] over rows: all rows, the rows seen, or the rows never seen.
 
         The field `rows` selects the rows. Rows seen are weighted by the number of times that they were seen.
         """
@@ -499,7 +499,7 @@ class OfRows(Measure, frozen=True):
 
 @cache
 def named() -> dict[str, Measure]:
-    """Return a dictionary of all measures by name. Raises: ValueError if two measures have the same name."""
+    """Return all measures in a dictionary, by name. Raises: ValueError if two measures have the same name."""
     members = catalogue.members("measures").values()
     measures_by_name: dict[str, Measure] = {}
     for measure in chain.from_iterable(cast("type[Measure]", member).every() for member in members):
@@ -509,13 +509,13 @@ def named() -> dict[str, Measure]:
 
 
 def names_of_numbers() -> list[str]:
-    """Return the names of all measures that are single numbers, not arrays."""
+    """Return the names of those measures that are single numbers, not arrays."""
     return [name for name, measure in named().items() if measure.is_number]
 
 
 @cache
 def _as_names() -> dict[str, Measure]:
-    """Return all measures that are single numbers, by their names in expressions, such as `train_error`.
+    """Return all measures that are single numbers, by names such as `train_error`, as used in expressions.
 
     Hyphens in the name of a measure are replaced by underscores.
     """
@@ -523,7 +523,7 @@ def _as_names() -> dict[str, Measure]:
 
 
 def measures_in(names: Collection[str]) -> dict[str, Measure]:
-    """Return the measures among the names that occur in an expression, by name.
+    """Return those names in an expression that name measures, with the measures.
 
     Other names in an expression stand for clocks, sweep axes and sizes.
     """
@@ -531,10 +531,10 @@ def measures_in(names: Collection[str]) -> dict[str, Measure]:
 
 
 def needs_teacher(problem: Problem) -> str | None:
-    """Return a condition on the weights w* that a problem does not meet, or None if it meets both.
+    """Return a condition on a problem that a measure of w* requires but that is not met, or None.
 
-    The first condition is that labels depend on xᵀw*. The second is that learners see this x. The text
-    completes the sentence "it is measured only where …".
+    The first condition is that labels depend on xᵀw*, for a weight vector w*. The second is that learners see
+    this x. The text completes the sentence "it is measured only where …".
     """
     if not problem.target_structure.has_w_star:
         return "labels depend on xᵀw*, as with the targets `feature`, `sparse` and `weights`"

@@ -35,7 +35,7 @@ class FeatureMovement(OfHiddenLayers, frozen=True, tag="feature-movement"):
 
 
 def _features(probe: Probe, tensors: Params) -> list[torch.Tensor]:
-    """Return σ(z_l) [nets, n_l, rows] of every hidden layer of nets with these tensors."""
+    """Return the features σ(z_l) [nets, n_l, rows] of every hidden layer, for nets with these tensors."""
     hidden = probe.architecture.structure().hidden_layers
     assert hidden is not None, "others are refused"
     signals = probe.architecture.preactivations(tensors, probe.data.instances)

@@ -90,7 +90,9 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
         return probe.data.over_targets(torch.tensor(numbers, dtype=torch.float64)[None])[0]
 
     def _of_net(self, jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor) -> float:
-        """Return the measure for one net: the gap, a rank or the overlap, as the field `quantity` says.
+        """Return the value of the measure for one net: the gap, a rank or the overlap.
+
+        The field `quantity` selects which of them is returned.
 
         Args:
             jacobian: J = ∂ŷ/∂θ, [C, n, P].
@@ -119,7 +121,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
 
 
 class Roots(NamedTuple):
-    """Square roots of the parts of the Gauss–Newton matrix G.
+    """Square roots of the four parts into which the Gauss–Newton matrix G is decomposed.
 
     For each part, this is a matrix A [rows, P] such that AᵀA equals the part.
     """
@@ -148,7 +150,7 @@ def _jacobians(probe: Probe) -> torch.Tensor:
 
 
 def _gauss_newton(jacobian: torch.Tensor, chances: torch.Tensor) -> torch.Tensor:
-    """Return (1/n) Σ_i J_iᵀ (diag p_i − p_i p_iᵀ) J_i, [P, P]."""
+    """Return the Gauss–Newton matrix (1/n) Σ_i J_iᵀ (diag p_i − p_i p_iᵀ) J_i of one net, [P, P]."""
     means = (chances[..., None] * jacobian).sum(0)  # [n, P]
     scaled = (chances.sqrt()[..., None] * jacobian).flatten(0, 1)  # [C·n, P]
     return (scaled.T @ scaled - means.T @ means) / len(means)

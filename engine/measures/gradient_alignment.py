@@ -46,5 +46,5 @@ class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
 
 
 def _squares(gradients: Params) -> torch.Tensor:
-    """Return the squared length of a gradient, summed over all tensors of each net, [B]."""
+    """Return the squared length of each net's gradient, summed over all tensors, [B]."""
     return torch.stack([g.double().square().flatten(1).sum(1) for g in gradients.values()]).sum(0)

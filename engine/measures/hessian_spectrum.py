@@ -83,7 +83,7 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
 
 
 def bytes_of_hessians(sizes: Sizes) -> int:
-    """Return the memory for the Hessians of all nets and their autograd graphs, in bytes."""
+    """Return how many bytes of memory the Hessians of all nets and their autograd graphs need."""
     coupled = sizes.targets if sizes.one_hot and sizes.outputs == 1 else 1
     parameters, nets = sizes.parameters * coupled, -(-sizes.nets // coupled)
     graph = GRAPH * TOGETHER * sizes.signals * sizes.nets

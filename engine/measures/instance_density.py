@@ -36,7 +36,7 @@ class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):
 
     @property
     def ends(self) -> NDArray[np.float64]:
-        """Ends of the bins of the histogram, in increasing order, [bins + 1]."""
+        """Boundaries of the histogram's bins, in increasing order, [bins + 1]."""
         return np.linspace(0, self.last, self.bins + 1)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class OfInstances(Measure, frozen=True):
-    """Base class of measures of the eigenvalues of XXᵀ/d, which are the same for all learners and records."""
+    """Base class of measures of the eigenvalues of XXᵀ/d, where the rows of X are the instances.
+
+    All learners have the same values, at every evaluation point.
+    """
 
     def schedule(self) -> MeasureSchedule:
         return MeasureSchedule(expensive="all singular values of the instances", ends_only=True)

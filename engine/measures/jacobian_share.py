@@ -40,7 +40,7 @@ class LeftSingular(Measure, frozen=True):
 
 
 class OfJacobian(Measure, frozen=True):
-    """Base class of measures that project vectors onto m left singular vectors of the Jacobian."""
+    """Base class of measures that project vectors onto the leading left singular vectors of the Jacobian."""
 
     directions: Annotated[
         Count,
@@ -70,7 +70,7 @@ class OfJacobian(Measure, frozen=True):
         return 3 * batch * signals
 
     def over_nets(self, of_nets: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return the mean over the nets of each learner in each replica, [R, V].
+        """Average numbers over the nets of each learner, separately for each replica, and return [R, V].
 
         `of_nets` [nets] has one number per net.
         """
@@ -135,7 +135,7 @@ class SeenLabels(Measure, frozen=True):
 
 
 class Residuals(Measure, frozen=True):
-    """The predictions minus the labels [nets, K·n] on the rows seen.
+    """The residuals of the rows seen, [nets, K·n]: predictions minus labels.
 
     This measure is only for use by other measures.
     """
@@ -145,6 +145,6 @@ class Residuals(Measure, frozen=True):
 
 
 def _of_rows_seen(values: torch.Tensor, probe: Probe) -> torch.Tensor:
-    """Return `values` [B, n] as one vector per net, [nets, K·n], in which entries of unseen rows are 0."""
+    """Reshape `values` [B, n] to one vector per net, [nets, K·n], and set entries of unseen rows to 0."""
     seen = seen_by_net(probe)
     return values.double().view(seen.shape).where(seen, 0.0).flatten(1)

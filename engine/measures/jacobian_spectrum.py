@@ -100,6 +100,6 @@ def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]
 
 
 def seen_by_net(probe: Probe) -> torch.Tensor:
-    """Return, for every net and output, whether each row has been seen, [nets, K, n]."""
+    """Return which rows have been seen, for every net and output, [nets, K, n]."""
     labels = probe.data.labels
     return (probe.counts > 0).expand_as(labels).view(-1, probe.architecture.outputs, labels.shape[1])

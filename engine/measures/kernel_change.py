@@ -60,7 +60,10 @@ class KernelChange(Measure, frozen=True, tag="kernel-change"):
 
 
 def _tangents(probe: Probe, tensors: Params) -> torch.Tensor:
-    """Return Σ_l r_l J_l J_lᵀ [nets, K·n, K·n] for nets with K outputs and the given tensors."""
+    """Return the tangent kernel Σ_l r_l J_l J_lᵀ, [nets, K·n, K·n], for nets with the given tensors.
+
+    Each net has K outputs.
+    """
     net, instances = probe.architecture, probe.data.instances
     factors = net.layout(instances.d).rate_factors
     speeds = {layer: factors.get(layer, 1.0) for layer in net.layers}
@@ -68,7 +71,7 @@ def _tangents(probe: Probe, tensors: Params) -> torch.Tensor:
 
 
 def _features(probe: Probe, tensors: Params) -> torch.Tensor:
-    """Return HᵀH/n [nets, rows, rows] of the last hidden layer, for nets with the given tensors."""
+    """Return the kernel HᵀH/n of the last hidden layer's features, [nets, rows, rows], for given tensors."""
     hidden = probe.architecture.structure().hidden_layers
     assert hidden is not None, "others are refused"
     signals = probe.architecture.preactivations(tensors, probe.data.instances)[-1]

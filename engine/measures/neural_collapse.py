@@ -87,7 +87,7 @@ class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
 
 
 def _centred(means: torch.Tensor) -> torch.Tensor:
-    """Return Mᵀ [nets, C, h]: the class means minus the mean of all class means."""
+    """Return the class means minus the mean of all class means: Mᵀ [nets, C, h]."""
     return means - means.mean(1, keepdim=True)
 
 
@@ -98,7 +98,7 @@ def _unit(matrices: torch.Tensor) -> torch.Tensor:
 
 
 def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
-    """Return the largest deviation of the cosine of two rows of a matrix from −1/(C − 1), [nets]."""
+    """Return how far the cosine of two rows of a matrix is from −1/(C − 1) at most, for each net, [nets]."""
     count = centred.shape[1]
     directions = centred / torch.linalg.vector_norm(centred, dim=2, keepdim=True)
     deviations = (directions @ directions.mT + 1 / (count - 1)).abs()
@@ -107,7 +107,7 @@ def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
 
 
 def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
-    """Return NC1 = tr(Σ_W Σ_B†)/C [nets], for the covariances Σ_W within classes and Σ_B between them.
+    """Return NC1 = tr(Σ_W Σ_B†)/C [nets]: Σ_W is the covariance within classes, and Σ_B between them.
 
     `around` [nets, n, h] are the features' deviations from the means of their classes. `centred` is Mᵀ, the
     centred class means.
@@ -120,7 +120,7 @@ def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
 
 
 def _over(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
-    """Return tr Σ_W/tr Σ_B [nets], for the covariances Σ_W within classes and Σ_B between them.
+    """Return the spread tr Σ_W/tr Σ_B [nets]: Σ_W is the covariance within classes, and Σ_B between them.
 
     `around` [nets, n, h] are the features' deviations from the means of their classes. `centred` is Mᵀ, the
     centred class means.

@@ -93,7 +93,7 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
 
 
 def _lengths(vectors: np.ndarray) -> np.ndarray:
-    """Return the Euclidean lengths of N arrays, [N]. The first dimension of `vectors` counts the arrays."""
+    """Return the Euclidean lengths [N] of N arrays, which are stacked in `vectors`."""
     return np.asarray(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1))
 
 

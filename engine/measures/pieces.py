@@ -77,7 +77,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
 
 
 class Segment(NamedTuple):
-    """A straight line of inputs, origin + u · direction. It passes two instances at u = `low` and `high`."""
+    """A line of inputs, origin + u · direction. It passes two instances, at u = `low` and at u = `high`."""
 
     origin: Floats
     direction: Floats
@@ -86,9 +86,10 @@ class Segment(NamedTuple):
 
 
 def _line(rows: Floats) -> Segment:
-    """Return the straight line through the first two of the instances [n, d].
+    """Return a straight line through the first two instances, as a `Segment`.
 
-    If d = 1, all instances are on one line. Then `low` and `high` are the smallest and the largest instance.
+    Instances are [n, d]. If d = 1, all instances are on one line. Then `low` and `high` are the smallest and
+    the largest instance.
     """
     if rows.shape[1] == 1:
         return Segment(np.zeros(1), np.ones(1), rows.min(), rows.max())
@@ -96,7 +97,7 @@ def _line(rows: Floats) -> Segment:
 
 
 def slopes_of(probe: Probe) -> tuple[float, float]:
-    """Return the slopes of the net's transfer function σ for positive and for negative signals."""
+    """Return the two slopes of the net's activation function σ: for positive and for negative inputs."""
     hidden = probe.architecture.structure().hidden_layers
     assert hidden is not None, "others are refused"
     up, down = slope(hidden.activation, torch.tensor([1.0, -1.0], dtype=torch.float64)).tolist()
@@ -104,7 +105,7 @@ def slopes_of(probe: Probe) -> tuple[float, float]:
 
 
 def nets_of(probe: Probe) -> Iterator[linear_pieces.Layers]:
-    """Yield, for every net, the weights and biases of all its layers."""
+    """Yield the weights and biases of all layers, for one net after another."""
     layers = [
         (layer.weights.double().cpu().numpy(), layer.offsets.double().cpu().numpy())
         for layer in probe.architecture.edges(probe.tensors, slice(None), MOST)

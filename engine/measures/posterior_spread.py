@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class OfPosterior(Measure, frozen=True):
-    """Base class of measures of the posterior of the weights, given the rows seen."""
+    """Base class of measures of the posterior distribution of the weights, given the rows seen."""
 
     def schedule(self) -> MeasureSchedule:
         return MeasureSchedule(expensive="a numerical inversion of a Mellin transform")
@@ -28,7 +28,7 @@ class OfPosterior(Measure, frozen=True):
         return probe.data.over_targets(torch.tensor(by_member, dtype=torch.float64)[None])[0]
 
     def of_posterior(self, left_open: Posterior) -> float:
-        """Return the value of the measure, computed from the posterior of the weights of one net."""
+        """Compute the value of the measure for one net, from the posterior distribution of its weights."""
         raise NotImplementedError
 
 

@@ -35,6 +35,9 @@ class RelativeError(OfRows, frozen=True, tag="relative-error"):
 def relative_length(
     measure: OfRows, values: torch.Tensor, labels: torch.Tensor, probe: Probe
 ) -> torch.Tensor:
-    """Return ‖values‖/‖labels‖ for arrays [B, n], over the rows of the measure, averaged over targets."""
+    """Return the ratio ‖values‖/‖labels‖ for arrays [B, n], averaged over targets.
+
+    The norms are over the rows that the measure is about.
+    """
     of_values, of_labels = (measure.mean_over_rows(vector.square(), probe) for vector in (values, labels))
     return probe.data.over_targets((of_values / of_labels).sqrt()[None])[0]

@@ -64,7 +64,7 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
 
 
 def _kernel_diagonal(architecture: Architecture, tensors: Params, rows: torch.Tensor) -> torch.Tensor:
-    """Return ‖∇ŷ_j‖², the squared gradient of the prediction for every row x_j [R, n, d], [B, n].
+    """Return ‖∇ŷ_j‖² [B, n], the squared length of the prediction's gradient for every row x_j [R, n, d].
 
     Each row is computed as a separate member of a batch.
     """

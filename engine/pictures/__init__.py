@@ -1,1 +1,1 @@
-"""Descriptions of pictures, and views: the data of a picture that charts, tables and claims read."""
+"""Descriptions of pictures, and views. A view holds the computed curves of a picture as arrays."""

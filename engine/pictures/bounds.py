@@ -13,7 +13,7 @@ EXACTNESS = ("exact", "asymptotic", "upper", "reference")
 
 
 def bounds_on(view: View, curve: CurveView) -> list[LineView]:
-    """Return the lower bounds that apply to the learner of a curve.
+    """Return the lower bounds to compare a curve with: those that apply to its learner.
 
     If no lower bound applies to the learner, return all lower bounds that the view shows for the curve. The
     curve may then fall below them.
@@ -23,7 +23,7 @@ def bounds_on(view: View, curve: CurveView) -> list[LineView]:
 
 
 def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the lower bound on a curve that is highest at x.
+    """Return the lower bound on a curve that is highest (strongest) at position x.
 
     Only the bounds that `bounds_on` returns are compared. Of equally high bounds, return the one with the
     largest mean. If no bound has a value at x, return None.
@@ -35,7 +35,7 @@ def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the theory line to compare a curve with at x, or None if there is no such line.
+    """Return the theory line (curve that theory predicts) to compare a curve with at x, or None.
 
     It is the strongest lower bound. If the curve has no lower bound at x, it is the most informative theory
     line that applies to the learner, in the order of EXACTNESS. The two edges of a band are left out.
@@ -49,7 +49,7 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
-    """Return the value of the strongest lower bound on a curve at every x [N].
+    """Return the value of the strongest lower bound on a curve, at each of the positions x [N].
 
     The value is 0 where there is no bound, and where the bound is 0 up to rounding.
     """
@@ -72,7 +72,7 @@ probability.
 
 
 class Respect(NamedTuple):
-    """Result of the comparison of a curve with a bound."""
+    """Result of a check whether a curve respects a lower bound."""
 
     bound: str
     """Kind of the bound."""
@@ -102,7 +102,7 @@ class Respect(NamedTuple):
 
 
 def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
-    """Return whether a curve respects a bound that applies to its learner.
+    """Check whether a curve respects a bound that applies to its learner.
 
     Only the x positions before any replica diverges are compared.
 
@@ -175,14 +175,14 @@ def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
 
 
 def allowed_errors(replicas: int) -> float:
-    """Return the deviation, in standard errors, that Student's t exceeds with probability UNLIKELY."""
+    """Return the number of standard errors that Student's t exceeds with the probability UNLIKELY."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     return float(stdtrit(replicas - 1, 1 - UNLIKELY))
 
 
 def _closest(x: Floats, line: LineView, gap: Floats) -> int:
-    """Return the index of the x position at which a curve is closest to a bound.
+    """Return the index of the x position at which the curve comes closest to the bound.
 
     If there are positions with x > 0 and a positive bound, only these are compared.
     """
@@ -191,7 +191,7 @@ def _closest(x: Floats, line: LineView, gap: Floats) -> int:
 
 
 def standing(curve: CurveView, line: LineView, place: int, rounding: float) -> str:
-    """Return a text with the distance of a curve from a bound at one x position.
+    """Return a text that says how far a curve is from a bound at one x position.
 
     If the curve has standard errors, the text also gives the distance in standard errors. A distance up to
     `rounding` is shown as 0.

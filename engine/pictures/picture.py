@@ -40,7 +40,7 @@ PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest 
 
 
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A reading, which reduces a dimension of the measured values to one number.
+    """Description of a reading: how one number is read from measured values along a dimension.
 
     `over` names the dimension: `record` (the progress of training), a sweep axis, an index of the measure, or
     the `rate` if a learner tries several rates. Over rates, `take = "min"` takes the value at the best rate.
@@ -80,19 +80,19 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_place(self) -> bool:
-        """Whether the reading returns a coordinate along the dimension, and not a value of the measure."""
+        """Whether the reading returns a position along the dimension, such as a step, not a value."""
         return self.take is None
 
     @property
     def is_threshold(self) -> bool:
-        """Whether the reading finds the first coordinate at which the measure is below or above a threshold.
+        """Whether the reading finds the first position at which the measure is below or above a threshold.
 
         Later values of the measure cannot change such a reading.
         """
         return self.first_below is not None or self.first_above is not None
 
     def in_words(self, label: str, over: str) -> str:
-        """Return the label of a y-axis that shows the coordinates found by this reading.
+        """Return the label of a y-axis that shows positions, such as steps, which were found by this reading.
 
         Args:
             label: label of the measure that is read.
@@ -123,7 +123,7 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
 
     def in_words(self, label: str) -> str:
-        """Return the label of a y-axis that shows this share, such as "share of replicas with loss < 0.1".
+        """Return the label of a y-axis with this share, such as "share of replicas with loss < 0.1".
 
         `label` is the label of the measure.
         """
@@ -134,7 +134,7 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A straight line that marks one value of x or of y in a picture.
+    """A straight line at one value of x or of y in a picture, which marks this value for the viewer.
 
     The value may be an expression of sweep axes. If the picture has one curve per value of such an axis, it
     also has one line per value. If the picture's x depends on the axis, a mark at y, such as y = "2/eta", is
@@ -149,7 +149,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def title(self) -> str:
-        """Name of the mark, or the marked value if the mark has no name."""
+        """Title of the mark: its name, or the marked value if it has none."""
         return self.name or (f"y = {self.y:g}" if self.x is None else f"x = {self.x:g}")
 
     def __post_init__(self) -> None:
@@ -158,7 +158,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Marked(NamedTuple):
-    """A mark to draw: a straight line at one x or at one y, or a line through points (x, y)."""
+    """A mark in the form in which it is drawn: a line at one x or at one y, or a line through points."""
 
     name: str
     x: tuple[float, ...] = ()
@@ -184,7 +184,7 @@ class Marked(NamedTuple):
 
 
 class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Contour in a heat map, along which a theory line has the value `level`.
+    """Contour line in a heat map: the points at which a theory line has the value `level`.
 
     The theory line may describe another measure than the picture, if that measure also has the dimensions x
     and y of the picture. The values of the theory line are those at the evaluation point that the picture
@@ -370,13 +370,13 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def split_by(self) -> tuple[str, ...]:
-        """Names of the sweep axes for which each learner has one curve per value."""
+        """Names of the sweep axes that split a learner's results into several curves, one for each value."""
         named = (self.curves,) if isinstance(self.curves, str) else self.curves
         return tuple(axis_name for axis_name in named if axis_name != "learner")
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:
-        """Names of the measures for which the picture needs the values of every single replica."""
+        """Names of the measures of which the picture needs the values of every single replica."""
         until = None if self.reading is None else self.reading.until
         ends = () if until is None or until.measure is None else (until.measure,)
         return (self.measure.name, *ends)

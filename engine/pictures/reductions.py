@@ -1,4 +1,4 @@
-"""Reductions of a dimension of an array to one number."""
+"""Functions that reduce a dimension of an array to one number, such as the last or the largest value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_OMITTED = 1000
 
 
 def running(how: str, values: Floats, axis: int) -> Floats:
-    """Return, for every position on an axis, the mean, minimum, maximum or sum of all values up to it.
+    """Compute a running statistic: the mean, minimum, maximum or sum of all values up to each position.
 
     Where the value itself is NaN, as for a diverged replica, the result is also NaN.
 
@@ -44,13 +44,13 @@ def running(how: str, values: Floats, axis: int) -> Floats:
 
 
 def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
-    """Apply a reading along a dimension of an array, and return the result.
+    """Reduce a dimension of an array to one number, such as the last value or the first position below 0.1.
 
     If the values never pass a threshold, the result is infinite. It is NaN if a missing value could have
     passed the threshold.
 
     Args:
-        how: the reading.
+        how: description of how the number is read.
         places: coordinates along the dimension.
         axis: index of the dimension.
     """
@@ -92,7 +92,7 @@ def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
 
 
 def holds(share: ReplicaShare, values: Floats) -> Floats:
-    """Return 1 where values [R, …] satisfy the condition of a share, and 0 where they do not.
+    """Return 1 for values [R, …] that satisfy the condition of a `ReplicaShare`, and 0 for other values.
 
     A replica without a value, such as a diverged replica, does not satisfy the condition. The result is NaN
     where no replica has a value.
@@ -106,9 +106,9 @@ def holds(share: ReplicaShare, values: Floats) -> Floats:
 
 
 def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
-    """Return values [R, S, …], held constant from the first record at which `passed` [R or 1, S] is True.
+    """Return values [R, S, …] that stay constant from the first evaluation point at which `passed` is True.
 
-    The values of a replica without such a record are all NaN.
+    `passed` has the shape [R or 1, S]. The values of a replica without such an evaluation point are all NaN.
     """
     first = np.broadcast_to(passed.argmax(1), len(values))
     records = np.minimum(np.arange(values.shape[1]), first[:, None])  # [R, S]
@@ -143,7 +143,7 @@ def _crossing(
 
 
 def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
-    """Return the values of each replica, interpolated linearly at common positions x [N].
+    """Interpolate the values of each replica linearly at positions x [N] that all replicas share.
 
     Before the first and after the last position of a replica, its values are NaN.
 
@@ -160,7 +160,7 @@ def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
 
 
 def selected(how: str, values: Floats, axis: int) -> Floats:
-    """Return the first, last, largest, least or mean value along a dimension.
+    """Reduce a dimension to its first, last, largest, least or mean value.
 
     The largest, least and mean values ignore NaN.
 
@@ -173,7 +173,7 @@ def selected(how: str, values: Floats, axis: int) -> Floats:
 
 
 def summary(how: str, values: Floats) -> Floats:
-    """Return the summary `how` of the values along the first dimension, ignoring NaN.
+    """Summarise the replicas, along the first dimension, by the statistic `how`. NaN values are ignored.
 
     The result is NaN where all values are NaN. The summary "first" is the first value, even if it is NaN.
     """
@@ -196,7 +196,7 @@ def summary(how: str, values: Floats) -> Floats:
 
 
 def _spread(how: str, samples: Floats) -> Floats:
-    """Return the relative variance, or the variance of the logarithms, along the first dimension.
+    """Return the relative variance of values over the first dimension, or the variance of their logarithms.
 
     The result is NaN where there are fewer than two values.
     """
@@ -211,12 +211,12 @@ def _spread(how: str, samples: Floats) -> Floats:
 
 
 def has_error(how: str, count: int) -> bool:
-    """Return whether the summary `how` of `count` replicas has a standard error."""
+    """Return whether the summary `how` (such as the mean) of `count` replicas has a standard error."""
     return count > 1 and how in ("mean", "median", "geometric", *SPREADS)
 
 
 def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Floats]) -> Floats | None:
-    """Return the standard error of an estimate that uses the summary `how` over `count` replicas.
+    """Return the standard error of an estimate, computed from `count` replicas and their summary `how`.
 
     It is computed by the delete-one jackknife, as √((R − 1)/R · Σ(θ_r − θ̄)²). Here, θ_r is the estimate
     without replica r. With more than MOST_OMITTED replicas, R = RESAMPLES groups of replicas are omitted

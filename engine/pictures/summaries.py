@@ -14,12 +14,13 @@ Summary = Literal["mean", "median", "geometric", "relative-variance", "log-varia
 
 
 def summaries_agree(line: str | None, curve: str) -> bool:
-    """Return whether a theory line about the summary `line` applies to a curve with the summary `curve`.
+    """Return whether a theory line about one summary of replicas describes a curve of another summary.
 
-    A line about the geometric mean or about a spread applies to this summary only. Lines about another
-    summary never apply to a spread. They all apply to the summaries "first", "max" and "min". In addition, a
-    line about the mean applies to the mean, and a line about the median applies to the summaries in TYPICAL.
-    A line about every summary (None) applies to every summary except a spread.
+    `line` and `curve` are the two summaries, such as "mean". A line about the geometric mean or about a
+    spread applies to this summary only. Lines about another summary never apply to a spread. They all apply
+    to the summaries "first", "max" and "min". In addition, a line about the mean applies to the mean, and a
+    line about the median applies to the summaries in TYPICAL. A line about every summary (None) applies to
+    every summary except a spread.
     """
     if line == "geometric" or line in SPREADS or curve in SPREADS:
         return line == curve

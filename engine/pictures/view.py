@@ -40,7 +40,7 @@ class KindPlace(NamedTuple):
 
 
 def kind_places(kinds: Sequence[LearnerKind]) -> list[KindPlace]:
-    """Return the kind of the learner of every curve, and the position of the curve within this kind.
+    """Return, for every curve, the kind of its learner and the curve's number among curves of this kind.
 
     Args:
         kinds: kind of each curve's learner, in the order of the curves.
@@ -113,7 +113,7 @@ class Places(msgspec.Struct, frozen=True, eq=False):
 
 
 class Training(msgspec.Struct, frozen=True, eq=False):
-    """Properties of the training runs from which a curve was measured."""
+    """Properties of the training runs whose results a curve shows."""
 
     verdict: Verdict | None = None
     """Verdict on the learner's rotation invariance."""
@@ -144,7 +144,7 @@ class Training(msgspec.Struct, frozen=True, eq=False):
 
 
 class Ends(msgspec.Struct, frozen=True, eq=False):
-    """Progress of the runs of a curve, and the replicas that ended early."""
+    """How far the runs of a curve have advanced, and which replicas ended early."""
 
     lost: Counts
     """Number of diverged replicas at every x position [N]. The summary y leaves them out."""
@@ -174,7 +174,7 @@ class Ends(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sound(self) -> NDArray[np.bool_]:
-        """For every x position [N], whether the summary covers all replicas."""
+        """For every x position [N], whether no replica is missing from the curve's summary there."""
         return np.asarray(self.lost == 0)
 
 
@@ -217,12 +217,12 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def increases(curve: CurveView) -> bool:
-    """Return whether the x positions of a curve never decrease."""
+    """Return whether the x positions of a curve are in increasing order."""
     return curve.places.is_ordered or bool((np.diff(curve.x) >= 0).all())
 
 
 class ContourView(msgspec.Struct, frozen=True, eq=False):
-    """Theory line over a heat map, drawn as the contour at which it has the value `level`."""
+    """Contour line on a heat map, along which a theory line has the value `level`."""
 
     name: str
     kind: str
@@ -235,7 +235,7 @@ class ContourView(msgspec.Struct, frozen=True, eq=False):
 
 
 class HeatView(msgspec.Struct, frozen=True, eq=False):
-    """Heat map of a learner: the values of a measure over two dimensions."""
+    """Heat map of a learner: the values of a measure as a function of two quantities."""
 
     learner: str
     x: Floats
@@ -255,7 +255,7 @@ class HeatView(msgspec.Struct, frozen=True, eq=False):
     """Kind of the learner, and position among the curves of this kind; None for a reference."""
 
     def contour(self, kind: str) -> ContourView:
-        """Return the contour whose name, or whose kind of theory line, is `kind`.
+        """Return the contour with the name `kind`, or of the kind `kind` of theory line.
 
         Raises: KeyError.
         """
@@ -266,7 +266,7 @@ class HeatView(msgspec.Struct, frozen=True, eq=False):
 
 
 class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """Theory line in a picture, computed by the same steps as the curves."""
+    """Theory line in a picture: a curve that theory predicts. The picture transforms it like its curves."""
 
     name: str
     """Name in presets, composed of the kind, the curve that the line belongs to, and values of sweep axes."""
@@ -312,7 +312,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @property
     def plain_name(self) -> str:
-        """Name of the theory line, without values of the sweep axes that distinguish curves."""
+        """Name of the theory line. It omits the values of sweep axes by which curves differ."""
         return self.name.removesuffix(self.values)
 
     @property
@@ -321,12 +321,12 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return self.title or self.kind
 
     def over(self, replicas: Sequence[int]) -> Floats:
-        """Return the values [N] of the theory line, computed from a subset of the replicas."""
+        """Return the values [N] of the theory line, from the data of only some of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
 
     @cached_property
     def mean(self) -> float:
-        """Mean of the finite values of the theory line; NaN if there are none."""
+        """Mean of the finite values of the theory line (curve that theory predicts), or NaN."""
         finite = self.y[np.isfinite(self.y)]
         return float(finite.mean()) if len(finite) else np.nan
 
@@ -335,7 +335,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return float(np.interp(x, self.x, self.y, left=np.nan, right=np.nan)) if len(self.x) else np.nan
 
     def is_about(self, curve: CurveView) -> bool:
-        """Return whether a picture shows the theory line for a curve.
+        """Return whether a picture shows this theory line together with a curve.
 
         The line need not apply to the curve's learner. A lower bound, for example, is also shown for learners
         that may fall below it.
@@ -344,7 +344,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return is_of_curve and self.apart == curve.apart
 
     def says(self, curve: CurveView) -> bool:
-        """Return whether the theory line is shown for a curve, and describes the curve's kind of summary.
+        """Return whether the theory line is shown for a curve, and describes the same summary of replicas.
 
         For example, a line about the mean over replicas does not describe a median. With a single replica,
         all summaries agree.
@@ -352,7 +352,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return self.is_about(curve) and (curve.replicas == 1 or summaries_agree(self.summary, curve.summary))
 
     def binds(self, curve: CurveView) -> bool:
-        """Return whether the theory line applies to the learner of a curve.
+        """Return whether the theorem of the theory line applies to the learner of a curve.
 
         The curve must be one for which the line is shown; see `is_about`.
         """
@@ -360,7 +360,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
 
 def index_at(curve: CurveView | LineView, x: float) -> int | None:
-    """Return the index of the point of a curve or theory line at x, or None if it has no point there.
+    """Return the index of the point of a curve or theory line at position x, or None if it has none.
 
     If x is a measured quantity, return the index of the first point that has reached or passed the given x.
     """
@@ -396,7 +396,7 @@ class ViewAxes(msgspec.Struct, frozen=True, eq=False):
 
 
 class Quantity(msgspec.Struct, frozen=True, eq=False):
-    """Properties of the quantity on the y-axis of curves, or in the cells of a heat map."""
+    """Properties of the quantity that a view shows: on the y-axis, or in the cells of a heat map."""
 
     rounding: float
     """Largest change of a value that counts as a rounding error, relative to the first value of its curve."""
@@ -412,7 +412,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
 
 
 class Absences(msgspec.Struct, frozen=True, eq=False):
-    """Theory lines and learners that a view leaves out, with the reasons."""
+    """Theory lines and learners that a view does not show, each with the reason."""
 
     lines: dict[str, str] = msgspec.field(default_factory=dict)
     """Reason why each theory line is left out, by kind of line."""
@@ -422,7 +422,7 @@ class Absences(msgspec.Struct, frozen=True, eq=False):
 
 
 class View(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """Data of a picture with all results so far: its curves and theory lines, or its heat maps."""
+    """All data that a picture shows so far: curves and theory lines, or heat maps."""
 
     picture: Picture
     axes: ViewAxes
@@ -455,7 +455,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """
 
     def curve(self, name: str) -> CurveView:
-        """Return the curve whose name is `name`, or the curve that represents the learner with this name.
+        """Return the curve that is called `name`, or the curve of the learner with this name.
 
         Raises: KeyError.
         """
@@ -467,19 +467,22 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def beneath(self) -> View | None:
-        """View to show below this one, or None. It is computed when it is first needed."""
+        """View of the picture that is drawn below this one, or None.
+
+        It is computed when it is first needed.
+        """
         return self.beneath_of()
 
     @cached_property
     def places(self) -> Floats:
-        """Sorted positions on the x-axis at which there is, or will be, a value."""
+        """Sorted x positions at which curves have a value now, or will have one later in the run."""
         return self.places_of(self)
 
 
 def at_values(view: View, apart: Apart) -> View:
     """Return a copy of the view with its curves and theory lines at given values of the sweep axes.
 
-    `apart` holds the index of the value of each sweep axis that distinguishes curves.
+    `apart` contains, for each sweep axis by which curves differ, the index of the selected value.
     """
     curves = [curve for curve in view.curves if curve.apart == apart]
     lines = [line for line in view.lines if line.apart == apart]
@@ -487,7 +490,7 @@ def at_values(view: View, apart: Apart) -> View:
 
 
 def known_places(view: View) -> Floats:
-    """Return the sorted positions on the x-axis at which a curve or heat map has a value."""
+    """Return the sorted x positions at which some curve or heat map already has a value."""
     parts = [curve.x[~np.isnan(curve.y)] for curve in view.curves]
     parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in view.heats]
     places = np.unique(np.concatenate([*parts, np.empty(0)]))
@@ -495,7 +498,7 @@ def known_places(view: View) -> Floats:
 
 
 def line_of(view: View, kind: str, curve: str) -> LineView:
-    """Return the theory line whose name is `kind`, or the line of this kind that is shown for a curve.
+    """Return the theory line whose name is `kind`. Otherwise, return the line of this kind for a curve.
 
     Args:
         kind: name or kind of the theory line.
@@ -519,7 +522,7 @@ def heat_of(view: View, learner_name: str) -> HeatView:
 
 
 def negligible(view: View) -> float:
-    """Return the largest value that counts as 0.
+    """Return the size up to which values of this view count as 0.
 
     The measure specifies this value, unless the picture multiplies or divides the measure; then it is 0. If
     no curve exceeds QUIET in size, the result is at least QUIET.
@@ -531,10 +534,10 @@ def negligible(view: View) -> float:
 
 
 def is_risk(view: View) -> bool:
-    """Return whether the picture shows a risk (an expected loss), not divided or otherwise changed."""
+    """Return whether the picture shows an expected loss itself, not a ratio or another function of it."""
     return view.quantity.as_measured and view.picture.measure.structure().is_risk
 
 
 def along_records(view: View) -> bool:
-    """Return whether the curves follow the training of runs, so that x grows during a run."""
+    """Return whether x is the progress of training, so that curves become longer during a run."""
     return any(curve.places.clock is not None for curve in view.curves)

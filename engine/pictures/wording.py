@@ -1,4 +1,4 @@
-"""Texts about a view, for findings, legends and axes.
+"""Phrases and sentences about a view, for results of claims, legends and axes.
 
 They name curves, x positions, values and scaling laws.
 """
@@ -18,7 +18,7 @@ from engine.pictures.view import CurveView, Floats, LineView, View, along_record
 
 
 def x_name(view: View) -> str:
-    """Return the name of the quantity on the x-axis, such as the "k" in "k = 3"."""
+    """Return the name of the quantity on the x-axis, as it is used in "k = 3"."""
     return written(view.picture.x, view.axes.words)
 
 
@@ -28,7 +28,7 @@ def y_name(view: View) -> str:
 
 
 def measure_name(view: View) -> str:
-    """Return the name of the view's measure.
+    """Return the name of the measure that a view shows.
 
     If the label of the measure does not contain this name, return the label instead.
     """
@@ -37,7 +37,7 @@ def measure_name(view: View) -> str:
 
 
 def curve_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve. Values of sweep axes in the name are formatted as in charts."""
+    """Return the name of a curve. Values of sweep axes in it are written as in charts."""
     name, learner = curve.name, curve.learner
     if not curve.apart or not name.startswith(learner):
         return name
@@ -45,7 +45,10 @@ def curve_name(view: View, curve: CurveView) -> str:
 
 
 def short_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve. The name of the learner is left out if the view has only one learner."""
+    """Return the name of a curve for use in texts.
+
+    The name of the learner is left out if the view has only one learner.
+    """
     name = curve_name(view, curve)
     return name.removeprefix(f"{curve.learner}, ") if _only_learner(view) == curve.learner else name
 
@@ -71,7 +74,7 @@ def line_in_brief(view: View, line: LineView) -> str:
 
 
 def _only_learner(view: View) -> str | None:
-    """Return the name of the only learner that has curves or theory lines, or None if there are several."""
+    """Return the learner's name if all curves and theory lines belong to the same learner, else None."""
     learners = {curve.learner for curve in view.curves if not curve.training.is_reference}
     learners.update(line.curve for line in view.lines if line.curve)
     return learners.pop() if len(learners) == 1 else None
@@ -115,7 +118,7 @@ def called(view: View, curve: CurveView) -> str:
 
 
 def line(view: View, lines: Sequence[LineView]) -> str:
-    """Return one name for several theory lines of the same kind, which belong to different curves.
+    """Return a common name for theory lines of the same kind that belong to different curves.
 
     If the names of the lines differ, the result leaves out curves and values of sweep axes.
     """
@@ -130,7 +133,7 @@ def agree(names: Sequence[object], verb: str) -> str:
 
 
 def shortened(first: str, *more: str) -> str:
-    """Return `first`, followed by each further clause with which the text still fits into a headline."""
+    """Return `first` and as many of the further clauses as fit into a headline."""
     text = first
     for clause in more:
         text = f"{text}{clause}" if fits(f"{text}{clause}") else text
@@ -151,18 +154,18 @@ def place(view: View, x: float) -> str:
 
 
 def span(view: View, x: Floats) -> str:
-    """Return the beginning of a sentence with the range of x positions, such as "From d = 64 to 1024"."""
+    """Return a phrase that begins a sentence with the range of x, such as "From d = 64 to 1024"."""
     ends = [view.axes.names.get(float(end)) or number(float(end)) for end in (x.min(), x.max())]
     return f"From {x_name(view)} = {ends[0]} to {ends[1]}"
 
 
 def level(view: View, value: float) -> str:
-    """Return a threshold as text, such as "a tenth" for a loss of 0.1."""
+    """Return a threshold in words, such as "a tenth" for a loss of 0.1."""
     return "a tenth" if value == 0.1 and view.picture.measure.name == "loss" else number(value)
 
 
 def ends(numbers: Collection[float], written: Callable[[float], str] = number) -> str:
-    """Return the least and the greatest number as text, such as "0.1 to 0.3".
+    """Write the range from the least to the greatest number as text, such as "0.1 to 0.3".
 
     If both have the same text, return it once.
     """
@@ -170,7 +173,7 @@ def ends(numbers: Collection[float], written: Callable[[float], str] = number) -
 
 
 def value(view: View, y: float) -> str:
-    """Return a value of the view as text.
+    """Return a value from a picture as text.
 
     A negligible value becomes "0". If the values are x positions at which a threshold is reached, infinity
     becomes "never".
@@ -222,7 +225,7 @@ def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) 
 
 
 def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
-    """Return a text that lists the values of several curves, beginning with the value of `first`.
+    """Return a text that lists the values of several curves. It begins with the curve `first`.
 
     If there are two or more other curves, the text gives only their least and greatest values. If all values
     have the same text, it is given once, for all curves.
@@ -238,7 +241,7 @@ def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
 
 
 def quantity(view: View) -> str:
-    """Return a phrase for the quantity on the y-axis, to be used as the subject of a sentence."""
+    """Return a phrase that names the quantity on the y-axis. It can be the subject of a sentence."""
     picture, reading = view.picture, view.picture.reading
     is_plain = picture.relative is None and picture.times is None
     if reading is None or not (reading.is_threshold and is_plain):
@@ -261,7 +264,7 @@ def predicate(view: View) -> str:
 
 
 def verb(view: View) -> str:
-    """Return "is" or "are", to agree with the phrase for the quantity on the y-axis."""
+    """Return "is" or "are", so that it agrees with the phrase for the quantity on the y-axis."""
     return "are" if PLURAL.search(quantity(view)) else "is"
 
 
@@ -355,5 +358,5 @@ def _names(view: View, numbered: Sequence[tuple[CurveView, float]]) -> str:
 
 
 def _ends(numbered: Sequence[tuple[CurveView, float]], form: str) -> str:
-    """Return the least and the greatest number as text, or only one of them if both have the same text."""
+    """Write a range of numbers as text: the least and the greatest, or one number if both look the same."""
     return ends([number for _, number in numbered], lambda number: format(number, form))

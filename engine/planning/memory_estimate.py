@@ -1,4 +1,7 @@
-"""Peak memory of a run in bytes, whether that much memory is free, and smaller settings that fit."""
+"""Estimate of the peak memory of a run in bytes.
+
+If it exceeds the free memory, smaller settings are found.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +37,12 @@ KERNELS = 4
 
 
 def needed_bytes(plan: RunPlan) -> int:
-    """Return the peak memory of a run in bytes."""
+    """Return how much memory a run needs at its peak, in bytes."""
     return shares(plan).total()
 
 
 def shares(plan: RunPlan) -> Counter[str]:
-    """Return the bytes of memory that each field of the experiment accounts for, by field.
+    """Divide the memory of a run among the fields of the experiment that cause it, in bytes.
 
     The matrix is first. Side runs are additional runs from which theory lines are computed. Their bytes are
     added to the bytes of the protocol.
@@ -52,7 +55,7 @@ def shares(plan: RunPlan) -> Counter[str]:
 
 
 def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Counter[str]:
-    """Return the bytes that each field of the experiment accounts for, by field, without side runs."""
+    """Divide the memory of a run, without side runs, among the fields of the experiment, in bytes."""
     problem, replicas = experiment.problem, experiment.run.replicas
     sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
     by_place = {_place(number, planned): planned for number, planned in enumerate(learners)}
@@ -88,18 +91,18 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
 
 
 def drawn_bytes(plan: RunPlan) -> int:
-    """Return an upper bound on the bytes that drawing a run's data needs."""
+    """Return an upper bound on the bytes of memory that are needed to draw the data of a run."""
     problem, replicas = plan.experiment.problem, plan.experiment.run.replicas
     return problem.bytes_drawn(replicas, plan.learners[0].sizes.item, takes_matrix(plan.learners))
 
 
 def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
-    """Return whether any learner needs a matrix of instances, even if an operator could represent them."""
+    """Return whether some learner needs the instances as a matrix, and not only as an operator."""
     return any(planned.backend.needs.matrix for planned in learners)
 
 
 def _trained(planned: LearnerPlan) -> int:
-    """Return the bytes that a learner needs for training, including the weights that its curves store."""
+    """Return the bytes that are needed to train a learner and to store the weights of its curves."""
     learner, sizes, rates = planned.learner, planned.sizes, len(planned.rates)
     records = min(MOST_WEIGHT_RECORDS, planned.records)
     held = rates * min(MOST_WEIGHT_BYTES, records * sizes.d * sizes.item)
@@ -116,7 +119,7 @@ def _trained(planned: LearnerPlan) -> int:
 
 
 def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
-    """Return the bytes that steps of an update rule need, besides the bytes per parameter.
+    """Return the bytes of memory that an update rule needs, in addition to its numbers per parameter.
 
     The rule may store matrices over inputs and outputs of trained parameters. If it observes the signals,
     these count, too. Optimizers of single nets have copies of the parameters. If several models train side by
@@ -136,7 +139,7 @@ def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
 
 
 def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int:
-    """Return the number of entries of the matrices that an update rule stores for one weight matrix.
+    """Return how many numbers an update rule stores in matrices for one weight matrix.
 
     Second-order rules, for example, store matrices over the inputs and over the outputs of a layer.
     """
@@ -146,16 +149,17 @@ def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int
 
 
 def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
-    """Return the number of values per replica and rate that a measure with indices stores at every record.
+    """Return how many values an array-valued measure stores at every evaluation, per replica and rate.
 
-    It is 0 for a measure without indices, and for a measure that is computed at some records only.
+    It is 0 for a measure that is a single number, and for a measure that is computed at only some evaluation
+    points.
     """
     index = () if measure.schedule().expensive else measure.index(learner, problem)
     return math.prod(len(dimension.values) for dimension in index) if index else 0
 
 
 def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
-    """Return the bytes that measuring one record needs.
+    """Return the bytes that are needed to compute the measures at one evaluation point.
 
     Measures are computed one after another. Therefore, only the largest measure of parameters and the largest
     measure of predictions count.
@@ -169,7 +173,7 @@ def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> in
 
 
 def scatters(plan: RunPlan) -> bool:
-    """Return whether freed memory must be returned to the system before every round of records.
+    """Return whether freed memory must be returned to the system again and again during the run.
 
     This is the case if tensors are large. Otherwise, the C library would leave gaps between them; see
     `give_back`.
@@ -180,7 +184,7 @@ def scatters(plan: RunPlan) -> bool:
 
 
 def _place(number: int, planned: LearnerPlan) -> str:
-    """Return the path of the field to change if a learner needs too much memory.
+    """Return the path of the field that the user should change if a learner needs too much memory.
 
     It is the learner's solver, its rates if there are several, or its architecture.
     """
@@ -246,7 +250,7 @@ def check(plan: RunPlan, device: str) -> int:
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
-    """Return a phrase for what is too large for the memory, such as "a 4096 × 4096 matrix".
+    """Return a phrase that says what does not fit into memory, such as "a 4096 × 4096 matrix".
 
     `where` is the path of the field that needs the most memory.
     """
@@ -270,7 +274,7 @@ def fits(experiment: Experiment, free: int) -> bool:
 
 
 def _that_fits(experiment: Experiment, free: int) -> str:
-    """Return a text that lists smaller settings that fit into `free` bytes; each changes one field."""
+    """Return a text that suggests smaller settings. Each alone makes the run fit into `free` bytes."""
 
     def fitting(**changes: Any) -> bool:
         return fits(replace(experiment, run=replace(experiment.run, **changes)), free)
@@ -297,7 +301,7 @@ def _with_one_rate(learner: Learner) -> Learner:
 
 
 def _with_features(experiment: Experiment, d: int) -> Experiment | None:
-    """Return the experiment with `d` features and no claims, or None if this experiment is invalid."""
+    """Return the experiment with `d` features and without claims, or None if it is not valid."""
     try:
         matrix = replace(experiment.problem.matrix, d=d)
         other = replace(experiment, problem=replace(experiment.problem, matrix=matrix), claims=())
@@ -308,7 +312,7 @@ def _with_features(experiment: Experiment, d: int) -> Experiment | None:
 
 
 def _largest(below: int, fitting: Callable[[int], bool]) -> int:
-    """Return the largest number from 1 to `below` − 1 with which a run fits into memory, or 0 if none does.
+    """Return the largest number below `below` for which a run fits into memory, or 0 if no number fits.
 
     It is found by bisection.
     """

@@ -51,59 +51,66 @@ class PlannedLine:
     on_learners: Mapping[str, Finding]
 
     def binds(self, learner: Learner) -> bool:
-        """Return whether the theory line applies to the problem and to `learner`."""
+        """Return whether the theorem of the line applies to the problem and to `learner`."""
         return self.on_problem.holds and self.on_learners[learner.name].holds
 
 
-def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
-    """Return a theory line, after checking whether its theorem applies to the problem and to each learner.
+def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verdict]) -> PlannedLine:
+    """Check to what a theory line's theorem applies, the problem and each learner, and return the line.
+
+    `verdicts` has the verdict on invariance of each learner, by name.
 
     If it does not apply to the problem, the answer for every learner is the answer for the problem.
     """
     finding = on_problem(line, experiment)
     on_learners = {
-        learner.name: on_learner(line, learner, experiment) if finding.holds else finding
+        learner.name: on_learner(line, learner, experiment, verdicts[learner.name])
+        if finding.holds
+        else finding
         for learner in experiment.learners
     }
     return PlannedLine(line, finding, on_learners)
 
 
-def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple[PlannedLine, ...]:
-    """Return the theory lines that are computed from measured values, as runs advance.
+def lines_along_runs(
+    experiment: Experiment, recorded: Collection[str], verdicts: Mapping[str, Verdict]
+) -> tuple[PlannedLine, ...]:
+    """Return the theory lines whose formulas use measured values, so that they grow as runs advance.
 
     Only lines about measures in `recorded` are returned.
     """
     return tuple(
-        planned_line(line, experiment)
+        planned_line(line, experiment, verdicts)
         for line in catalogue.defaults("theory")
         if line.structure().along_runs and line.measure in recorded
     )
 
 
 def lines_on(
-    experiment: Experiment, recorded: Collection[str], judged: Collection[PlannedLine]
+    experiment: Experiment, names: Collection[str], recorded: RecordedMeasures
 ) -> tuple[PlannedLine, ...]:
     """Return all theory lines that a run needs: lines about recorded measures, and contours of pictures.
 
     Args:
-        recorded: names of the recorded measures.
-        judged: lines for which it is known already whether they apply. They are reused.
+        names: names of the recorded measures.
+        recorded: verdicts on the learners, and lines that were already checked, which are reused.
     """
-    return tuple(_planned_lines(experiment, recorded, {planned.line: planned for planned in judged}))
+    return tuple(_planned_lines(experiment, names, recorded))
 
 
 def _planned_lines(
-    experiment: Experiment, recorded: Collection[str], judged: Mapping[Line, PlannedLine]
+    experiment: Experiment, names: Collection[str], recorded: RecordedMeasures
 ) -> Iterator[PlannedLine]:
+    judged = {planned.line: planned for planned in recorded.along}
     contours = {contour.line for picture in experiment.pictures for contour in picture.contours}
     for line in catalogue.defaults("theory"):
-        if line.measure in recorded or line.kind in contours:
+        if line.measure in names or line.kind in contours:
             for variant in line.every():
-                yield judged.get(variant) or planned_line(variant, experiment)
+                yield judged.get(variant) or planned_line(variant, experiment, recorded.verdicts)
 
 
 class SideRuns(NamedTuple):
-    """Side runs: additional runs of one learner each, from which theory lines are computed."""
+    """Additional runs (side runs) from whose results theory lines are computed. Each trains one learner."""
 
     experiments: tuple[Experiment, ...]
     """Experiments of the side runs, without repetitions. Several theory lines may use the same side run."""
@@ -118,7 +125,7 @@ class SideRuns(NamedTuple):
 def side_runs(
     experiment: Experiment, lines: Iterable[PlannedLine], recorded: Mapping[str, tuple[Measure, ...]]
 ) -> SideRuns:
-    """Return the side runs, which are additional runs from which theory lines are computed.
+    """Return the additional runs (side runs) whose results are needed to compute theory lines.
 
     Args:
         lines: theory lines that the run may need.
@@ -142,7 +149,7 @@ def side_runs(
 
 
 def at_each_rate(learner: Learner) -> dict[str, Learner]:
-    """Return a copy of a learner for each of its rates, by curve name.
+    """Split a learner with several rates into copies with one rate each, by the name of their curves.
 
     A learner without a rate, or tuned to its best rate, is returned unchanged.
     """
@@ -156,7 +163,7 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 
 
 def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:
-    """Add a side run to the list `wanted`, and return its index in the list.
+    """Add a side run to the list `wanted` unless it is there already. Return its index in the list.
 
     If the list already has a run of the same learner and problem, only the measures of the new run are added
     to that run.
@@ -174,7 +181,7 @@ def _together(measures: tuple[Measure, ...], added: tuple[Measure, ...]) -> tupl
 
 
 def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
-    """Return a side run as an experiment, with a picture of each of its measures."""
+    """Convert a side run to an experiment. It has one picture for each measure of the side run."""
     settings = experiment.run
     return Experiment(
         problem=run.problem,
@@ -192,7 +199,7 @@ def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
 
 
 class RecordedMeasures(NamedTuple):
-    """Measures that are recorded for each learner, by the learner's name."""
+    """Which measures are recorded for which learner, by the learner's name."""
 
     by_learner: Mapping[str, tuple[Measure, ...]]
     by_replica: Mapping[str, frozenset[str]]
@@ -200,6 +207,9 @@ class RecordedMeasures(NamedTuple):
 
     along: tuple[PlannedLine, ...]
     """Theory lines that are computed from values measured in runs, and whether their theorems apply."""
+
+    verdicts: Mapping[str, Verdict]
+    """Verdict on the invariance of each learner, by the learner's name."""
 
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
@@ -216,7 +226,9 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
         }
         for learner in experiment.learners
     }
-    along = lines_along_runs(experiment, {name for by_name in requested.values() for name in by_name})
+    verdicts = {learner.name: verdict(learner, experiment) for learner in experiment.learners}
+    names = {name for by_name in requested.values() for name in by_name}
+    along = lines_along_runs(experiment, names, verdicts)
     of_lines = {
         learner.name: _of_lines(experiment, learner, along, requested[learner.name])
         for learner in experiment.learners
@@ -230,17 +242,18 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
             for learner, by_name in by_learner.items()
         },
         along,
+        verdicts,
     )
 
 
 def is_recorded(measure_name: str, experiment: Experiment) -> bool:
-    """Return whether the measure with this name is recorded for at least one learner."""
+    """Return whether at least one learner of the run records the measure called `name`."""
     by_learner = recorded_measures(experiment).by_learner
     return any(measure.name == measure_name for measures in by_learner.values() for measure in measures)
 
 
 def _requested(experiment: Experiment) -> dict[str, Measure]:
-    """Return the measures that every run records, or that the set-up, a picture or a claim names."""
+    """Return the measures that every run records, and those that the set-up, a picture or a claim names."""
     ending = experiment.protocol.schedule().ends_early
     end_name = None if ending is None else ending.measure
     always = [
@@ -258,7 +271,7 @@ def _requested(experiment: Experiment) -> dict[str, Measure]:
 
 
 def _read_until(pictures: Sequence[Picture]) -> list[str]:
-    """Return the names of the measures in the `until` conditions of pictures."""
+    """Return the names of the measures that occur in `until` conditions of pictures."""
     readings = (picture.reading for picture in pictures)
     ends = (None if reading is None else reading.until for reading in readings)
     return [end.measure for end in ends if end is not None and end.measure is not None]
@@ -267,7 +280,7 @@ def _read_until(pictures: Sequence[Picture]) -> list[str]:
 def _of_lines(
     experiment: Experiment, learner: Learner, along: Sequence[PlannedLine], requested: Mapping[str, Measure]
 ) -> dict[str, Measure]:
-    """Return the measures from which theory lines about requested measures are computed, by name."""
+    """Return the measures that are inputs of theory lines about requested measures, by name."""
     binding = [
         planned.line for planned in along if planned.line.measure in requested and planned.binds(learner)
     ]
@@ -317,7 +330,7 @@ class LearnerPlan:
 
     @property
     def rates_by_curve(self) -> dict[str, float | None]:
-        """Learning rate of every curve that the results have for the learner, by curve name.
+        """Learning rates of the learner's curves, by curve name.
 
         A learner that is tuned to its best rate has a single curve. The rate of this curve is None, because
         it is not known before the run.
@@ -343,18 +356,18 @@ class RunPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Measures that are recorded for at least one learner, without repetitions."""
+        """All measures that are recorded for at least one learner, each once."""
         by_name = {measure.name: measure for planned in self.learners for measure in planned.measures}
         return tuple(by_name.values())
 
     @property
     def all_learners(self) -> tuple[LearnerPlan, ...]:
-        """Learners of side runs, then learners of the experiment."""
+        """All learners: first those of side runs, then those of the experiment."""
         return (*self.side_learners, *self.learners)
 
     @property
     def vector_bytes(self) -> int:
-        """Bytes of a vector with one number per feature, such as an instance."""
+        """Number of bytes of a vector with one number for every feature, such as an instance."""
         sizes = self.learners[0].sizes
         return sizes.d * sizes.item
 
@@ -365,14 +378,14 @@ class RunPlan:
 
 
 def plan_run(experiment: Experiment) -> RunPlan:
-    """Return all decisions for a run of a checked experiment.
+    """Make all decisions about a run of a checked experiment, and return them as a plan.
 
     Raises: BadInput if `run.path` names a backend that cannot serve a learner.
     """
     recorded = recorded_measures(experiment)
     learners = _learner_plans(experiment, recorded)
     names = {measure.name for measures in recorded.by_learner.values() for measure in measures}
-    lines = lines_on(experiment, names, recorded.along)
+    lines = lines_on(experiment, names, recorded)
     sides = side_runs(experiment, lines, recorded.by_learner)
     side_learners = tuple(
         planned for other in sides.experiments for planned in _learner_plans(other, recorded_measures(other))
@@ -381,28 +394,19 @@ def plan_run(experiment: Experiment) -> RunPlan:
 
 
 def _learner_plans(experiment: Experiment, recorded: RecordedMeasures) -> tuple[LearnerPlan, ...]:
-    return tuple(
-        _learner_plan(
-            experiment,
-            learner,
-            recorded.by_learner[learner.name],
-            recorded.by_replica[learner.name],
-        )
-        for learner in experiment.learners
-    )
+    return tuple(_learner_plan(experiment, learner, recorded) for learner in experiment.learners)
 
 
-def _learner_plan(
-    experiment: Experiment, learner: Learner, measures: tuple[Measure, ...], by_replica: frozenset[str]
-) -> LearnerPlan:
+def _learner_plan(experiment: Experiment, learner: Learner, recorded: RecordedMeasures) -> LearnerPlan:
+    measures = recorded.by_learner[learner.name]
     backend, faster = backend_choice(learner, experiment, measures)
     return LearnerPlan(
         experiment=experiment,
         learner=learner,
         rates=tuple(rates_of(learner)),
         measures=measures,
-        by_replica=by_replica,
-        verdict=verdict(learner, experiment),
+        by_replica=recorded.by_replica[learner.name],
+        verdict=recorded.verdicts[learner.name],
         backend=backend,
         faster=faster,
         sizes=sizes_of(learner, experiment),
@@ -411,7 +415,7 @@ def _learner_plan(
 
 
 def sizes_of(learner: Learner, setup: Setup) -> Sizes:
-    """Return the sizes of a learner's run, from which its memory is estimated."""
+    """Return the sizes that determine the memory of a learner's run, such as the number of nets."""
     n, d = setup.n, setup.d
     sizes = Sizes(
         n=n,

@@ -1,4 +1,4 @@
-"""Drawn data of a problem: the numbers that a learner sees."""
+"""Data that were drawn for a problem: the instances and labels on which learners are trained."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Data:
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
-        """Return values [S, B] of S records as averages over targets, [S, R, V].
+        """Average values [S, B] over targets, for S evaluation points. Return the averages [S, R, V].
 
         R counts replicas and V counts variants. The values may also be one per net instead of one per target.
         The average is then over the nets of a variant.
@@ -89,7 +89,7 @@ class Data:
         return replace(self, labels=copies(self.labels), true_labels=true, variants=self.variants * count)
 
     def examples(self, numbers: torch.Tensor) -> tuple[Instances, torch.Tensor]:
-        """Return the instances with the given indices [R, k] in every replica, and their labels [B, k]."""
+        """Return chosen instances and their labels [B, k], for indices [R, k] in every replica."""
         members = len(self.labels) // len(numbers)
         return self.instances.pick(numbers), self.labels.gather(1, numbers.repeat_interleave(members, 0))
 
@@ -98,7 +98,7 @@ class Data:
         return replace(self, instances=DenseInstances(self.instances.rows, self.instances.signs))
 
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the errors w − w* of weights w […, B, d].
+        """Return the differences w − w* for weights w […, B, d].
 
         w* are the weights that make the labels xᵀw*.
         """
@@ -106,7 +106,7 @@ class Data:
         return self._from(self.w_star, weights)
 
     def from_teacher(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the errors w − w* of weights w [B, d], where w* are the weights that make the labels.
+        """Return the differences w − w* for weights w [B, d]. The labels are made from w*.
 
         Both w and w* belong to the coordinates of the instances as drawn. Unlike for `from_w_star`, labels
         may be signs of xᵀw*, or contain noise.

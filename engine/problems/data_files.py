@@ -22,7 +22,7 @@ LONGEST = 600
 
 
 class LeftOut(NamedTuple):
-    """Columns of a file that are neither features nor labels, with the reason."""
+    """Columns of a file that are used neither as features nor as labels, with the reason."""
 
     columns: str
     """Names or positions of the columns."""
@@ -31,7 +31,7 @@ class LeftOut(NamedTuple):
 
 
 class DataReport(NamedTuple):
-    """Report of how the file of a matrix or target was read."""
+    """Report on how the file of a matrix or of a target was read."""
 
     place: str
     """Section of the preset that names the file, such as problem.matrix."""
@@ -59,9 +59,9 @@ class DataReport(NamedTuple):
     """Sentence that replaces the whole report, or empty."""
 
     def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
-        """Return a report on the labels alone, if this report is on a file that also has a label column.
+        """Return a report on the labels alone. This report is on a file with both features and labels.
 
-        `targets` is the number of targets that are made from this column.
+        `targets` is the number of targets that are made from the label column.
         """
         return DataReport(
             LABELS, self.file, self.rows, targets, label=self.label, classes=classes, remark=remark
@@ -88,7 +88,7 @@ class DataReport(NamedTuple):
         return message(f"{kind}{name}: {', '.join(filter(None, parts))}", LONGEST)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as a dictionary that can be written as JSON."""
+        """Convert the report to a dictionary that can be written as JSON."""
         return {
             "place": self.place,
             "file": self.file,
@@ -173,7 +173,7 @@ Decimal = Annotated[
 
 @dataclass(frozen=True)
 class TableSettings:
-    """Settings for reading a table. If a setting is None, it is detected from the content of the file."""
+    """Settings for reading a table. A setting that is None is detected from the content of the file."""
 
     header: bool | None = None
     index: bool | int | str | None = None
@@ -184,7 +184,7 @@ class TableSettings:
 
 
 class Version(NamedTuple):
-    """Version of a file: its time of modification and its size in bytes."""
+    """Version of a file on disk: the time of its last modification, and its size in bytes."""
 
     file: Path
     modified: int
@@ -216,7 +216,7 @@ def beside(folder: Path, path: str) -> str:
 
 
 def version_of(path: str, where: str, holding: str) -> Version:
-    """Return the present version of a regular file that is not empty.
+    """Return the present version (time and size) of a regular file that is not empty.
 
     `holding` describes the expected content of the file, for error messages. Raises: BadInput at the field
     `where`.

@@ -1,4 +1,4 @@
-"""Drawn instances and labels as numpy arrays. An excerpt of the instances can be drawn alone."""
+"""Drawn instances and labels as numpy arrays. A small part of the instances can be drawn separately."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Numbers = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Examples:
-    """Instances [R, n, d] and labels [R, m, n] of every replica and target.
+    """Drawn instances [R, n, d], with labels [R, m, n] of every replica and target.
 
     `values` is the range of the labels.
     """
@@ -49,7 +49,7 @@ def examples(problem: Problem, streams: Streams, dtype: str) -> Examples:
 
 
 def tabled(problem: Problem, combination: Combination | None, streams: Streams) -> tuple[Rows, Rows]:
-    """Return the instances [R, n, d], and the labels [R, m, n] that the target gives them.
+    """Return the instances [R, n, d], and the labels [R, m, n] that the target computes for them.
 
     The problem may still replace these labels by signs, or add noise.
     """
@@ -63,7 +63,7 @@ def tabled(problem: Problem, combination: Combination | None, streams: Streams) 
 
 
 def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
-    """Return the labels [R, m, n] that learners see, given the labels of the target.
+    """Convert the labels that the target computes to those that learners see, [R, m, n].
 
     By the problem's settings, the target's labels stay unchanged, or are replaced by their signs, or by
     random signs whose probabilities they determine. Noise is then added.
@@ -89,7 +89,7 @@ MOST_ROTATED = 1 << 18
 
 
 def can_excerpt(matrix: Matrix) -> bool:
-    """Return whether an excerpt of the instances is cheap enough for a picture, in time and memory.
+    """Return whether drawing a small part of the instances, for a picture, takes little time and memory.
 
     Raises: BadInput for a file that cannot be used.
     """
@@ -114,7 +114,7 @@ def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
 
 
 def _of_sylvester(order: Whole, signs: Whole, columns: Whole, shifted: bool) -> Rows:
-    """Return entries s_i h_ij of signed rows of Sylvester's matrix, or ½(s_i h_ij + 1) if `shifted`.
+    """Return some entries s_i h_ij of rows of Sylvester's matrix with signs. If `shifted`, ½(s_i h_ij + 1).
 
     Row i of the result is row `order[i]` of the matrix, with sign `signs[i]`. Entry (i, j) of the matrix is
     (−1)^popcount(i & j).
@@ -147,13 +147,16 @@ PROBES, PIECE = 4, 256
 
 
 class DrawnLabels:
-    """Drawn labels Y of m targets on n rows, with their singular values.
+    """Labels Y of m targets on n rows, as drawn, with their singular values.
 
     Several theory lines need the singular values, so they are computed only once.
     """
 
     def __init__(self, values: Rows) -> None:
-        """Store the labels [R, m, n] of m targets on n rows in R replicas."""
+        """Store the labels [R, m, n] in R replicas.
+
+        Each of the n rows has one label for each of m targets.
+        """
         self._values = values
         self.replicas, self.m, self.n = values.shape
 
@@ -168,7 +171,7 @@ class DrawnLabels:
 
     @cached_property
     def _tails(self) -> Floats:
-        """Values of `rank_bound` for the ranks 0, 1, … min(m, n)."""
+        """Values of `rank_bound` for all ranks 0, 1, … min(m, n)."""
         squares = np.stack([_squared_singular_values(labels) for labels in self._values])  # [R, min(m, n)]
         tails = np.zeros((len(squares), squares.shape[1] + 1))
         tails[:, :-1] = np.cumsum(squares[:, ::-1], axis=1)[:, ::-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from engine.core import files
@@ -38,6 +39,8 @@ class FirstRows(NamedTuple):
     aside: frozenset[int] = frozenset()
     """Columns that are not features: those that only count or name the rows, and empty columns."""
 
+    empty: frozenset[int] = frozenset()
+
     has_labels: bool = False
     """Whether the file format stores labels separately from the columns."""
 
@@ -46,13 +49,40 @@ class FirstRows(NamedTuple):
 
     @property
     def columns(self) -> range:
-        """Positions of all columns. There are none if the file is ambiguous, so that `question` is set."""
+        """Positions of all columns of the file.
+
+        There are none if it is ambiguous, so that `question` is set.
+        """
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:
-        """Return how a preset names a column: by its name or, if this is not unique, by its position."""
+        """Return how a preset refers to a column: by its name or, if this is not unique, by its position."""
         name = self.names[column]
         return column if self.names.count(name) > 1 or name == str(column) else name
+
+    def position(self, column: int | str) -> int | None:
+        """Return the position of a column that is given by its name or position; None if there is none.
+
+        A text of digits is a position, unless it is a name.
+        """
+        if isinstance(column, str):
+            if column in self.names and self.question is None:
+                return self.names.index(column)
+            if not column.removeprefix("-").isdecimal():
+                return None
+        number, width = int(column), len(self.columns)
+        return number % width if -width <= number < width else None
+
+    def columns_without(
+        self, omitted: Collection[int], label: int | None, settings: TableSettings
+    ) -> tuple[int | str, ...]:
+        """Return the columns that remain as features without the `omitted` ones, the label and the index."""
+        index = 0 if settings.index is True else None
+        if settings.index not in (None, True, False):
+            index = self.position(settings.index)
+        detected = self.aside if settings.index is None else self.empty
+        unused = {*omitted, *detected, label, index}
+        return tuple(self.reference(column) for column in self.columns if column not in unused)
 
 
 def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
@@ -87,12 +117,16 @@ def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
         tuple(tuple(cut(printable(cell), LONGEST_CELL) for cell in row) for row in rows[:ROWS]),
         frozenset(content.words),
         frozenset((*content.index.columns, *content.empty)),
+        frozenset(content.empty),
         content.has_labels,
     )
 
 
 def _numbers(content: Content) -> tuple[tuple[str, ...], ...]:
-    """Return the first rows of a file that is not text, or no rows if they cannot be read."""
+    """Return the first rows of a file that is not a text file.
+
+    There are no rows if they cannot be read.
+    """
     columns = [column for column in range(content.width) if column not in content.words]
     try:
         numbers = content.read(columns, None).numbers[:ROWS]

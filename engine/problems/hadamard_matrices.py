@@ -47,7 +47,7 @@ def sylvester(d: int) -> Signs:
 
 
 def reached(d: int) -> bool:
-    """Return whether `hadamard` can construct a matrix of order d."""
+    """Return whether `hadamard` can construct a Hadamard matrix of order d."""
     try:
         _split(d)
     except ValueError:
@@ -56,7 +56,7 @@ def reached(d: int) -> bool:
 
 
 def nearest(d: int) -> tuple[int | None, int]:
-    """Return the nearest orders below and above d that `hadamard` constructs.
+    """Return the nearest orders below and above d for which `hadamard` can construct a matrix.
 
     The first is None if there is no such order below d.
     """
@@ -65,7 +65,7 @@ def nearest(d: int) -> tuple[int | None, int]:
 
 
 def _split(d: int) -> tuple[int, int]:
-    """Return (a, order) with d = 2^a · order, where order is 1 or an order of Paley's constructions."""
+    """Write d as 2^a · order, and return (a, order). The order is 1 or an order of Paley's constructions."""
     if d > 0 and d & (d - 1) == 0:
         return d.bit_length() - 1, 1
     doublings, order = 0, d
@@ -79,14 +79,14 @@ def _split(d: int) -> tuple[int, int]:
 
 
 def _paley_field(order: int) -> tuple[int, int] | None:
-    """Return (p, k) of the field GF(p^k) from which Paley constructs a matrix of this order, or None."""
+    """Return (p, k) if Paley constructs a matrix of the given order from the field GF(p^k), or None."""
     if order % 4 or order < 4:
         return None
     return _prime_power(order - 1) or (_prime_power(order // 2 - 1) if order % 8 == 4 else None)
 
 
 def _paley(order: int) -> Signs:
-    """Return Paley's matrix of an order 4m.
+    """Construct Paley's Hadamard matrix of an order 4m.
 
     The construction needs a prime power q = order − 1 ≡ 3, or q = order/2 − 1 ≡ 1 (mod 4).
     """
@@ -150,7 +150,10 @@ def _character(p: int, k: int) -> Signs:
 
 
 def _powers_of_a_generator(p: int, k: int) -> list[int]:
-    """Return 1, x, …, x^(q−2) modulo the first monic polynomial of degree k that keeps them distinct."""
+    """Return the powers 1, x, …, x^(q−2) modulo a polynomial: the first for which all powers are different.
+
+    The polynomial is monic and has the degree k.
+    """
     q = p**k
     for low in product(range(p), repeat=k):  # x^k = Σ low[i] x^i
         element = [1] + [0] * (k - 1)
@@ -210,17 +213,17 @@ class Sylvester(Instances):
         return self._placed(self._walsh.rows(self.order, self.row_signs))
 
     def columns(self, places: torch.Tensor) -> torch.Tensor:
-        """Return the values of features on all instances, [R, m, n].
+        """Return the values [R, m, n] of some features on all instances.
 
         The features are given by their indices [R, m].
         """
         return self._placed(self._take(self._walsh.rows(places)))
 
     def of_matrix(self, places: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-        """Return hᵀw for all rows h of Sylvester's matrix in their original order, [R, m, d].
+        """Return the products hᵀw of all rows h of Sylvester's matrix with vectors w, [R, m, d].
 
-        Each replica has m vectors w, with weights `sizes` [R, m, r] at positions `places` [R, m, r] and 0
-        elsewhere.
+        The rows are in their original order. Each replica has m vectors w, with weights `sizes` [R, m, r] at
+        positions `places` [R, m, r] and 0 elsewhere.
         """
         first, *rest = zip(places.unbind(2), sizes.to(self.dtype).unbind(2), strict=True)
         products = self._walsh.rows(*first)
@@ -265,7 +268,7 @@ class Sylvester(Instances):
         return square_lengths(errors)
 
     def _take(self, by_row: torch.Tensor) -> torch.Tensor:
-        """Convert values [R, m, d] on the d rows of Sylvester's matrix to values [R, m, n] on the instances.
+        """Convert values [R, m, d] for rows of Sylvester's matrix to values [R, m, n] for instances.
 
         An instance has the value of its row, times its sign.
         """
@@ -273,7 +276,7 @@ class Sylvester(Instances):
         return picked.mul_(self.row_signs[:, None])
 
     def _placed(self, signs: torch.Tensor) -> torch.Tensor:
-        """Convert entries ±1 of signed rows to entries of the instances, which are 0 and 1 if `shifted`."""
+        """Convert entries ±1 of signed rows to entries of the instances. If `shifted`, −1 becomes 0."""
         return (signs + 1) / 2 if self._shifted else signs
 
 
@@ -293,7 +296,7 @@ class Walsh:
         self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the rows of the matrix with these indices, as a tensor […, d].
+        """Return the rows of the matrix with the given indices, as a tensor […, d].
 
         Each row is multiplied by its number in `times` […]. The matrix is symmetric, so the rows are also
         columns.

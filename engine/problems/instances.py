@@ -1,4 +1,4 @@
-"""Instances as an operator, which computes rows on demand, and products of all rows with many vectors.
+"""Instances as operators. They compute rows on demand, and products of all rows with many vectors.
 
 The module also has orthogonal instances rotated to the coordinate axes, and random elements of groups of
 transformations.
@@ -47,11 +47,11 @@ class Instances:
 
     @property
     def rows(self) -> torch.Tensor:
-        """The n instances of each of the R replicas as a matrix, [R, n, d]."""
+        """The n instances as the rows of a matrix, for each of R replicas, [R, n, d]."""
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Return the instances at a slice of positions, which is the same for every replica."""
+        """Return the instances at some positions, a slice. The positions are the same for every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
@@ -63,7 +63,7 @@ class Instances:
         raise NotImplementedError
 
     def narrowed(self) -> Instances | None:
-        """Return the instances without the last features, if these features are known to be 0.
+        """Drop the last features of the instances if these features are known to be 0.
 
         Return None if no feature is known to be 0 on all instances.
         """
@@ -81,18 +81,18 @@ class Instances:
         return self.inner(weights[:, None])[:, 0]
 
     def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """Return inner products [S, B, n] of the instances with S sets of weights, [S, B, d].
+        """Return inner products [S, B, n] of all instances with S sets of weights, [S, B, d].
 
         The result is the same as that of `products` for each set, but is computed together.
         """
         return torch.stack([self.products(weights) for weights in several])
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Return linear combinations Σ_j c_j x_j [B, d] of the instances, for coefficients [B, n]."""
+        """Combine the instances linearly: return Σ_j c_j x_j [B, d], for coefficients c [B, n]."""
         raise NotImplementedError
 
     def chosen(self, plus: torch.Tensor, minus: torch.Tensor) -> torch.Tensor:
-        """Return `plus` at the positive entries of the only instance, and `minus` at its negative entries.
+        """Return, for the only instance x, a vector with `plus` where x_i > 0 and `minus` where x_i < 0.
 
         The result is [B, d], with 0 where the instance is 0. Each replica must have a single instance. `plus`
         and `minus` are [B, 1], one number for each batch member.
@@ -104,7 +104,10 @@ class Instances:
 
     @property
     def has_moment(self) -> bool:
-        """Whether XᵀX/n is stored. `mean_square` is then cheaper for several errors at once."""
+        """Whether the matrix XᵀX/n is stored.
+
+        With it, `mean_square` is cheaper for several errors at once.
+        """
         return False
 
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
@@ -123,7 +126,7 @@ class Instances:
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, …, d] to the coordinates in which the instances are stored.
+        """Convert weights [B, …, d] from the instances' usual coordinates to those in which they are stored.
 
         The weights are given in the coordinates of the instances that learners see, after the matrix option
         `rotate`. Stored coordinates differ from these, for example, in `ScaledIdentity`.
@@ -131,7 +134,7 @@ class Instances:
         return weights
 
     def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, d] from the coordinates in which the instances are stored.
+        """Convert weights [B, d] from the coordinates in which the instances are stored to their usual ones.
 
         The result is in the coordinates of the instances that learners see, after the matrix option `rotate`.
         """
@@ -195,26 +198,29 @@ class DenseInstances(Instances):
 
     @cached_property
     def _moment(self) -> torch.Tensor:
-        """XᵀX/n [R, d, d], in float64, because products with it lose digits if columns have large means."""
+        """The second moment XᵀX/n of the instances, [R, d, d].
+
+        It is in float64, because products with it lose digits if columns have large means.
+        """
         total = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
         for rows in self._pieces(self._rows, 1):
             total += moment(rows.double())
         return total / self.n
 
     def _pieces(self, tensor: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
-        """Split a tensor into pieces along its dimension of length n, which counts instances.
+        """Split a tensor along its dimension that counts the n instances, to save memory.
 
         The instances of each piece take about PIECE bytes.
         """
         return torch.split(tensor, max(1, PIECE * self.n // self._rows.nbytes), dimension)
 
     def _by_replica(self, several: torch.Tensor) -> torch.Tensor:
-        """Reshape vectors [S, B, …] of S records to [R, S·B/R, …], replica by replica."""
+        """Reorder vectors [S, B, …] of S evaluation points so that replicas come first, [R, S·B/R, …]."""
         grouped = several.view(len(several), self.replicas, -1, several.shape[-1])
         return grouped.transpose(0, 1).reshape(self.replicas, -1, several.shape[-1])
 
     def _by_record(self, tensor: torch.Tensor, records: int) -> torch.Tensor:
-        """Reshape a tensor [R, S·B/R, …] to [S, B, …] for S records, the reverse of `_by_replica`."""
+        """Undo `_by_replica`: reorder a tensor [R, S·B/R, …] to [S, B, …], for S evaluation points."""
         grouped = tensor.view(self.replicas, records, -1, tensor.shape[-1])
         return grouped.transpose(0, 1).reshape(records, -1, tensor.shape[-1])
 
@@ -283,7 +289,7 @@ class ScaledIdentity(Instances):
 
 
 class PickedAxes(Instances):
-    """Instances √d e_j, where e_j are unit vectors and j are the indices in `numbers` [R, k].
+    """Instances that are multiples √d e_j of the unit vectors e_j, for the indices j in `numbers` [R, k].
 
     Indices may repeat.
     """

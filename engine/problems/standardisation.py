@@ -25,7 +25,7 @@ def standardise(features: Floats, training: int) -> None:
 
 
 def moments(train: Floats) -> tuple[Floats, Floats]:
-    """Return the mean of each column, and the factor that makes its standard deviation 1.
+    """Return the mean of each column, and a factor. Multiplying by it makes the standard deviation 1.
 
     The factor of a constant column is 0.
     """

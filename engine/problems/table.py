@@ -55,14 +55,14 @@ class LabelClasses(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Text that states the labels ±1 of two classes, or the number and names of more classes."""
+        """Text about the classes of labels: −1 and +1 for two classes, or the number and names of more."""
         if len(self.names) == 2:
             return f"{self.names[1]} = −1, {self.names[0]} = +1"
         return self.with_a_target_each
 
     @property
     def with_a_target_each(self) -> str:
-        """Text that states the number of classes, and their names in the order of their targets."""
+        """Text about classes that are separate targets: their number, and their names in order."""
         return f"{len(self.names)} classes, each with a target: {listed(self.names)}"
 
 
@@ -79,7 +79,10 @@ class RowLabels(NamedTuple):
 
 
 def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLabels:
-    """Return the labels in a column of numbers or words. Raises: BadField for words that are not classes."""
+    """Return the labels in a column of a table, which holds numbers or words.
+
+    Raises: BadField for words that are not classes.
+    """
     if isinstance(column, np.ndarray):
         return RowLabels(column.reshape(len(column), -1), classes=_classes_in(column))
     classes = _classes(np.array(column, dtype=np.str_))
@@ -99,7 +102,7 @@ def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLab
 
 
 def _classes_in(column: NDArray[np.float64]) -> LabelClasses | None:
-    """Return the classes in a column [n, 1] of few different integers, or None for other labels."""
+    """Return the classes in a column [n, 1] that has few different integers. Return None for other labels."""
     if column.size != len(column) or not (column == np.round(column)).all():
         return None
     classes = _classes(column.ravel())
@@ -119,7 +122,7 @@ LONGEST_NAME = 40
 
 
 class ColumnLayout(NamedTuple):
-    """Columns of a table that are features, the column of labels, and the columns that are left out."""
+    """Roles of a table's columns: features, column of labels, and columns that are not used."""
 
     features: tuple[int, ...]
     label: int | None
@@ -129,7 +132,7 @@ class ColumnLayout(NamedTuple):
 def layout_of(
     content: Content, settings: TableSettings, label: int | str | None, is_target: bool
 ) -> ColumnLayout:
-    """Return which columns of a file are features, labels or left out.
+    """Decide which columns of a file are features, which are labels, and which are not used.
 
     Args:
         label: the column of labels that the preset names, or None.
@@ -167,7 +170,7 @@ def layout_of(
 def _all_features(
     content: Content, label: int | None, index: Mapping[int, str]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return all columns that are features, and those that are left out, with the reason.
+    """Divide the columns of a table into features and columns that are left out, with the reason.
 
     The columns of the label and of the index are not features, nor are empty columns.
     """
@@ -181,7 +184,10 @@ def _all_features(
 def _chosen_features(
     content: Content, columns: Sequence[int | str], label: int | None, index: Collection[int]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return the features in the setting `columns`, and the columns that it leaves out. Raises: BadField."""
+    """Return the columns in the setting `columns`, as features, and all other columns.
+
+    Raises: BadField.
+    """
     features = [_position(column, content, "columns") for column in columns]
     for position, column in enumerate(features):
         if column == label:
@@ -196,7 +202,7 @@ def _chosen_features(
 
 
 def name_of(column: int, content: Content) -> str:
-    """Return the name or position of a column, in the form used in messages."""
+    """Return how messages name a column: by its name or position."""
     name = content.names[column] if content.names else ""
     return f"column {cut(name, LONGEST_NAME)!r}" if name else f"column {column}"
 
@@ -277,7 +283,7 @@ MOST_REPORTS = 256
 
 
 class Request(NamedTuple):
-    """Request of a preset for a table: its file, and how to read it."""
+    """A preset's request for a table: which file to read, and how."""
 
     path: str
     settings: TableSettings = TableSettings()
@@ -354,7 +360,7 @@ def report(request: Request, where: str) -> DataReport:
 
 
 def values_of(numbers: NDArray[np.float64]) -> Values:
-    """Return the range of the given numbers: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
+    """Return which range numbers have: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
     signs = bits = True
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         piece = numbers[first : first + rows]
@@ -366,7 +372,7 @@ def values_of(numbers: NDArray[np.float64]) -> Values:
 
 
 def _read_or_refused(key: Key, where: str) -> Table | BadInput:
-    """Return the table, or the error if the file holds no usable table.
+    """Return the table, or the error that says why the file holds no usable table.
 
     Raises: BadInput for faults that may be temporary, such as a lack of memory.
     """
@@ -387,14 +393,14 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
 
 
 def _read(file: Path, request: Request, where: str) -> Table:
-    """Return the table in a file. Raises: NotATable, BadField."""
+    """Read the table in a file, and return it. Raises: NotATable, BadField."""
     from engine.problems.formats.of_file import format_of  # imports all readers, so only if needed
 
     with reading_faults(file_format := format_of(file)):
         refuse_settings(request.settings, file_format, file.name)
         content = file_format.content(file, request.settings, request.rows_wanted)
         layout = layout_of(content, request.settings, request.label, request.is_target)
-        _check_size(content)
+        check_size(content)
         numbers, column = content.read(layout.features, layout.label)
     if max(numbers.shape) > MOST:
         raise NotATable(f"it has shape {numbers.shape}; take at most {MOST} rows and columns")
@@ -457,7 +463,7 @@ def reading_faults(file_format: Format) -> Iterator[None]:
         raise NotATable(_reason(error)) from error
 
 
-def _check_size(content: Content) -> None:
+def check_size(content: Content) -> None:
     """Check the size of a table before it is read. Raises: NotATable; TooLarge if memory is too small."""
     needed = content.needed
     if content.rows is not None:

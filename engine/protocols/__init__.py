@@ -1,4 +1,4 @@
-"""Protocols, which define in which order learners see examples, and when a training run is measured.
+"""Protocols. A protocol defines the order in which learners see examples, and when they are measured.
 
 A record is one measurement of a training run: the values of its clocks and of all measures at one time.
 """
@@ -56,7 +56,7 @@ Threshold = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 
 
 class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Condition for an early end of training: a clock or measure must have passed a value in every replica.
+    """Condition that ends training early: a clock or measure must have passed a value in every replica.
 
     A learner that does not have this clock or measure trains to the end.
     """
@@ -90,13 +90,13 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", "a clock only increases, so it cannot fall below a value; use `above`")
 
     def in_words(self, loss: str) -> str:
-        """Return the condition as text for a kind of loss, such as "0/1 error on seen rows < 0.01"."""
+        """Return the condition as text, such as "0/1 error on seen rows < 0.01". `loss` is the loss used."""
         sign, threshold = ("<", self.below) if self.below is not None else (">", self.above)
         quantity = self.clock if self.measure is None else named()[self.measure].label_with(loss)
         return f"{quantity} {sign} {threshold:g}"
 
     def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """Return whether each replica has passed the value at each of S records, [S, R].
+        """Return whether each replica meets the condition at each of S records (evaluation points), [S, R].
 
         If the clock is the same for all replicas, the result has the shape [S, 1].
 
@@ -119,7 +119,7 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OnlineLearner(Interface):
-    """Interface of a learner that learns examples one at a time, in the order of a pass."""
+    """Interface of learners that are trained on one example at a time, in the order of a pass."""
 
     @property
     def hypothesis(self) -> Weighted:
@@ -127,10 +127,13 @@ class OnlineLearner(Interface):
 
     @property
     def recorder(self) -> Recorder:
-        """Recorder that takes the measures of the training run."""
+        """Object that computes and stores the measures at all records (evaluation points) of the run."""
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example k, counted from 1. Yield between pieces of work, so that the caller can stop it."""
+        """Train on example number k, counted from 1.
+
+        Yield between pieces of work, so that callers can stop it.
+        """
 
 
 BeginOnline = Callable[[TrainingInputs, "torch.Tensor | None", int], OnlineLearner]
@@ -142,9 +145,10 @@ records, including the start. If the indices are None, the rows are in stored or
 
 
 class ModelGroup(Interface):
-    """Interface of a group of models that train side by side, each on the first k rows for its own k.
+    """Interface of a group of models that train at the same time, each on its first k rows.
 
-    The values of k in a group are consecutive ones of those that the protocol measures.
+    Every model has its own k. The values of k in a group are consecutive ones of those that the protocol
+    measures.
     """
 
     @property
@@ -163,7 +167,7 @@ class ModelGroup(Interface):
         """
 
     def finish(self) -> Block:
-        """Return the records of all models of the group."""
+        """Return the records (evaluations) of all models of the group after training."""
 
 
 BeginGroup = Callable[[Floats, TrainingInputs, "Params"], ModelGroup]
@@ -174,7 +178,7 @@ Its arguments are the numbers k of the models, the training inputs, and the star
 
 
 class Batches(NamedTuple):
-    """How mini-batches are drawn, if each is drawn independently of all earlier ones."""
+    """Sizes of independent mini-batches, and how their rows are drawn."""
 
     size: int | None
     """Number of rows in a mini-batch. None means as many as there are training rows."""
@@ -183,13 +187,13 @@ class Batches(NamedTuple):
     """Whether the rows of a mini-batch are drawn with replacement."""
 
     def variance(self, rows: int) -> float:
-        """Return the variance of a step's gradient, relative to the variance of a single row's gradient."""
+        """Return the variance of a mini-batch gradient, relative to that of a single row's gradient."""
         size = self.size or rows
         return 1 / size if self.replacement else (rows - size) / (size * max(1, rows - 1))
 
 
 class ProtocolSchedule(NamedTuple):
-    """Properties of a protocol's steps and records, which theorems, backends and charts use.
+    """Properties of the steps and evaluations of a protocol, which theorems, backends and charts use.
 
     With the defaults, no theorem applies.
     """
@@ -256,7 +260,7 @@ class ProtocolSchedule(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Numbers of records, rows and examples of a training run over n instances."""
+    """Size of a training run on n instances: its numbers of evaluations, rows and examples."""
 
     last: float
     """Position of the last record on the x-axis. The first record is at 0."""
@@ -281,7 +285,7 @@ class Extent(NamedTuple):
 
 
 class Protocol(Part, frozen=True):
-    """Schedule of training and measuring, which all learners of an experiment share."""
+    """Protocol by which all learners of an experiment are trained and measured, such as one pass."""
 
     clock: ClassVar[str] = "k"
     """Name of the clock on the x-axis, which is the first clock that `clocks` returns."""
@@ -293,11 +297,11 @@ class Protocol(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(("schedule", "departure_from_k_rows"))
 
     def schedule(self) -> ProtocolSchedule:
-        """Return the properties of the protocol's steps and records."""
+        """Return the properties of the protocol's steps and evaluations."""
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return why the hypothesis that `measure` measures at k was not learned from k different rows.
+        """Return why `measure`, at k, does not measure a model that was learned from k different rows.
 
         Return None if it was. Reasons are, for example, that predictions are clipped, or that rows repeat.
         The k rows are those that a learner with an update rule has seen, or that a solver has been given.
@@ -312,48 +316,52 @@ class Protocol(Part, frozen=True):
         """Check that the protocol fits n instances with these labels. Raises: BadInput."""
 
     def extent(self, n: int) -> Extent:
-        """Return the extent of a training run over n instances. By default, there is one record per row."""
+        """Return the size of a training run on n instances. By default, there is one evaluation per row."""
         return Extent(last=n, records=n + 1, rows=n, most_examples=n, examples_given=n)
 
     def place(self, number: Any, n: int) -> NDArray[Any]:
-        """Return the positions of records on the x-axis, given their indices. Record 0 is the start."""
+        """Return the x positions of records (evaluations), given their indices.
+
+        Record 0 is before training.
+        """
         return np.asarray(np.minimum(np.asarray(number), self.extent(n).last))
 
     def clocks(self, n: int) -> dict[str, Floats]:
-        """Return the values of the clocks at every record, by their names in CLOCKS, for n instances.
+        """Return the values of all clocks (measures of progress) at every evaluation point, by clock name.
 
-        The first clock is that of the x-axis. The clock `k`, the number of examples seen, is always present.
+        There are n instances. The first clock is that of the x-axis. The clock `k`, the number of examples
+        seen, is always present.
         """
         return {"k": places(self, n)}
 
     def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
-        """Return the names of more clocks, which only the training run of this learner can measure."""
+        """Return the names of further clocks of this learner. Only its training run can measure them."""
         return ()
 
     def examples_seen(self, n: int) -> Floats:
-        """Return, for every record, the number of examples that bounds use as k.
+        """Return, for every evaluation point, the number of examples that bounds use as k.
 
         This number is an upper limit on the number of different examples seen.
         """
         return self.clocks(n)["k"]
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return the indices [R, K] of rows, in the order in which each replica sees the rows.
+        """Return the order in which each replica is trained on rows, as indices [R, K].
 
         Return None if all replicas see them in stored order.
         """
         return None
 
     def rows_seen(self, n: int, k: int, streams: Streams, solver: bool = False) -> NDArray[np.bool_]:
-        """Return a mask [n] of the rows that the first replica has seen after k examples.
+        """Return which of the n rows the first replica has seen after k examples, as a mask [n].
 
-        With `solver`, return a mask of the rows that a solver has been given.
+        If `solver` is set, return which rows a solver has been given.
         """
         order = self.order(n, streams)
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes that the protocol needs, in addition to that of the learner."""
+        """Return how many bytes of memory the protocol needs, besides those of the learner."""
         return 0
 
     def training_run(
@@ -369,12 +377,12 @@ class Protocol(Part, frozen=True):
 
 
 def places(protocol: Protocol, n: int) -> Floats:
-    """Return the positions of all records on the x-axis, for a training run over n instances."""
+    """Return the x positions of all records (evaluation points) of a training run on n instances."""
     return protocol.place(np.arange(protocol.extent(n).records), n).astype(float)
 
 
 def nearest(protocol: Protocol, x: float, n: int) -> float:
-    """Return the x position of the record nearest to x. In a tie, return that of the earlier record."""
+    """Return the x position of the evaluation point nearest to x. In a tie, return the earlier one."""
     count = protocol.extent(n).records
     after = bisect_left(range(count), x, key=lambda number: float(protocol.place(number, n)))
     around = range(max(0, after - 1), min(after + 1, count))
@@ -382,13 +390,13 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Return the memory in bytes that a step needs if it copies this number of rows."""
+    """Return how many bytes of memory a step needs to copy `rows` rows."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 
 
 class EarlyEnd:
-    """Tracker of the early end of a curve, by the condition `until` of its protocol.
+    """Object that finds where a curve ends early, by the condition `until` of its protocol.
 
     It remembers which replicas have already passed the value in the condition.
     """
@@ -401,7 +409,7 @@ class EarlyEnd:
     def length(
         self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats], sound: NDArray[np.intp]
     ) -> int:
-        """Return how many of the next S records of a training run belong to the learner's curve.
+        """Return how many of the next S records (evaluations) belong to the learner's curve.
 
         The curve ends at the first record by which every replica has passed the value of `until` or diverged.
         At least one replica must have passed it.

@@ -50,7 +50,7 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
 
 
 class Start(InPieces):
-    """Training run of a learner that is only measured at its start, without training."""
+    """Run of a learner that is not trained. All measures are taken at its start."""
 
     def __init__(self, inputs: TrainingInputs) -> None:
         super().__init__()

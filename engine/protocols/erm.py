@@ -67,7 +67,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
 
 
 class FreshModels(InPieces):
-    """Training run that trains a separate model for every number k of examples.
+    """Training run in which a separate model is trained for every number k of examples.
 
     The models of a group train side by side. All records become available only at the end.
     """
@@ -97,7 +97,7 @@ class FreshModels(InPieces):
         self._complete_block = _joined(blocks)
 
     def _on_all_rows(self) -> Iterator[None]:
-        """Train one group after the other, so that the weights of a group stay in the cache."""
+        """Train one group after the other, so that the weights of a group stay in the processor's cache."""
         for group in self._groups:
             remaining = self._protocol.steps
             while group.training and remaining > 0:
@@ -105,7 +105,7 @@ class FreshModels(InPieces):
                 yield
 
     def _on_batches(self, batch: int) -> Iterator[None]:
-        """Make each step with all groups before the next step, because all groups share its mini-batches."""
+        """Make each training step with all groups before the next step. All groups share the mini-batches."""
         for _ in range(self._protocol.steps):
             if not any(group.training for group in self._groups):
                 break
@@ -120,7 +120,7 @@ class FreshModels(InPieces):
         return block or Block({}, nothing_measured(self._data), {}, {})
 
     def _drawn(self, batch: int) -> Drawn:
-        """Return the indices [R, K, batch] of a mini-batch from the first k rows, for every k.
+        """Draw a mini-batch from the first k rows for every k, and return the rows' indices [R, K, batch].
 
         All variants and targets with the same replica and k share a mini-batch. The model for k = 0 does not
         train.
@@ -130,7 +130,7 @@ class FreshModels(InPieces):
 
 
 class Models(NamedTuple):
-    """All models of a training run as one hypothesis: the models of one group after those of another."""
+    """All models of a training run, treated as one hypothesis. They are ordered by groups."""
 
     models: list[Descent]
 
@@ -139,7 +139,7 @@ class Models(NamedTuple):
         return torch.cat([model.predict(instances) for model in self.models])
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start of every model by one that corresponds to it on rotated instances U x.
+        """Replace every model's initial weights by those that correspond to them on rotated instances U x.
 
         U is `rotation` [d, d].
         """
@@ -148,14 +148,17 @@ class Models(NamedTuple):
 
 
 class BatchedModels:
-    """Group of models for consecutive numbers k of examples, which train as one batch.
+    """Group of models with consecutive numbers k of training examples. They train as one batch.
 
     The batch uses the training rows of the largest k. In the gradient of a model, other rows than its own
     have weight 0.
     """
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
-        """Create a model for every k in `grid`. All models of a replica start from its tensors in `start`."""
+        """Create a model for every number k of examples in `grid`.
+
+        All models of a replica start from its tensors in `start`.
+        """
         data = inputs.data
         self._grid, self._loss = grid, inputs.loss
         self._data_of_one_k, self._data = data, data.with_variants(len(grid))
@@ -192,14 +195,14 @@ class BatchedModels:
         return 1
 
     def _shares_of(self, drawn: Drawn) -> torch.Tensor:
-        """Return the weight of every training row in the mini-batch gradient of each batch member."""
+        """Return how much each training row counts in the mini-batch gradient of each batch member."""
         batch, members = drawn.shape[-1], self._data_of_one_k.variants * self._data_of_one_k.targets
         rows = torch.from_numpy(drawn).to(self._shares.device).repeat_interleave(members, 1).view(-1, batch)
         ones = torch.full_like(rows, 1 / batch, dtype=self._shares.dtype)
         return torch.zeros_like(self._shares).scatter_add_(1, rows, ones)
 
     def finish(self) -> Block:
-        """Return the records of all models of the group."""
+        """Return the evaluations of all models of the group, after they are trained."""
         if self._narrow:
             self.hypothesis.widen()
         self._recorder.take({}, self._seen)
@@ -221,7 +224,7 @@ class BatchedModels:
 
 
 def _apart(values: Floats, k: int) -> Floats:
-    """Split the second dimension of measures [R, K·V, …] into K values of k and V variants, [R, K, V, …].
+    """Reshape measures [R, K·V, …] to [R, K, V, …], for K numbers of examples and V variants.
 
     The batch of models has one model for each k and each variant.
     """
@@ -229,7 +232,7 @@ def _apart(values: Floats, k: int) -> Floats:
 
 
 def _joined(blocks: list[Block]) -> Block:
-    """Join the records of all groups of models to one block.
+    """Join the records (evaluations) of all groups of models.
 
     Every record has weights. The block keeps the weights only of the records in `kept_records`.
     """
@@ -251,7 +254,7 @@ def _joined(blocks: list[Block]) -> Block:
 
 
 class SolverFits(InPieces):
-    """Training run of a solver, with records at the same k as those of `FreshModels`.
+    """Fits of a solver to more and more examples, evaluated at the same k as `FreshModels`.
 
     The solver is given new examples before each record.
     """

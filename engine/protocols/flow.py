@@ -160,7 +160,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Method, tolerances and maximum number of evaluations with which a flow is solved."""
+        """Settings for solving the flow: method, tolerances and maximum number of gradient evaluations."""
         return Accuracy(self.method, self.rtol, self.atol, self.evaluations)
 
     def rows(self, n: int) -> int:
@@ -173,7 +173,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return DERIVED * sizes.nets // together * numbers
 
     def together(self, targets: int, outputs: int) -> int:
-        """Return how many nets are solved together as one differential equation.
+        """Return how many nets form one differential equation that is solved as a whole.
 
         If the loss couples the nets of a replica, they are solved together. Otherwise, each net is solved
         alone.
@@ -186,7 +186,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return Extent(self.time, self.records + 1, rows, most_examples=rows, examples_given=rows)
 
     def place(self, number: Any, n: int) -> NDArray[np.float64]:
-        """Return the times of records, given the indices of the records.
+        """Return the times at which records (evaluations) with the given indices are taken.
 
         For readability, times are rounded to 12 digits, except for the first and the last time.
         """
@@ -247,7 +247,7 @@ class Flowing(InPieces):
                 yield
 
     def _along_the_flow(self, descent: Descent) -> Iterator[None]:
-        """Follow the flow to the last record. Raises: BadInput if it needs more evaluations than allowed."""
+        """Follow the flow to the last record. Raises: BadInput after too many gradient evaluations."""
         protocol = self._protocol
         fields = list(self._fields(descent))
         trajectories = [VerifiedTrajectory(field, protocol.time, protocol.accuracy) for field in fields]
@@ -264,7 +264,7 @@ class Flowing(InPieces):
             yield
 
     def _fields(self, descent: Descent) -> Iterator[GradientField]:
-        """Yield the gradient field of every net, or every group of coupled nets, at the current weights."""
+        """Yield the right-hand side of the flow's equation for every net, or group of coupled nets."""
         update = self._learner.trained.update
         assert update.mirror is not None, "refuses() admits no other rule"
         dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors
@@ -286,7 +286,7 @@ class Flowing(InPieces):
             )
 
     def _too_few(self, time: float) -> BadInput:
-        """Return the error for a flow that has only reached this time after all allowed evaluations."""
+        """Return the error for a flow that needed all allowed gradient evaluations before its end."""
         protocol, learner = self._protocol, self._learner.name
         progress = (
             f"{learner} has reached only time {time:.3g} of {protocol.time:g} with this number of evaluations"

@@ -102,7 +102,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return min(n, self.examples or n)
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return n indices of rows per replica, drawn independently, or None if `replacement` is not set."""
+        """Return random rows for the pass: n indices per replica. Return None if `replacement` is not set."""
         return streams("draws").integers(n, n) if self.replacement else None
 
     def training_run(self, inputs: TrainingInputs, begin: Any = None) -> Pass:
@@ -110,7 +110,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
 
 
 class InBatches:
-    """Learner that sees examples in order, and makes an update after every `batch` examples."""
+    """Learner that collects examples in order, and makes an update when `batch` of them are complete."""
 
     def __init__(self, batch: int, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         self._batch, (self._instances, self._labels) = batch, _shown(inputs.data, order)
@@ -118,7 +118,7 @@ class InBatches:
         self.recorder = Recorder(inputs, self.hypothesis, records, order)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example k: make an update if it completes a batch."""
+        """Train on example k: make an update if the example completes a batch."""
         if k % self._batch > 0:
             return ()
         new = slice(k - self._batch, k)
@@ -126,7 +126,7 @@ class InBatches:
 
 
 class Pass(InPieces):
-    """Training run of a learner in a single pass."""
+    """Training run in which a learner goes through the examples once."""
 
     def __init__(self, protocol: OnePass, inputs: TrainingInputs, begin_online: BeginOnline) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class Pass(InPieces):
 
 
 def _shown(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:
-    """Return instances and labels in the order in which learners see the examples."""
+    """Return instances and labels in the order of training."""
     if order is None:
         return data.instances, data.labels
     labels = data.labels.gather(1, order.repeat_interleave(len(data.labels) // len(order), 0))

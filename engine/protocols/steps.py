@@ -162,7 +162,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return self.train or n
 
     def drawn_rows(self, n: int) -> int:
-        """Return the number of rows that a step copies to its mini-batch, which is 0 for full-batch steps."""
+        """Return how many rows each step copies to a mini-batch. The number is 0 for full-batch steps."""
         return 0 if self._is_full else self.batch or self.rows(n)
 
     @property
@@ -185,7 +185,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return bytes_of_rows(self.drawn_rows(sizes.n), sizes)
 
     def place(self, number: Any, n: int) -> NDArray[np.int64]:
-        """Return the number of steps before each record, given the index of the record.
+        """Return the number of training steps before each record (evaluation), given the record's index.
 
         On a logarithmic grid, the first record after the start is at step 1. At first, records are one step
         apart. Later, the numbers of steps grow by a constant factor.
@@ -230,7 +230,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
 
 class Stepping(InPieces):
-    """Training run of a learner over a number of steps."""
+    """Training run of a learner that makes a given number of steps."""
 
     def __init__(self, protocol: Steps, inputs: TrainingInputs) -> None:
         super().__init__()
@@ -318,7 +318,7 @@ class MiniBatches:
         """Indices of rows that are drawn but not used yet, [R, m]."""
 
     def draw(self) -> torch.Tensor:
-        """Return the indices of the rows in the next mini-batch, [R, batch]."""
+        """Draw the rows of the next mini-batch, and return their indices, [R, batch]."""
         while self._unused_rows.shape[1] < self._batch:
             more = self._more()
             self._unused_rows = more if self._drop_last else np.concatenate([self._unused_rows, more], 1)
@@ -326,7 +326,7 @@ class MiniBatches:
         return torch.from_numpy(np.ascontiguousarray(drawn))
 
     def _more(self) -> NDArray[np.int64]:
-        """Draw more rows, and return their indices, [R, m].
+        """Draw rows for the next mini-batches, and return their indices, [R, m].
 
         The number m of rows is enough for AHEAD mini-batches with replacement, for one fresh mini-batch, or
         for one pass.

@@ -44,7 +44,7 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
 
 
 class Rounds(InPieces):
-    """Training run of a learner that trains again on all examples so far after each new example."""
+    """Training run in which a learner is trained again on all examples so far after each new example."""
 
     def __init__(self, protocol: ToConsistency, inputs: TrainingInputs) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Rounds(InPieces):
         return self._recorder.block()
 
     def _round(self, k: int) -> Iterator[None]:
-        """Train on the first k examples. Nets stop as soon as a pass ends with a loss up to `tolerance`."""
+        """Train on the first k examples, pass by pass, until the loss after a pass is at most `tolerance`."""
         seen, labels = self._data.instances.at(slice(0, k)), self._data.labels[:, :k]
         active = torch.ones_like(self.hypothesis.of_nets(labels[:, 0]), dtype=torch.bool)
         for _ in range(self._protocol.passes):

@@ -1,4 +1,4 @@
-"""Collects the samples of every curve and theory line of a picture from all sweep points.
+"""Collects the values of every curve and theory line of a picture from all sweep points.
 
 The module also finds the kind of each curve's learner, and the learners that need not be run at the remaining
 sweep points.
@@ -44,7 +44,7 @@ The sweep axes are those that distinguish curves. The index of the rate counts t
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return the kind of each curve's learner, such as "exact", and the curve's index within this kind.
+    """Return, for each curve, the kind of its learner (such as "exact") and its number within this kind.
 
     The result includes curves that have no values yet. Curves are sorted by the values of the sweep axes that
     distinguish curves, then in the order of the learners. Reference learners have no entry, because they are
@@ -96,7 +96,7 @@ Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
 
 
 class Stretch(NamedTuple):
-    """Part of a curve that was measured at one sweep point."""
+    """The part of a curve that one sweep point contributes."""
 
     number: int
     """Index of the sweep point."""
@@ -111,7 +111,7 @@ Curves = dict[Key, list[Stretch]]
 
 
 class Gathered(NamedTuple):
-    """Samples of all curves and theory lines of a picture, and the reasons for absent theory lines."""
+    """Samples (measured values) of all curves and theory lines of a picture, and why others are missing."""
 
     curves: Curves
     lines: Lines
@@ -141,7 +141,7 @@ class Gathered(NamedTuple):
     """For each learner that the picture's measure cannot measure, the unmet condition, by learner name."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
-        """Return the kind of a curve's learner, and the index of the curve among the curves of this kind.
+        """Return the kind of a curve's learner, and the curve's number among the curves of this kind.
 
         The result is None for a reference learner, which is drawn like a theory line.
         """
@@ -149,7 +149,7 @@ class Gathered(NamedTuple):
         return next((self.kinds[key] for key in keys if key in self.kinds), None)
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
-        """Return the samples by which the values of a curve or theory line are divided.
+        """Return the samples (measured values) by which a picture divides a curve or theory line.
 
         They are the samples of the learner or theory line that `picture.relative` names, at the same values
         of the sweep axes that distinguish curves. The list is empty if there are no such samples.
@@ -166,9 +166,10 @@ class Gathered(NamedTuple):
 
 
 class Replicas:
-    """Values of a curve or theory line for each replica.
+    """Values of a curve or theory line in each replica.
 
-    They can be summarised over all replicas, or over a subset, as the jackknife for standard errors requires.
+    They can be summarised over all replicas, or over a subset, as is needed for standard errors by the
+    jackknife.
     """
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
@@ -181,11 +182,11 @@ class Replicas:
 
     @cached_property
     def of_all(self) -> tuple[Floats, Floats]:
-        """Positions x [N], and the values [R, N] of all replicas there."""
+        """The x positions [N], and the values [R, N] of all replicas at these positions."""
         return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and the values [R, N] of all replicas, or of a subset.
+        """Return the x positions [N] and the values [R, N] there, of all replicas or of a subset.
 
         If all replicas share one row of values [1, N], every subset has the same row.
         """
@@ -199,7 +200,7 @@ class Replicas:
         return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and the summary [N] over all replicas, or over a subset."""
+        """Return the x positions [N] and the summary [N] over all replicas, or over a subset of them."""
         x, y = self.values(replicas)
         return x, reductions.summary(self.summary_name, y)
 
@@ -211,7 +212,7 @@ class Replicas:
 
 
 def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:
-    """Return the samples of all curves and theory lines of a picture, and the reasons for absent lines.
+    """Return the samples (measured values) of a picture's curves and lines, and why other lines are missing.
 
     In a picture whose x is a sweep axis, an unfinished run contributes nothing, because its final value is
     not known yet.
@@ -264,7 +265,7 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
 
 
 def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
-    """Return the name that the curve of a run has in a picture.
+    """Return the name under which a picture shows the curve of a run.
 
     The result is None if the picture's x is the learning rate and the curve has no rate.
     """
@@ -274,7 +275,7 @@ def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
 
 
 def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
-    """Return the index of every curve.
+    """Return a number for each curve of a picture: 0, 1, 2 ….
 
     Curves are sorted by the values of the sweep axes that distinguish curves, then by learner.
     """
@@ -296,7 +297,7 @@ def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Ke
 def _gather_lines(
     collected: Gathered, picture: Picture, steps: PictureSteps, at: tuple[Point, Trace], apart: Apart
 ) -> None:
-    """Add the theory lines of a run to `collected`, and add the reasons why other theory lines are absent.
+    """Add the theory lines of a run to `collected`, and the reasons why other theory lines are missing.
 
     Args:
         at: sweep point and trace of the run.
@@ -323,7 +324,7 @@ def _gather_lines(
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
-    """Return the condition of the picture's measure that a curve's learner does not meet.
+    """Return the condition that the picture's measure requires, but that a curve's learner does not meet.
 
     The result maps the learner's name to this condition. It is empty if the learner meets all conditions.
     """
@@ -349,7 +350,7 @@ def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
 def _places_of_line(
     curve_name: str, point: Point, trace: Trace, steps: PictureSteps
 ) -> list[tuple[Point, str]]:
-    """Return the sweep points at which a theory line has samples, each with the name of the line's curve.
+    """Return the sweep points at which a theory line has values, each with the name of the line's curve.
 
     If the picture's x or reading is over learning rates, every rate counts as one sweep point. The name of
     the curve is "" for a line that all curves share.
@@ -379,7 +380,7 @@ class Rate(NamedTuple):
 
 
 def _rate_of(curve: Curve, point: Point) -> Rate:
-    """Return the rate of a curve, with its index among the rates of the learner."""
+    """Return the learning rate of a curve, with its index among all rates that the learner tries."""
     (learner,) = (candidate for candidate in point.experiment.learners if candidate.name == curve.learner)
     rates = learner.rate_choice
     if curve.rate is None:
@@ -426,7 +427,7 @@ def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
 
 
 def is_reference(curve: Curve, point: Point) -> bool:
-    """Return whether the learner of a curve is a reference, which is drawn like a theory line."""
+    """Return whether a curve belongs to a reference learner, which is drawn like a theory line."""
     return any(
         learner.name == curve.learner and learner.role == "reference" for learner in point.experiment.learners
     )
@@ -435,7 +436,7 @@ def is_reference(curve: Curve, point: Point) -> bool:
 def _to_come(
     curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
-    """Return the empty view of a curve that has no values yet.
+    """Return a view, without points, of a curve that has no values yet.
 
     Args:
         curve_name: name of the curve in the view.
@@ -471,7 +472,7 @@ WHY = "other runs already determine their results"
 
 
 def known_at(results: Results, number: int) -> frozenset[str]:
-    """Return the names of the learners that need not be run at a sweep point.
+    """Return the learners whose runs at a sweep point would not change any picture.
 
     The run of a learner is not needed if the results at other sweep points already determine what pictures
     show. This concerns pictures whose reading, with `until`, finds the first value of a sweep axis at which a
@@ -497,7 +498,7 @@ def known_at(results: Results, number: int) -> frozenset[str]:
 
 
 def _along(results: Results, point: Point, axis: int) -> Results:
-    """Return the results at the sweep points that agree with `point` on all sweep axes but one.
+    """Return the results at the sweep points that differ from `point` on one sweep axis only.
 
     Args:
         axis: index of the sweep axis on which the points may differ.
@@ -538,7 +539,7 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
 
 
 def _is_known(replicas: Replicas, count: int) -> bool:
-    """Return whether all values of a curve and their standard errors are finite.
+    """Return whether a curve has only finite values and finite standard errors.
 
     Args:
         count: number of replicas.

@@ -59,7 +59,7 @@ def _law_of_split(view: View, experiment: Experiment, results: Results | None) -
 
 
 def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """Return the outcome of the claim that the headline of a picture states.
+    """Return the outcome of the claim that a picture's headline is about.
 
     It is the first claim about the picture with `headline = true`. If there is none, it is the first claim
     about the picture. If no claim is about the picture, return None.
@@ -69,7 +69,7 @@ def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome])
 
 
 def ending(view: View) -> str:
-    """Return a sentence with the least and greatest value at the end of the curves, and the bound at this x.
+    """Return a sentence with the least and greatest value at the end of the curves, and the bound there.
 
     For a heat map, the sentence states the least and the greatest value of the map. If the picture has no
     values, the sentence is empty.
@@ -146,7 +146,7 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
 
 
 def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
-    """Return the curve with the highest number in the later run, and a second curve.
+    """Choose two curves to compare: the one with the highest number in the later run, and a second one.
 
     The second curve is the one named `claimed`. If this curve is missing, or has the highest number itself,
     the second curve is the one with the lowest number. If there are fewer than two curves, all are returned.
@@ -159,7 +159,7 @@ def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
 
 
 def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return, for each curve, the x positions in both runs after which the loss stays below LEVEL.
+    """Return, for each curve, where in both runs its loss begins to stay below LEVEL.
 
     Curves whose loss stays below LEVEL in neither run are left out. The list is empty unless the picture
     shows the loss against the clock of the protocol, such as k.
@@ -178,7 +178,7 @@ def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[
 
 
 def _last_values(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return the last finite value of each curve in both runs.
+    """Return, for each curve, its last finite value in the earlier and in the later run.
 
     Curves that have no finite value in one of the runs are left out.
     """

@@ -18,7 +18,7 @@ standard error over all replicas.
 
 
 class Arrays(NamedTuple):
-    """Array-valued measurements at some records of a curve, for the first replica or for all replicas."""
+    """Array-valued measurements at some evaluation points of a curve, for one replica or for all."""
 
     x: Floats
     """Positions of the measurements on the x-axis [S]."""
@@ -48,7 +48,7 @@ class MeasureSeries:
         self.stderr: Floats | None = None if replicas == 1 else np.empty(capacity)
 
     def fill(self, start: int, values: Floats) -> None:
-        """Write values [S, R] of S records, starting at record `start`."""
+        """Write the values [S, R] of S evaluation points, the first of which has the index `start`."""
         place = slice(start, start + len(values))
         self.values[place] = values[:, : self.values.shape[1]]
         if self.stderr is not None:
@@ -56,12 +56,12 @@ class MeasureSeries:
 
 
 def replicas_kept(records: int, replicas: int) -> int:
-    """Return the number of replicas whose values a series stores: all replicas, or only the first."""
+    """Return for how many replicas a measure's values are stored: for all, or only for the first."""
     return replicas if 8 * records * replicas <= MOST_REPLICA_BYTES else 1
 
 
 def bytes_of(series: int, records: int, replicas: int) -> int:
-    """Return an upper bound on the size in bytes of `series` series.
+    """Return an upper bound on the memory, in bytes, of a number of measure series.
 
     The bound never decreases with the number of replicas.
     """
@@ -72,7 +72,7 @@ def bytes_of(series: int, records: int, replicas: int) -> int:
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats]:
-    """Return the mean [S] of values [S, R] and its standard error [S], ignoring NaN."""
+    """Return the mean [S] of values [S, R] over replicas, and its standard error [S]. NaN is ignored."""
     is_present = ~np.isnan(values)
     count = is_present.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):

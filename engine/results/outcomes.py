@@ -1,4 +1,4 @@
-"""Judges the claims of an experiment, each by the data of the picture that it refers to."""
+"""Judges the claims of an experiment. Each claim is judged by the picture that it refers to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.spec.experiment import Experiment, picture_of, picture_of_claim
 
 
 def judge(results: Results) -> list[Outcome]:
-    """Return the outcome of every claim of a sweep's experiment.
+    """Return the outcome of every claim in an experiment, which may be a sweep.
 
     A claim whose index is in `sweep.unjudged` is not judged. Its outcome then states the reason, and what its
     picture shows about the claim's subject.
@@ -38,7 +38,7 @@ def judge(results: Results) -> list[Outcome]:
 
 
 def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of the claims about a picture that use the picture's measure.
+    """Return the outcomes of those claims about a picture that are about the picture's own measure.
 
     The picture of a claim may have another title than `picture`.
     """
@@ -71,7 +71,7 @@ class _Views:
 
 
 def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
-    """Return the outcome of a claim, judged by the view of its picture.
+    """Judge a claim by the view (curves and lines) of its picture, and return the outcome.
 
     The claim is about one curve, or about several curves that must all satisfy it.
 
@@ -131,7 +131,7 @@ def _of_maps(claim: Claim, seen: View) -> Outcome:
 
 
 def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
-    """Combine the outcomes of a claim that several curves must satisfy into one outcome.
+    """Combine the outcomes for several curves, all of which must satisfy a claim, into one outcome.
 
     It is the outcome of the first curve that does not satisfy the claim. If all curves satisfy the claim, it
     is the outcome of the first curve.
@@ -146,14 +146,14 @@ def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
 
 
 def expected_to_diverge(experiment: Experiment) -> set[str]:
-    """Return the names of the learners that should diverge according to a claim of the experiment."""
+    """Return the names of the learners of which a claim says that they diverge."""
     names = (learner.name for learner in experiment.learners)
     claimed = [claim.curve for claim in experiment.claims if claim.kind == "diverges"]
     return {learner_name for learner_name in names if learner_name in claimed or None in claimed}
 
 
 def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:
-    """Return the names of the learners that diverged although no claim expects it."""
+    """Return the names of the learners that diverged, although no claim says that they should."""
     expected = expected_to_diverge(experiment)
     return [
         curve.learner

@@ -1,4 +1,4 @@
-"""Steps of a picture, which compute its curves from samples.
+"""Steps that compute the curves of a picture from samples.
 
 Samples are the values of a measure at one sweep point, for one learner or for one theory line. Learners and
 theory lines go through the same steps.
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Values of a measure for one curve or theory line, at one sweep point."""
+    """Values of a measure that one curve or theory line has at one sweep point."""
 
     clocks: dict[str, Floats]
     """Values of each clock at every record [S], by clock name. The first is the clock of the run.
@@ -62,7 +62,7 @@ class Samples(NamedTuple):
     """
 
     def coordinates(self, by_replica: bool = False) -> dict[str, Floats]:
-        """Return the values of clocks and indices, reshaped so that they broadcast with `values`.
+        """Return the coordinates of the samples (clocks and indices), shaped to broadcast with `values`.
 
         Args:
             by_replica: for clocks that differ between replicas, whether to return the values of every replica
@@ -76,7 +76,7 @@ class Samples(NamedTuple):
         return shaped
 
     def at(self, name: str, nearest_to: float) -> Samples:
-        """Return the samples at the one record, or at the one index, that is nearest to a value.
+        """Return the samples at the one evaluation point, or the one index, that is nearest to a value.
 
         Args:
             name: name of the clock or index. If the samples have no clock or index of this name, they are
@@ -99,7 +99,7 @@ class Samples(NamedTuple):
         return self
 
     def held(self) -> Floats:
-        """Return the values, held constant from the first record at which the condition `until` is met.
+        """Return the values, kept constant from the first evaluation point that meets the condition `until`.
 
         If a replica never meets the condition, its values are NaN.
         """
@@ -108,7 +108,7 @@ class Samples(NamedTuple):
         return reductions.held(self.values, self.passed)
 
     def subset(self, replicas: Sequence[int] | None) -> Samples:
-        """Return the samples of a subset of the replicas.
+        """Return the samples restricted to a subset of the replicas.
 
         Values [1, …], which all replicas share, are returned unchanged.
         """
@@ -121,7 +121,7 @@ class Samples(NamedTuple):
         return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
-        """Return the samples with one more record, of value NaN, at which the last replica diverged.
+        """Append NaN to the samples, at the evaluation point at which the last replica diverged.
 
         If some replica did not diverge, the samples are returned unchanged.
         """
@@ -138,10 +138,10 @@ class Samples(NamedTuple):
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
-    """Return the clocks of a curve, and the measures among `names` as means over replicas.
+    """Return the clocks of a curve, and some of its measures as means over replicas.
 
-    Clocks and measures have one value for every record of the curve. Measures that were not recorded are left
-    out.
+    `names` are the names of these measures. Clocks and measures have one value for every record (evaluation
+    point) of the curve. Measures that were not recorded are left out.
     """
     means = {measure_name: curve.mean(measure.name) for measure_name, measure in measures_in(names).items()}
     return curve.clocks | {measure_name: mean for measure_name, mean in means.items() if mean is not None}
@@ -150,7 +150,7 @@ def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
 def of_curve(
     curve: Curve, measure: Measure, trace: Trace, names: Collection[str] = (), until: Until | None = None
 ) -> Samples | None:
-    """Return the samples of a measure of a curve, or None if the curve has no values of the measure.
+    """Return the samples (values) of a measure of a curve. None if the curve has no values of the measure.
 
     Args:
         names: names in the expression for the picture's x. Measures among them count as clocks of the
@@ -182,7 +182,7 @@ def of_curve(
 
 
 def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
-    """Return whether the condition `until` is met at each record of a curve, or was met before it.
+    """Return whether the condition `until` is met at, or was met before, each evaluation point of a curve.
 
     The result is [R, S], or [1, S] if all replicas agree.
     """
@@ -193,7 +193,7 @@ def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
 def of_line(
     line: TheoryLine, trace: Trace, beyond: bool = False, clocks: Collection[str] = ()
 ) -> dict[str, Samples]:
-    """Return the samples of a theory line, by the name of the curve that the line belongs to.
+    """Return the values of a theory line as samples, by the name of the curve that the line belongs to.
 
     If all curves share the line, the only key is "". If all replicas share the line, the samples have a
     single replica. The result is empty if the line has no values.
@@ -245,7 +245,7 @@ def _along_measured(
 
 
 def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
-    """Return whether `shorter` and `longest` have equal clock values at all records of `shorter`.
+    """Return whether `shorter` and `longest` have equal clock values at all points of `shorter`.
 
     Args:
         measured: names of the clocks that are compared.
@@ -259,7 +259,7 @@ class ReplicasMissing(BadInput):
 
 
 class AtPoint(NamedTuple):
-    """The x positions and values that one sweep point adds to a curve, or to a row of a heat map."""
+    """The x positions and values that one sweep point contributes to a curve, or to a row of a heat map."""
 
     point: Point
     x: Floats
@@ -273,7 +273,7 @@ class AtPoint(NamedTuple):
 
 
 class PictureSteps:
-    """Steps that compute the curves of a picture: `at`, `running`, `times`, `read`, and x, in this order.
+    """Steps by which curves are computed: `at`, `running`, `times`, `read`, and x, in this order.
 
     Each step may remove a dimension of the samples. After the last step, one dimension remains, along x.
     """
@@ -303,7 +303,7 @@ class PictureSteps:
 
     @property
     def _along(self) -> list[str]:
-        """Dimensions in which sweep points may differ: names of the sweep axes, then RATE."""
+        """Names of all dimensions in which sweep points may differ: the sweep axes, then RATE."""
         return [*(axis.name for axis in self._axes), RATE]
 
     def height(self, point: Point) -> float | None:
@@ -336,7 +336,7 @@ class PictureSteps:
         yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
 
     def curve(self, sampled: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
-        """Return x [N] and values [R, N] of one curve, from its samples at all sweep points.
+        """Compute a curve from its samples at all sweep points. Return its x [N] and values [R, N].
 
         Raises: BadInput.
         """
@@ -368,7 +368,7 @@ class PictureSteps:
 
     @property
     def measured(self) -> set[str]:
-        """Names of the measures that the expression for x contains.
+        """Names of the measures that occur in the expression for x.
 
         If a sweep axis has the name of a measure, the name means the sweep axis.
         """
@@ -376,12 +376,12 @@ class PictureSteps:
 
     @property
     def until(self) -> Until | None:
-        """Condition up to which the picture reads each replica, or None if there is no such condition."""
+        """Condition after which the picture ignores the values of a replica, or None."""
         return None if self._reading is None else self._reading.until
 
     @property
     def change_values(self) -> bool:
-        """Whether a step of the picture changes the values of the measure."""
+        """Whether a step of the picture, such as `times`, changes the values of the measure."""
         picture = self.picture
         return any(
             step is not None
@@ -395,12 +395,12 @@ class PictureSteps:
 
     @property
     def over_rates(self) -> bool:
-        """Whether the picture's reading compares the learning rates that a learner tries."""
+        """Whether the picture's reading goes over the learning rates that a learner tries."""
         return self._reading is not None and self._reading.over == RATE and RATE not in self._of_axes
 
     @property
     def x_of_axes(self) -> bool:
-        """Whether x depends only on sweep axes, n and d."""
+        """Whether x is determined by sweep axes, n and d alone, so that each sweep point has one x."""
         return self._named <= self._of_axes | {"n", "d"}
 
     @property
@@ -418,12 +418,12 @@ class PictureSteps:
         return bool(self._of_axes & (along | over)) or self.along_rates or self.over_rates
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
-        """Return the x position of a sweep point at given values of its clocks."""
+        """Return the x position for a sweep point and the given values of its clocks."""
         x = self.places(point, {clock: np.array([time]) for clock, time in clocks.items()})
         return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
-        """Return the x positions [S] of a sweep point at S records, given the values of its clocks [S].
+        """Return the x positions [S] for a sweep point at S evaluation points, given its clocks [S] there.
 
         If x depends only on sweep axes, the result has shape [1]. Raises: BadInput.
         """
@@ -487,12 +487,15 @@ class PictureSteps:
             ) from error
 
     def _of_words(self, point: Point) -> dict[str, float]:
-        """Return the position of a sweep point on each sweep axis whose values are words, counted from 1."""
+        """Return the number of the sweep point's word, from 1, on each sweep axis whose values are words."""
         axes = zip(self._axes, point.place, strict=False)  # the index of a rate may follow
         return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
-        """Check that the values vary along one dimension only, and that x depends on it. Raises: BadInput."""
+        """Check that each curve varies along one dimension only, and that x depends on this dimension.
+
+        Raises: BadInput.
+        """
         (first, *rest) = dimensions
         along = {*samples.clocks} if first == "record" else {first}
         if not self._named & along:
@@ -502,7 +505,7 @@ class PictureSteps:
             raise BadInput("pictures", f"{undrawn} must be named in `x`, reduced by `read`, or fixed by `at`")
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
-        """Yield the results of a reading along a sweep axis.
+        """Apply a reading along a sweep axis, and yield the resulting numbers.
 
         There is one result for each combination of values of the other axes.
         """
@@ -552,7 +555,7 @@ def coordinate(name: str, point: Point, number: int) -> float:
 
 
 def _extended(values: Floats, length: int) -> Floats:
-    """Return values [R, N], padded with NaN to `length` columns.
+    """Append columns of NaN to values [R, N], up to `length` columns.
 
     A run that ends early has fewer columns than other runs.
     """

@@ -41,12 +41,12 @@ class Spectrum(NamedTuple):
 
     @property
     def rank(self) -> NDArray[np.int64]:
-        """Numerical rank of the matrix [S]: the number of its nonzero singular values."""
+        """Numerical rank of the weight matrix at each record, [S]: its number of nonzero singular values."""
         return np.asarray(np.count_nonzero(self.values, axis=1))
 
 
 def picture_of_spectra(experiment: Experiment) -> Picture:
-    """Return a picture that shows the singular values of a run as a heat map.
+    """Return a picture (a heat map) in which a run's singular values are shown.
 
     Its x is the clock of the run, and its y is the index of the singular value.
     """
@@ -168,7 +168,7 @@ def _picture(
 
 
 def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
-    """Return, for JSON, the theory lines of the picture's measure that the picture does not show.
+    """Return the theory lines of the measure that the picture does not show, in a form for JSON.
 
     `why` is the reason for the absence. It is null if `reasons` already explain why the line does not apply.
     """
@@ -186,7 +186,7 @@ def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, An
 
 
 def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
-    """Return, for JSON, the training runs at a sweep point: one for every learner and learning rate."""
+    """Return a list for JSON of the training runs at a sweep point, one for every learner and rate."""
     if trace is None:
         return []
     spectra_by_curve = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
@@ -198,7 +198,7 @@ def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
 
 
 def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
-    """Return, for JSON, the settings of a curve's training run, and whether it diverged.
+    """Return an object for JSON with the settings of a curve's training run, and whether it diverged.
 
     The key `path` has the names of the backends.
     """
@@ -248,7 +248,7 @@ def _curve(curve: CurveView) -> dict[str, Any]:
 
 
 def _by_replica(curve: CurveView) -> dict[str, Any]:
-    """Return the values of every replica of a curve, for JSON."""
+    """Return the values of every replica of a curve, in the form that JSON output has."""
     return {"by_replica": [_series(curve.over([replica])) for replica in range(curve.replicas)]}
 
 
@@ -294,7 +294,7 @@ def _of_mark(places: Sequence[float]) -> float | list[float] | None:
 
 
 def _theorem(line: TheoryLine) -> dict[str, Any]:
-    """Return the statement of a theory line as JSON.
+    """Convert the statement of a theory line to JSON.
 
     The key `reasons` holds the reasons why the line applies, or does not apply, to the problem and to each
     learner.
@@ -311,7 +311,7 @@ def _theorem(line: TheoryLine) -> dict[str, Any]:
 
 
 def claim(outcome: Outcome) -> dict[str, Any]:
-    """Return a claim and its outcome as JSON. `holds` is null if the claim was not judged."""
+    """Convert a claim and its outcome to JSON. `holds` is null if the claim was not judged."""
     return {
         "text": outcome.claim.text,
         "holds": outcome.holds,
@@ -322,7 +322,7 @@ def claim(outcome: Outcome) -> dict[str, Any]:
 
 
 def number(value: float | None) -> float | int | None:
-    """Return a number for JSON: an integer if it is whole, and null if it is not finite or missing."""
+    """Convert a number to JSON: to an integer if it is whole, and to null if it is missing or not finite."""
     if value is None or not math.isfinite(value):
         return None
     # Above 2^53, floats are more than 1 apart. As an integer, such a number would look exact although it is
@@ -331,7 +331,7 @@ def number(value: float | None) -> float | int | None:
 
 
 def numbers(values: Floats) -> list[Any]:
-    """Return the numbers of an array as nested lists for JSON. Each number is converted as by `number`."""
+    """Convert the numbers of an array to nested lists for JSON."""
     # Vectorised version of `number`: one Python call for each of millions of values would be too slow.
     objects = values.astype(object)
     finite = np.isfinite(values)
@@ -343,5 +343,5 @@ def numbers(values: Floats) -> list[Any]:
 
 
 def _series(values: Floats) -> msgspec.Raw:
-    """Return numbers as JSON text, which needs a fifth of the memory of a list of Python objects."""
+    """Encode numbers as JSON text. It needs a fifth of the memory of a list of Python objects."""
     return msgspec.Raw(msgspec.json.encode(numbers(values)))

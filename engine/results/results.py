@@ -42,7 +42,7 @@ class Results:
 
     @property
     def left_out(self) -> list[int]:
-        """Indices of the sweep points at which no learner is run."""
+        """Indices of the sweep points at which no learner needs to be run."""
         points = self.sweep.points
         return [
             number
@@ -62,7 +62,7 @@ class Results:
 
     @property
     def points_done(self) -> tuple[float, float]:
-        """Number of computed sweep points, and largest number of sweep points that remain to be computed.
+        """Number of computed sweep points, and of those that may still have to be computed.
 
         The sweep point that is running is split between both numbers, by the finished share of its records.
         """
@@ -85,7 +85,7 @@ class Results:
 def of_one(
     experiment: Experiment, trace: Trace, unjudged: Mapping[int, str] = MappingProxyType({})
 ) -> Results:
-    """Return the results of a single run so far, in the form of a sweep with one point.
+    """Convert the results of a single run so far to those of a sweep with one point.
 
     Args:
         unjudged: reasons why claims are not judged, by the index of the claim.

@@ -63,13 +63,13 @@ class Snapshots:
     """Linear weights [targets, features] at each record; empty if the learner has no such weights."""
 
     def at(self, x: float) -> int | None:
-        """Return the index of the last record at or before `x`, or None if `x` is before the first record."""
+        """Return the index of the last snapshot at or before `x`, or None if `x` is before the first one."""
         before = int(np.searchsorted(self.x, x, side="right"))
         return before - 1 if before else None
 
 
 def why_not(experiment: Experiment) -> str | None:
-    """Return the reason why learners cannot be trained again to take snapshots, or None if they can."""
+    """Return the reason why training cannot be repeated to take snapshots of weights, or None."""
     n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
         return f"{n} × {d} instances are too many to train the learners again for a picture"
@@ -124,7 +124,7 @@ def take(
 
 
 def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
-    """Return the indices 0, 1, … of the first `limit` of `count` items, or of all if there are fewer.
+    """Select at most `limit` of `count` items, the first ones, and return their indices.
 
     If `among` is given, it is an index that the result must contain. If it is not one of the first, it
     replaces the last.

@@ -30,7 +30,7 @@ Numbers = Floats | None
 
 
 class TablePart(NamedTuple):
-    """Rows of one curve, theory line or heat map in a table."""
+    """The rows of a table that belong to one curve, theory line or heat map."""
 
     texts: tuple[str, ...]
     """Values of the text columns, which are the same in all of these rows."""
@@ -40,7 +40,7 @@ class TablePart(NamedTuple):
 
 
 class CurveTable(NamedTuple):
-    """Table of results, whose text columns come before its number columns.
+    """Table of results. Its first columns hold texts, and its last columns hold numbers.
 
     `texts` and `numbers` are the names of the columns. `labels` holds the labels of the axes and the
     captions.
@@ -145,7 +145,7 @@ def as_csv(table: CurveTable) -> bytes:
 
 
 def _first_column(numbers: tuple[Numbers, ...]) -> Floats:
-    """Return the first number column, which is never empty."""
+    """Return the first number column of the table. Its cells are never empty."""
     first = numbers[0]
     assert first is not None, "the first column is where a row is"
     return first
@@ -166,7 +166,7 @@ def as_text(values: Floats) -> list[str]:
 
 
 def _cells(cells: Sequence[str]) -> str:
-    """Return text cells as part of a line of CSV, with quotes around the cells that need them."""
+    """Return the text cells of a row as the beginning of a line of CSV. Cells are quoted where necessary."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(cells)
     return line.getvalue()

@@ -97,17 +97,17 @@ class Curve:
 
     @property
     def backend(self) -> str:
-        """Names of the backends that computed the curve, joined to one text."""
+        """Text that lists the names of the backends which computed the curve."""
         return " then ".join(self.backends)
 
     @property
     def complete(self) -> bool:
-        """Whether the curve has all the records that it will ever have."""
+        """Whether the curve has all the evaluation points that it will ever have."""
         return self.length == self.capacity
 
     @property
     def diverged_at(self) -> float | None:
-        """Position on the x-axis at which the first replica diverged, or None if none did."""
+        """The x position at which the first replica diverged, or None if no replica diverged."""
         return float(np.nanmin(self.divergences)) if self.diverged else None
 
     @property
@@ -117,23 +117,23 @@ class Curve:
 
     @property
     def fate(self) -> str:
-        """Predicate for the replicas that ended early, such as "diverged"."""
+        """Phrase about the replicas that ended early, such as "diverged". It follows their number."""
         return fate(self.diverged, int(self.inaccurate.sum()))
 
     @property
     def sound(self) -> int:
-        """Number of records before any replica diverges. At these records, means cover all replicas."""
+        """Number of evaluation points before any replica diverges. There, means cover all replicas."""
         at = self.diverged_at
         return self.length if at is None else int(np.searchsorted(self.x, at))
 
     @property
     def x(self) -> Floats:
-        """Values of the first clock, which is the x-axis, at every record [S]."""
+        """Values of the first clock, which is the x-axis, at every evaluation point [S]."""
         return next(iter(self._clocks.values()), NOTHING)[: self.length]
 
     @property
     def clocks(self) -> dict[str, Floats]:
-        """Values of each clock at every record [S], by clock name.
+        """Values of each clock (measure of training progress) at every evaluation point [S], by clock name.
 
         If a clock differs between replicas, its value is the least over all replicas that have not diverged.
         """
@@ -141,7 +141,7 @@ class Curve:
 
     @property
     def own_clocks(self) -> dict[str, Floats]:
-        """Values [S, R] of the clocks that differ between replicas, by clock name."""
+        """Clocks (measures of progress) that differ between replicas: their values [S, R], by clock name."""
         return {clock: times[: self.length] for clock, times in self._clocks.items() if times.ndim > 1}
 
     def _least(self, times: Floats) -> Floats:
@@ -152,7 +152,7 @@ class Curve:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the recorded measures whose values are single numbers."""
+        """Names of those recorded measures that are single numbers, not arrays."""
         return tuple(self._series)
 
     def mean(self, measure: str) -> Floats | None:
@@ -164,7 +164,7 @@ class Curve:
         return None if series is None else series.mean[: self.length]
 
     def stderr_of(self, measure: str) -> Floats | None:
-        """Return the standard error [S] of the mean of a measure.
+        """Return the standard error [S], over replicas, of the mean of a measure.
 
         The result is None for a single replica, and for a measure that was never recorded.
         """
@@ -172,9 +172,10 @@ class Curve:
         return None if series is None or series.stderr is None else series.stderr[: self.length]
 
     def values(self, measure: str) -> Floats | None:
-        """Return the stored values [S, R] of a measure, or None if the measure was never recorded.
+        """Return the values [S, R] of a measure at every evaluation point and replica, or None.
 
-        If the values of all replicas would need too much memory, only the first replica is stored.
+        It is None if the measure was never recorded. If the values of all replicas would need too much
+        memory, only the first replica is stored.
         """
         series = self._series.get(measure)
         return None if series is None else series.values[: self.length]
@@ -199,23 +200,23 @@ class Curve:
 
     @property
     def weights(self) -> NDArray[np.floating[Any]] | None:
-        """Weight vectors [S, d] of the first replica for the first target, at the positions `weights_x`.
+        """Weight vectors [S, d] of the first replica and target, at the x positions `weights_x`.
 
         It is None if no weights are stored.
         """
         return None if self._weights is None else self._weights[: self.weights_length]
 
     def array(self, measure: str) -> Arrays | None:
-        """Return the recorded arrays of a measure with indices, or None if it was never recorded."""
+        """Return the stored arrays of an array-valued measure, or None if it was never recorded."""
         return self._arrays.get(measure)
 
     @property
     def all_indices(self) -> Mapping[str, Mapping[str, Floats]]:
-        """Coordinates of the indices of all array-valued measures, by measure name and by index name."""
+        """Coordinates along the dimensions of all array-valued measures, by measure and dimension."""
         return self._indices
 
     def indices(self, measure: str) -> Mapping[str, Floats]:
-        """Return the coordinates of each index of a measure, in the order of the dimensions of its arrays."""
+        """Return the coordinates along each dimension of a measure's arrays, in the order of dimensions."""
         return self._indices.get(measure, {})
 
     def append(
@@ -225,7 +226,7 @@ class Curve:
         weights: Mapping[int, NDArray[np.floating[Any]]] = MappingProxyType({}),
         arrays: Mapping[str, Mapping[int, Floats]] = MappingProxyType({}),
     ) -> None:
-        """Append S records and make them visible to readers.
+        """Append S records (evaluations), and make them visible to the threads that read the curve.
 
         Every call must have the same names of clocks and measures as the first call.
 
@@ -259,7 +260,7 @@ class Curve:
         self.length = start + len(x)
 
     def complete_early(self) -> None:
-        """Mark the curve as complete, although more records were planned than it has."""
+        """Mark the curve as complete, although it has fewer evaluation points than were planned."""
         self.capacity = self.length
 
     def copy(self, winner: Curve, grid: Mapping[float, float]) -> None:
@@ -281,7 +282,7 @@ class Curve:
         self.ended = True
 
     def snapshot(self) -> Curve:
-        """Return a shallow copy of the curve with the present records.
+        """Return a shallow copy of the curve, which has the records so far and does not grow.
 
         The copy shares the arrays with this curve. Records that are written later lie beyond the `length` of
         the copy.
@@ -291,7 +292,7 @@ class Curve:
         return snapshot
 
     def as_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the content of the curve as named arrays, from which `restore` can recreate it."""
+        """Return the content of the curve as a dictionary of arrays, from which `restore` can recreate it."""
         contents: dict[str, NDArray[Any]] = {
             "divergences": self.divergences,
             "backends": np.array(self.backends, str),
@@ -351,7 +352,7 @@ class Curve:
         self.ended, self.is_restored = ended, True
 
     def mean_along(self, measure: str) -> float:
-        """Return the mean of a measure over all records and replicas, to compare the rates of a learner.
+        """Return the mean of a measure over all evaluation points and replicas, to compare learning rates.
 
         The result is infinite if a replica diverged, or if the measure has no values.
         """
@@ -360,7 +361,10 @@ class Curve:
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
     def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
-        """Store weights at position `x`. `kept_records` decides which of the stored weight vectors remain."""
+        """Store weights at the x position `x`.
+
+        The object `kept_records` decides which stored weights to drop.
+        """
         if self._weights is None:
             slots = len(kept_records(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)
@@ -386,7 +390,7 @@ def settle(curves: Sequence[Curve], shown: Curve | None, compared_by: str) -> No
 
 
 class Along(NamedTuple):
-    """Values of a theory line, with the clock values and index coordinates at which they are known."""
+    """Values of a theory line, with the positions (clock values and indices) at which they are known."""
 
     clocks: dict[str, Floats]
     """Values of each clock [S]; the first clock is the x-axis."""
@@ -490,7 +494,7 @@ class TheoryLine:
         return [learner_name for learner_name, finding in self.on_learners.items() if finding.holds]
 
     def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
-        """Return the values of the theory line that belong to each curve, by curve name.
+        """Return the values of the theory line for each curve, by curve name.
 
         A line that is computed from measured values has values only for the records so far. If all curves
         share the same line, the result is empty.
@@ -530,7 +534,7 @@ class Trace:
 
     @property
     def frontier(self) -> int:
-        """Index of the last record that all unfinished curves have; −1 if one of these has no record yet.
+        """Index of the last evaluation point that all unfinished curves have; −1 if one has no point yet.
 
         If all curves have ended, it is the index of the last record of the longest curve. Curves that will
         show only the best rate are left out, because they have no records until all rates are complete.
@@ -541,16 +545,17 @@ class Trace:
 
     @property
     def reached(self) -> int:
-        """Index of the last record to show: like `frontier`, but without the curves that have no records yet.
+        """Index of the last evaluation point to show: like `frontier`, but for curves that have begun.
 
-        So the slow start of one learner does not hide the curves of the others.
+        Curves that have no evaluation point yet are not considered, so the slow start of one learner does not
+        hide the curves of the others.
         """
         begun = [curve for curve in self.curves if curve.length]
         return replace(self, curves=begun).frontier if begun else -1
 
     @property
     def share(self) -> float:
-        """Finished share of the planned records.
+        """Finished share of the planned evaluation points.
 
         If a curve ended early, its missing records count as finished.
         """
@@ -575,7 +580,7 @@ class Trace:
         return float(self.x[-1])
 
     def at(self, record: int) -> str:
-        """Return the x position of a record as text, such as "k = 64"."""
+        """Return the x position of evaluation point number `record` as text, such as "k = 64"."""
         return f"{next(iter(self.planned))} = {self.x[record]:g}"
 
     def clocks_at(self, x: float, curve: Curve | None = None) -> dict[str, float]:
@@ -593,7 +598,7 @@ class Trace:
 
     @property
     def theorems(self) -> list[TheoryLine]:
-        """The first theory line of every kind, which represents the theorem.
+        """One theory line of every kind: the first one. It represents the theorem.
 
         One theorem may have several lines, such as the two edges of a band.
         """
@@ -604,7 +609,7 @@ class Trace:
         return [line for line in self.lines if line.statement.measure == measure]
 
     def is_bound(self, curve: Curve) -> bool:
-        """Return whether a lower bound that theory proves applies to the learner of a curve."""
+        """Return whether at least one proved lower bound applies to the learner of a curve."""
         return any(
             line.on_problem.holds and line.statement.direction == "lower" and curve.learner in line.applies_to
             for line in self.lines
@@ -625,7 +630,7 @@ class Trace:
 
 
 def _at(x: float, places: Floats, heights: Floats) -> float:
-    """Return the value of a curve at x, interpolated linearly between its points (`places`, `heights`).
+    """Return the value at x of a curve through the points (`places`, `heights`), interpolated linearly.
 
     Beyond the last point, the value is extrapolated linearly. It is NaN there if there are fewer than two
     points.

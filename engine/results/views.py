@@ -125,7 +125,7 @@ def view(picture: Picture, results: Results) -> View:
 
 
 def _best_curves(collected: Gathered) -> set[Curve]:
-    """Return the curve that represents each learner in each run: the one with the learner's best rate so far.
+    """Return the curve of each learner in each run. With several rates, it is the curve of the best rate.
 
     Only the first run of every curve of the picture is used.
     """
@@ -164,9 +164,10 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the sweep points of a picture at given values of the sweep axes that distinguish curves.
+    """Return the sweep points that contribute to one curve of a picture.
 
-    `apart` holds the index of each of these values. The keys of the result are the indices of the points.
+    `apart` identifies the curve: it has the index of the curve's value on each sweep axis by which curves
+    differ. The keys of the result are the indices of the points.
     """
     sweep = results.sweep
     return {
@@ -179,7 +180,7 @@ def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Po
 def _if_known(
     picture: Picture, steps: PictureSteps, x: Floats, y: Floats, without: Sequence[Point]
 ) -> Floats:
-    """Return y, with NaN instead of infinity at each x for which results are still missing.
+    """Return y, but replace infinity by NaN at each x for which results are still missing.
 
     Infinity means that a measure never reaches a threshold along a sweep axis. This is not known yet if sweep
     points on this axis have not been run: one of them may reach the threshold.
@@ -195,7 +196,7 @@ def _if_known(
 
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
-    """Return the reason why dividing a picture's values by `divisor` makes a theory line meaningless.
+    """Return the reason why a theory line means nothing in a picture whose values are divided by `divisor`.
 
     A bound on a mean over replicas does not hold if each replica is divided by another number. The text is
     empty if the line keeps its meaning.
@@ -207,7 +208,7 @@ def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
 
 
 def _of_line(how: str, samples: Floats) -> Floats:
-    """Return the summary [N] over the replicas of a theory line [R, N].
+    """Return the summary [N] over replicas (such as the mean) of a theory line's values [R, N].
 
     If all replicas share the line [1, N], the summary is this line.
     """
@@ -215,7 +216,7 @@ def _of_line(how: str, samples: Floats) -> Floats:
 
 
 def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
-    """Return the summary [N] of values [R, N] over a subset of the replicas."""
+    """Return the summary [N], such as the mean, of values [R, N] over a subset of the replicas."""
     return reductions.summary(how, values[list(replicas)])
 
 
@@ -233,7 +234,7 @@ def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | 
 
 
 def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
-    """Return all positions on the x-axis at which there is, or will be, a value.
+    """Return all x positions of a picture at which there is a value now, or will be one later.
 
     If curves follow the training, they are the planned positions of the run that goes furthest. Otherwise,
     they are the positions of the values so far and, if x depends only on sweep axes, of all sweep points.
@@ -251,7 +252,7 @@ def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
 
 
 def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
-    """Return the x position that corresponds to a clock value of the run at a sweep point.
+    """Return the x position in the picture for a clock value of the run at a sweep point.
 
     If x depends on clocks that are measured separately for each curve, return the largest of their positions.
     The result is None if the sweep point has not been run. It is also None if x depends on an index of the
@@ -339,7 +340,7 @@ def _contours(
 
 
 def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Floats], Floats]) -> Floats:
-    """Return the values [M, N] of a heat map, summarised over replicas.
+    """Return the cells [M, N] of a heat map, summarised over replicas.
 
     Cells that belong to none of `parts` are NaN.
 
@@ -359,7 +360,7 @@ def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Float
 def _contour(
     contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, stretches: list[Stretch]
 ) -> ContourView | None:
-    """Return a contour with the values of its theory line on a heat map.
+    """Return a contour of a heat map, with the values that its theory line has there.
 
     The result is None if the theory line has no values on the heat map.
     """
@@ -393,7 +394,7 @@ def _error(how: str, values: Floats) -> Floats:
 
 
 class _Reduction:
-    """Computes the view of one curve from its samples.
+    """Computes the view of one curve (its points and errors) from samples, which are measured values.
 
     The values are computed over all replicas, and for standard errors also over subsets.
     """
@@ -412,7 +413,7 @@ class _Reduction:
         )
 
     def view(self, number: int, best: Collection[Curve]) -> CurveView:
-        """Return the view of the curve, with values, standard errors and progress.
+        """Compute the view of the curve: its values, standard errors and progress.
 
         Args:
             number: index of the curve in the picture.
@@ -473,7 +474,7 @@ class _Reduction:
         )
 
     def _ends(self, x: Floats) -> Ends:
-        """Return the progress of the curve's runs, and the number of diverged replicas at each x."""
+        """Return how far the runs of the curve have advanced, and how many replicas diverged by each x."""
         along, first, divergences = self._along_records, self._stretches[0], NOTHING
         if along:
             divergences = self._divergences
@@ -489,16 +490,19 @@ class _Reduction:
 
     @property
     def _along_records(self) -> bool:
-        """Whether the curve follows the training of a single run."""
+        """Whether x is the progress of training in a single run, so that the curve grows during the run."""
         return len(self._stretches) == 1 and self._steps.along_records(self._stretches[0].samples.clocks)
 
     @property
     def _is_resampled(self) -> bool:
-        """Whether replicas have different x positions, so that their values must be interpolated."""
+        """Whether replicas have different x positions.
+
+        If so, their values must be interpolated at common ones.
+        """
         return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
-        """Return x, the mean over replicas, and its standard error directly from the recorded values.
+        """Return x, the mean over replicas, and its standard error, as they were recorded during the run.
 
         The result is None if this is impossible, because the picture changes the values or has another
         summary.
@@ -516,24 +520,24 @@ class _Reduction:
         return x, values[0], first.curve.stderr_of(picture.measure.name)
 
     def _over(self, replicas: Sequence[int]) -> Floats:
-        """Return the y values of the curve, computed from a subset of the replicas."""
+        """Compute the y values of the curve from a subset of the replicas."""
         return self._estimate(replicas)[1]
 
     @property
     def _divergences(self) -> Floats:
-        """Sorted clock values at which replicas diverged in the curve's single run."""
+        """Sorted clock values at which replicas diverged. The curve must come from a single run."""
         divergences = self._stretches[0].curve.divergences[: self._replicas]
         return np.sort(divergences[~np.isnan(divergences)])
 
     @property
     def _fate(self) -> str:
-        """Phrase that says how replicas in the curve's runs ended early, such as "diverged"."""
+        """Phrase about the replicas of the curve that ended early, such as "diverged"."""
         curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and y [N] of the curve, computed from all replicas or from a subset."""
+        """Return the points of the curve, x [N] and y [N], from the data of all replicas or of some."""
         x, y = self._samples.values(replicas)
         if self._picture.relative is not None:
             y = _divided(x, y, self._divisor, replicas)
@@ -542,12 +546,12 @@ class _Reduction:
         return x, reductions.summary(self._picture.summary, y)
 
     def _missing(self) -> NDArray[np.int64]:
-        """Return the number of replicas that have no value, for each x [N]."""
+        """Return how many replicas have no value, at each of the x positions [N]."""
         _, y = self._samples.of_all
         return np.asarray(np.isnan(y).sum(0), np.int64)
 
     def _diverged_at(self, only: Stretch) -> float | None:
-        """Return the x position at which the first replica diverged.
+        """Return the x position at which the first replica of the curve diverged.
 
         The result is None if no replica diverged, or if the position is unknown.
 
@@ -577,13 +581,16 @@ class _Reduction:
 
     @property
     def _to_come(self) -> list[Point]:
-        """Sweep points of the curve that have no results yet."""
+        """Sweep points of the curve whose runs have no results yet."""
         numbers = {stretch.number for stretch in self._stretches}
         return [point for number, point in self._wanted.items() if number not in numbers]
 
     @property
     def _wanted(self) -> dict[int, Point]:
-        """Sweep points at which the curve's learner is run, by index. Skipped points are left out."""
+        """Sweep points at which the curve's learner is run, by their index.
+
+        Skipped sweep points are left out.
+        """
         _, apart = self._key
         learner = self._stretches[0].curve.learner
         return {
@@ -595,7 +602,7 @@ class _Reduction:
 
 
 def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return the names that charts show for sweep axes and for measures in the expression for x.
+    """Return the names by which charts show the sweep axes and the measures in the expression for x.
 
     The keys are the names of the sweep axes and measures.
     """
@@ -608,7 +615,7 @@ def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
 
 
 def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return the labels of the measures in the expression for x, by measure name."""
+    """Return the axis labels of those measures that the expression for x contains, by measure name."""
     loss = sweep.experiment.protocol.loss
     return {
         measure_name: measure.label_with(loss)
@@ -640,7 +647,7 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
 
 
 def _divisor(picture: Picture) -> str:
-    """Return a text for the divisor of a picture: a learner or a theory line.
+    """Return a text that names the divisor of a picture, which is a learner or a theory line.
 
     For a learner, it is the name. For a theory line, it is the formula or the title, whichever is shorter.
     The text is empty if the picture has no divisor.

@@ -1,1 +1,1 @@
-"""Execution: runs, sweeps of runs, the store of their curves, and the worker thread."""
+"""Execution of experiments: runs, sweeps of runs, the store of their curves, and the worker thread."""

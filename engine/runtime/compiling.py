@@ -15,7 +15,7 @@ MODULE = "engine.runtime.run"
 
 
 def compile_meanwhile(planned: LearnerPlan) -> None:
-    """Compile the code of the learner's faster backend in another process, if the learner has one."""
+    """Start to compile the code of the learner's faster backend in another process, if it has one."""
     if planned.faster is not None:
         backend, code = planned.faster
         run = {"path": backend.name, "device": "cpu", "dtype": planned.experiment.dtype}
@@ -32,7 +32,7 @@ def compile_first(plan: RunPlan) -> None:
 
 
 class Handover:
-    """Training run that starts on one backend and continues on a faster one.
+    """Training run that begins on a slow backend and moves to a faster one once that is compiled.
 
     Both backends give the same records up to rounding. The faster backend starts again at the first record.
     """
@@ -40,10 +40,10 @@ class Handover:
     def __init__(
         self, serving: Recording, is_ready: Callable[[], bool], begin: Callable[[], Recording]
     ) -> None:
-        """Start with the training run `serving` on a slower backend, and replace it once.
+        """Store the training run `serving`, which works until the faster backend is compiled.
 
-        The replacement is the training run that `begin` returns. It takes place as soon as `is_ready` returns
-        true, which means that the code of the faster backend is compiled.
+        Once `is_ready` returns true, the training run that `begin` returns takes its place. This happens only
+        once.
         """
         self._serving, self._is_ready, self._begin = serving, is_ready, begin
         self._waiting, self._records_taken, self._to_repeat = True, 0, 0

@@ -34,7 +34,7 @@ MOST_BYTES_BY_REPLICA = 4 << 20
 
 
 def key_of(setup: Setup, learner: Learner) -> bytes:
-    """Return, as JSON, everything that the curves of a learner depend on."""
+    """Return a JSON text with everything that determines the curves of a learner."""
     words = {
         "code": code(),
         "parts": outside.digest(),
@@ -56,7 +56,7 @@ def key_of(setup: Setup, learner: Learner) -> bytes:
 
 @cache
 def code() -> str:
-    """Return a hash of the engine's source files, so that results of other versions are not reused."""
+    """Return a hash of the engine's source files. It prevents the reuse of results of other versions."""
     folder = Path(engine.__file__).parent
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*.py")):
@@ -65,12 +65,12 @@ def code() -> str:
 
 
 def names_of(planned: LearnerPlan) -> frozenset[str]:
-    """Return the names of the recorded measures of a learner."""
+    """Return the names of the measures that are recorded for a learner."""
     return frozenset(measure.name for measure in planned.measures)
 
 
 def reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:
-    """Return the arrays of a curve that are stored.
+    """Return those arrays of a curve that are to be stored.
 
     Values of all replicas are returned only for the measures in `by_replica`, and weights only if
     `with_weights` is set.

@@ -44,11 +44,11 @@ class DrawnData:
         return self._of(experiment, partial(draw, device=device), device, as_matrix)
 
     def examples(self, experiment: Experiment, as_matrix: bool = True) -> Examples:
-        """Return the examples of a run as numpy arrays. Raises: the same exceptions as `of`."""
+        """Return the examples of a run, its instances and labels, as numpy arrays. Raises: like `of`."""
         return self._of(experiment, examples, "numpy", as_matrix)
 
     def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool) -> T:
-        """Return the data of a run, which are stored from an earlier run or drawn now.
+        """Return the data of a run. They are drawn now, unless an earlier run with equal data has drawn them.
 
         Args:
             drawn: function that draws the data.
@@ -69,7 +69,7 @@ class DrawnData:
         return data
 
     def give_back(self) -> bool:
-        """Release all data that are kept for later runs, and return whether there were any."""
+        """Release the data that were stored for later runs, and return whether there were any."""
         held, self._held = bool(self._held), {}
         return held
 

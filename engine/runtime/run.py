@@ -57,9 +57,9 @@ GROWTH = 8
 
 
 class Pacing:
-    """Gate that adapts the number of records (evaluation points) per round to the speed of the run.
+    """Gate that adapts the length of a round to the speed of the run.
 
-    A round then takes about `seconds`.
+    A round then takes about `seconds`. Its length is a number of records (evaluation points).
     """
 
     def __init__(self, seconds: float) -> None:
@@ -68,7 +68,7 @@ class Pacing:
         self._queried: float | None = None
 
     def records(self) -> int:
-        """Return the number of records that each learner may add in the next round.
+        """Return the number of evaluation points that each learner may add in the next round.
 
         It must be called before every round, because the time between two calls is the time of a round.
         """
@@ -80,7 +80,7 @@ class Pacing:
         return self._records
 
     def rest(self) -> None:
-        """Ignore the time until the next call of `records`, for example because the run is paused."""
+        """Do not count the time until the next call of `records`, for example because the run is paused."""
         self._queried = None
 
 
@@ -103,7 +103,10 @@ If a record takes many updates, this number limits the updates.
 
 @dataclass(frozen=True)
 class Loaded:
-    """Event: the trace exists. It grows during the run, in which each learner draws its start first."""
+    """Event: the results of the run (its trace) exist. They grow during the run.
+
+    A learner draws its data and its start when its turn comes.
+    """
 
     trace: Trace
 
@@ -136,7 +139,10 @@ class Finished:
 
 @dataclass(frozen=True)
 class NotKept:
-    """Event: results could not be cached (`why`); the run continues. Sent at most once."""
+    """Event: curves could not be stored for later runs, for the reason `why`. The run continues.
+
+    It is sent at most once.
+    """
 
     why: str
 
@@ -145,19 +151,22 @@ Event: TypeAlias = Loaded | Diverged | NotKept | Finished
 
 
 class Keeper(Protocol):
-    """Interface that provides curves of earlier runs, and stores the curves of a run. See `RunWriter`."""
+    """Interface of objects that provide curves of earlier runs and store new curves, such as `RunWriter`."""
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
-        """Fill the empty curves of a learner from earlier runs, and return whether earlier runs have them."""
+        """Fill the empty curves of a learner from earlier runs.
+
+        Return whether earlier runs have these curves.
+        """
 
     def begun(self, trace: Trace) -> None:
-        """Store the start of a trace (the results of a run), before its curves have records."""
+        """Store the start of a trace (the results of a run). Its curves have no records (evaluations) yet."""
 
     def grow(self, trace: Trace) -> None:
-        """Store the records that the curves of a trace have received since the last call."""
+        """Store the records (evaluations) that were added to the curves of a trace since the last call."""
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        """Store the finished curves of a learner. Return the reason if storing fails, else None."""
+        """Store the finished curves of a learner. Return the reason if this fails, else None."""
 
 
 Gate: TypeAlias = Callable[[], int]
@@ -275,16 +284,16 @@ class LearnerRun:
 
     @property
     def length(self) -> int:
-        """Number of records so far; curves that ended early have fewer."""
+        """Number of records (evaluations) so far. Curves that ended early have fewer of them."""
         return max(curve.length for curve in self.curves)
 
     @property
     def ended(self) -> bool:
-        """Whether every curve is complete or has diverged in all replicas."""
+        """Whether every curve has ended: it is complete, or has diverged in all replicas."""
         return all(curve.ended for curve in self.curves)
 
     def advance(self, records: int, seconds: float = math.inf) -> list[Diverged]:
-        """Continue for up to `records` records, or for up to `seconds` seconds.
+        """Continue the training run for up to `records` records (evaluations) or up to `seconds` seconds.
 
         Return an event for each curve whose first or last replica diverged meanwhile.
         """
@@ -309,7 +318,7 @@ class LearnerRun:
         return [] if self.is_side_run else events
 
     def keep(self, writer: Keeper) -> str | None:
-        """Store the curves of the learner once they have ended.
+        """Store the learner's curves if they have ended.
 
         Return the reason if storing fails, else None.
         """
@@ -321,7 +330,7 @@ class LearnerRun:
         return [self.shown] if self.shown else self.curves
 
     def settle(self) -> None:
-        """Mark the best rate: the complete curve with the least mean loss along its records."""
+        """Mark the best rate. Its complete curve has the least mean loss over its evaluation points."""
         settle(self.curves, self.shown, COMPARED_BY)
 
 
@@ -401,7 +410,7 @@ def _begun(
     streams: Streams,
     writer: Keeper | None,
 ) -> LearnerRun:
-    """Return the run of a learner, with a training run that has not started yet.
+    """Return a learner's part of the run. Its training has not started yet.
 
     If an earlier run has the learner's curves, it has these curves and no training run.
     """
@@ -421,7 +430,7 @@ def _begun(
 
 
 def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve]) -> Recording:
-    """Return a training run on the available backend.
+    """Return a training run on the fastest backend that can be used now.
 
     A faster backend replaces that backend once it is compiled.
     """
@@ -439,7 +448,7 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
 
 
 def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
-    """Return the examples that the first replica has seen at the end: x values and labels.
+    """Return the examples, x values and labels, that the first replica was trained on by the end of the run.
 
     Instances have a single entry, which is x.
     """
@@ -455,7 +464,7 @@ def _targets(experiment: Experiment) -> int:
 
 
 def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
-    """Return the bytes that a run needs. If memory is short, release data that are kept for later runs.
+    """Return how many bytes a run needs. If memory is short, first release data kept for later runs.
 
     Raises: BadInput if memory is short even then.
     """
@@ -501,7 +510,7 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
-    """Return one tracker for each curve of a learner, which decides whether the curve ends early.
+    """Return a tracker for each curve of a learner. It decides whether the curve ends early.
 
     The result is empty if the protocol has no early end.
     """
@@ -510,13 +519,13 @@ def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
 
 
 def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
-    """Return the learner runs that have the fewest records."""
+    """Return the learners of the run that have the fewest evaluation points so far."""
     fewest = min(learner_run.length for learner_run in learner_runs)
     return [learner_run for learner_run in learner_runs if learner_run.length == fewest]
 
 
 def _most_records(plan: RunPlan) -> int:
-    """Return the largest number of records per learner and round, so that few weights are buffered.
+    """Return how many evaluation points a learner may add per round, so that few weights are buffered.
 
     If a run may end early, a round has few records, because records beyond the end are lost.
     """
@@ -527,7 +536,7 @@ def _most_records(plan: RunPlan) -> int:
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:
-    """Append the records of a block to one curve, with the values of each replica until it diverges.
+    """Append a block of evaluation results to one curve. Each replica's values end where it diverges.
 
     Args:
         start: losses [R] of the replicas at the start.
@@ -564,12 +573,12 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
 
 
 def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
-    """Return values [R or 1, *index], with NaN for replicas that have diverged."""
+    """Replace the values of diverged replicas by NaN, and return the values [R or 1, *index]."""
     return np.where(np.expand_dims(sound[: len(values)], tuple(range(1, values.ndim))), values, np.nan)
 
 
 def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
-    """Return the number of leading records [R] before each replica diverges, given its losses [S, R]."""
+    """Return how many evaluation points [R] each replica has before it diverges, given its losses [S, R]."""
     bad = ~(np.isfinite(loss) & (loss <= divergence_limit(start))) | ~np.isnan(curve.divergences)
     return np.where(bad.any(0), bad.argmax(0), len(loss))
 

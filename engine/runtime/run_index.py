@@ -47,7 +47,7 @@ DETAILS = "document", "resolved", "code", "claims"
 
 
 class RunIndex:
-    """Index of the runs in a folder. Threads share one connection, and processes share the index file."""
+    """Index of the runs in a folder, a database. Threads share a connection, and processes share its file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -66,11 +66,14 @@ class RunIndex:
 
     @property
     def is_resting(self) -> bool:
-        """Whether the last access failed a moment ago, so that the index is not used now."""
+        """Whether the index is not used now, because the last access to it failed a moment ago."""
         return time.monotonic() < self._resting_until
 
     def rows(self, query: str, *parameters: Any) -> list[Any]:
-        """Return the rows of the index that an SQL query finds, or no rows if the index cannot be used."""
+        """Run an SQL query on the index of runs, and return the rows that it finds.
+
+        Return no rows if the index cannot be used.
+        """
         nothing: list[Any] = []
         return self.ask(lambda index: index.execute(query, parameters).fetchall(), nothing)
 
@@ -103,11 +106,11 @@ class RunIndex:
             return without
 
     def scan(self, path: Path) -> None:
-        """Enter the current content of a file into the index."""
+        """Read a run's file, and update its entry in the index."""
         self.ask(lambda index: _scan(index, path), None)
 
     def expect_change(self, file_name: str) -> None:
-        """Mark a file that is about to change: `catch_up` then reads it even if this process ends first."""
+        """Note that a file is about to change. If this process ends too early, `catch_up` reads the file."""
         self.rows("update runs set ended = 0, changed = 0 where file = ?", file_name)
 
     def forget(self, file_name: str) -> None:
@@ -180,7 +183,7 @@ class RunIndex:
 
 
 def file_names(folder: Path) -> Iterator[str]:
-    """Yield the names of the files of runs, except runs that are set aside."""
+    """Yield the names of all run files in the folder, except those of runs that are set aside."""
     with suppress(OSError):
         for name in os.listdir(folder):
             if name.endswith(SUFFIX) and not name.startswith("."):
@@ -210,7 +213,7 @@ def _transaction(index: sqlite3.Connection) -> Iterator[None]:
 
 
 def _scan(index: sqlite3.Connection, path: Path) -> None:
-    """Enter the current content of a file into the index. A file that cannot be read is skipped."""
+    """Read a run's file, and update its entry in the index. A file that cannot be read is skipped."""
     try:
         status = path.stat()
         run, keys = read(path)
@@ -256,7 +259,7 @@ _ROWS = msgspec.msgpack.Decoder(StoredRun)
 
 
 def run_of(folder: Path, file_name: str, size: int, row: bytes, details: bytes | None = None) -> StoredRun:
-    """Return the run in a row of the index, with its `DETAILS` if they are given."""
+    """Return the run that a row of the index describes. `DETAILS` are further fields of the run."""
     run = _ROWS.decode(row)
     run.path, run.bytes = os.path.join(folder, file_name), size
     if details is not None:

@@ -1,4 +1,4 @@
-"""Reader of a run: gets results from the run's file alone, during the run or afterwards.
+"""Reader of a run. It gets results from the run's file alone, during the run or afterwards.
 
 It computes nothing, and needs neither torch nor a backend.
 """
@@ -30,7 +30,7 @@ KNOWN = "head", "trac", "grow", "curv", "key ", "skip", "done", "end ", "mark", 
 
 
 class RunReader:
-    """Results of a run, which grow when `read` finds new frames in the run's file.
+    """Results of a run, read from the run's file. They grow when `read` finds new frames in the file.
 
     The file stays open, so that the writer may replace it by a shorter file meanwhile.
     """
@@ -65,7 +65,7 @@ class RunReader:
 
     @property
     def ended(self) -> bool:
-        """Whether the file contains the end of the run."""
+        """Whether the run's file contains a frame that marks the end of the run."""
         return self.run.ended is not None
 
     def read(self) -> Iterator[tuple[str, int]]:
@@ -129,7 +129,7 @@ def opened(path: Path) -> tuple[StoredRun, Results]:
 
 
 def _sweep_of(run: StoredRun) -> Sweep:
-    """Return the sweep of a run. Claims of the preset that the run's changes make invalid are not judged.
+    """Return the sweep of a stored run. Claims that the run's changes make invalid are not judged.
 
     Raises: BadInput.
     """
@@ -162,7 +162,7 @@ def _trace(content: Mapping[str, Any]) -> Trace:
 
 
 def _empty(described: Mapping[str, Any]) -> Curve:
-    """Return an empty curve, made from its description in a file."""
+    """Return an empty curve that fits its description in a run's file."""
     curve = Curve(
         described["name"],
         described["capacity"],
@@ -180,7 +180,7 @@ def _empty(described: Mapping[str, Any]) -> Curve:
 
 
 def _end_learner(trace: Trace, content: Mapping[str, Any]) -> None:
-    """Fill the curves of a trace that belong to a learner whose training has ended.
+    """Fill the complete curves of a learner into a trace (the results of a run).
 
     Args:
         content: content of the frame in the run's file that has the complete curves.
@@ -195,7 +195,7 @@ def _end_learner(trace: Trace, content: Mapping[str, Any]) -> None:
 
 
 def _grow(curve: Curve, start: int, arrays: Mapping[str, Any]) -> None:
-    """Append records to a growing curve, from the record number `start`."""
+    """Append records (evaluations) to a curve that may grow further. The first of them has number `start`."""
     earlier = curve.as_arrays() if start else {}
     grows = {name for name in earlier if name.partition("/")[0] in GROWING}
     appended = {

@@ -137,7 +137,7 @@ class RunWriter:
                 self._journal = None
 
     def at(self, number: int) -> None:
-        """Record that the run begins the sweep point with the index `number`."""
+        """Tell the writer that the run begins the sweep point with the index `number`."""
         with self._lock:
             self._forget_timer()
             self._point, self._restored, self._lengths, self._has_trace = number, [], {}, False
@@ -172,12 +172,15 @@ class RunWriter:
         return False
 
     def has(self, planned: LearnerPlan) -> bool:
-        """Return whether the store has curves of a learner. They may still be broken or lack a measure."""
+        """Return whether the store has curves of a learner. They may turn out to be damaged or incomplete."""
         key = curve_keys.key_of(planned.experiment, planned.learner)
         return self._reuse and next(self._store.find(key), None) is not None
 
     def take_over(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool) -> None:
-        """Store finished curves of a learner that other processes computed, once their trace begins."""
+        """Accept finished curves of a learner that other processes computed.
+
+        They are stored with the trace.
+        """
         self._computed = True
         key = curve_keys.key_of(planned.experiment, planned.learner)
         self._restored.append((planned, curves, key, is_side_run))
@@ -206,7 +209,7 @@ class RunWriter:
         self._restored = []
 
     def grow(self, trace: Trace) -> None:
-        """Append the new records of the curves of a trace to the run's file, at most every SECONDS.
+        """Append new evaluation results of the growing curves to the run's file, at most every SECONDS.
 
         If a record comes sooner, a timer appends it, because the next record may take minutes.
         """
@@ -271,7 +274,10 @@ class RunWriter:
         return self.new_fault()
 
     def new_fault(self) -> str | None:
-        """Return the reason of the first failure to store something, once; later calls return None."""
+        """Return the reason of the first failure to store something.
+
+        Return None if it was returned before.
+        """
         fault, self._fault = self._fault, None if self._fault is None else ""
         return fault or None
 
@@ -282,7 +288,7 @@ class RunWriter:
             self._try("skip", {"point": number, "learners": sorted(skipped[number])})
 
     def point_done(self, trace: Trace) -> None:
-        """Append a frame to the run's file which says that the current sweep point is complete.
+        """Append a frame to the run's file that marks the current sweep point as complete.
 
         The frame contains the theory lines that are computed from measured values.
         """
@@ -294,7 +300,7 @@ class RunWriter:
         self._try("done", {"point": self._point, "lines": lines})
 
     def end(self, ended: Results, state: str) -> None:
-        """Append a frame to the run's file which says that the run has ended, and close the file.
+        """Append a frame to the run's file that marks the end of the run, and close the file.
 
         If all curves come from earlier runs, and the store has an equal finished run, the file is deleted.
         """
@@ -333,7 +339,7 @@ class RunWriter:
         self._make_room()
 
     def stop_at_once(self) -> None:
-        """Append a frame to the run's file which says that the run was stopped.
+        """Append a frame to the run's file that marks the run as stopped.
 
         Another thread calls this method just before the process ends.
         """
@@ -341,7 +347,7 @@ class RunWriter:
             self._try("end ", {"state": "stopped", "time": time.time()})
 
     def _by_replica(self, planned: LearnerPlan, curves: Sequence[Curve]) -> frozenset[str]:
-        """Return the measures whose values are stored for every replica.
+        """Return the measures of which the values of every replica are stored, not only of the first.
 
         In small runs, these are all measures. In other runs, these are the measures whose values are read for
         single replicas.
@@ -354,7 +360,7 @@ class RunWriter:
         return planned.by_replica
 
     def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> int | None:
-        """Append new records of curves that have not ended to the run's file.
+        """Append new evaluation results of curves that have not ended to the run's file.
 
         Return the position of the frame in the file, or None if nothing was written.
         """
@@ -420,7 +426,7 @@ class RunWriter:
         return start
 
     def _make_room(self) -> None:
-        """Remove old runs, if this run has grown by a hundredth of the limit or has ended."""
+        """Remove old runs from the store if this run has ended or has grown by a hundredth of the limit."""
         if self._journal is not None:
             if self._bytes - self._made_room_at < self._store.limit / 100:
                 return
@@ -441,7 +447,7 @@ def _clock_names(arrays: Mapping[str, Any]) -> list[str]:
 
 
 def _without_growth(path: Path) -> None:
-    """Rewrite the file of an ended run without the frames that only matter while the run continues.
+    """Shorten the file of an ended run: remove the frames that matter only while a run continues.
 
     These are the frames with records of growing curves, and with samples of the machine's use. The complete
     curves are in other frames, which remain.
@@ -460,7 +466,7 @@ def _without_growth(path: Path) -> None:
 
 
 def _described(curve: Curve) -> dict[str, Any]:
-    """Return the description from which a reader makes an empty copy of `curve`."""
+    """Return a description of a curve. A reader of the file makes an empty copy of the curve from it."""
     return {
         "name": curve.name,
         "learner": curve.learner,
@@ -490,7 +496,7 @@ def _of_line(line: TheoryLine, trace: Trace) -> dict[str, Any]:
 
 
 def _of_along(along: Along, trace: Trace) -> dict[str, Any]:
-    """Return the values of a theory line, and the clock values at which they are known, to be stored.
+    """Return what to store of a theory line: its values, and the clock values at which they are known.
 
     If the clock values are those that the trace plans, they are left out.
     """

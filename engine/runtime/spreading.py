@@ -61,10 +61,14 @@ Begin = Callable[[Connection], None]
 
 
 def serve(connection: Connection) -> None:
-    """Compute the experiments that a connection receives, until the connection is closed."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches all processes of the terminal, but only the sweep ends this process
+    """Receive experiments over a connection, compute them, and send back their curves.
+
+    The work ends when the connection is closed.
+    """
+    # Ctrl-C and a hangup reach all processes of the terminal, and SIGTERM all processes of a batch job.
+    # But only the sweep ends this process.
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     drawn_data = DrawnData()
     while True:
         try:
@@ -89,7 +93,7 @@ def serve(connection: Connection) -> None:
 
 
 class Collector:
-    """Keeper that collects the curves of every learner that ends."""
+    """Keeper that collects the curves of each learner when its training ends."""
 
     def __init__(self) -> None:
         self.curves: list[tuple[bytes, list[Arrays]]] = []
@@ -124,7 +128,7 @@ class Device:
         """Number of the sweep point that the process works on, or None if it is idle."""
 
     def submit(self, number: int, experiment: Experiment) -> None:
-        """Send an experiment, which belongs to the sweep point `number`, to the process."""
+        """Send an experiment to the process that serves a device. It belongs to the sweep point `number`."""
         self.task = number
         self.connection.send_bytes(msgspec.json.encode(experiment))
 
@@ -149,12 +153,12 @@ class Device:
     def end(self) -> None:
         """End the process, even if it is working."""
         self.connection.close()
-        self.process.terminate()
+        self.process.kill()
         self.process.join()
 
 
 class Spread:
-    """Curves that processes on several devices compute before the sweep reaches their points."""
+    """Curves that several devices compute in advance, for sweep points that the run has not reached yet."""
 
     def __init__(self, sweep: Sweep, devices: Sequence[Begin]) -> None:
         """Start a process for every device."""
@@ -225,7 +229,7 @@ class Spread:
                 device.submit(*self._tasks.popleft())
 
     def _plan(self, experiment: Experiment, is_stored: Callable[[LearnerPlan], bool]) -> None:
-        """Queue the work at the next sweep point, if it needs a device and the store lacks learners."""
+        """Queue the work at the next sweep point, unless the store has the curves of all its learners."""
         plan = plan_run(experiment)
         learners = *plan.learners, *plan.side_learners
         if not plan.needs_torch or all(map(is_stored, learners)):
@@ -240,7 +244,10 @@ class Spread:
             ]
 
     def fill(self, planned: LearnerPlan, curves: Sequence[Curve]) -> bool:
-        """Fill the empty curves of a learner, one per rate, and return whether devices computed them."""
+        """Fill the empty curves of a learner from the devices' results.
+
+        Return whether devices computed them.
+        """
         keys = self._groups_of.get(_key(planned), [])
         if not keys or any(key not in self._curves for key, _ in keys):
             return False
@@ -252,7 +259,10 @@ class Spread:
 
 
 class SpreadKeeper:
-    """Keeper of a run whose curves may come from devices. It stores all curves if it has a writer."""
+    """Keeper of a run (see `Keeper`) whose curves may come from devices.
+
+    It stores them if it has a writer.
+    """
 
     def __init__(self, spread: Spread, writer: RunWriter | None) -> None:
         self._spread, self._writer = spread, writer
@@ -305,7 +315,7 @@ def groups(plan: RunPlan, count: int) -> list[RunSettings]:
 
 
 def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int]) -> Arrays:
-    """Join the arrays of groups of replicas to the arrays of one curve.
+    """Join arrays of groups of replicas to arrays for all replicas of one curve.
 
     A group whose replicas have all diverged has fewer records. Its values at later records are NaN.
     """
@@ -343,7 +353,7 @@ def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int])
 
 
 def _beside(parts: Sequence[Mapping[str, NDArray[Any]]], name: str, length: int) -> NDArray[Any]:
-    """Join arrays [S, R] of groups along R, after padding them with NaN to `length` records."""
+    """Join the arrays [S, R] of all groups along R. Shorter arrays are first padded with NaN."""
     columns = []
     for part in parts:
         padded = np.full((length, part[name].shape[1]), np.nan)
@@ -355,7 +365,7 @@ def _beside(parts: Sequence[Mapping[str, NDArray[Any]]], name: str, length: int)
 def _indexed(
     parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int], measure: str
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the x values [S] and the values [S, R or 1, *index] of a measure with indices."""
+    """Return the x values [S] and the values [S, R or 1, *index] of an array-valued measure."""
     measured = [part for part in parts if f"x/{measure}" in part]
     earliest = measured[0][f"array/{measure}"]
     if earliest.shape[1] == 1:  # values of the first replica alone
@@ -371,7 +381,7 @@ def _indexed(
 
 
 def cuda_devices() -> list[Begin]:
-    """Return one function per CUDA device that this process sees.
+    """Return a function for each CUDA device of this process, which uses the device for a sweep.
 
     Each function serves a connection on its device.
 
@@ -388,7 +398,7 @@ def cuda_devices() -> list[Begin]:
 
 
 def serve_on_cuda(name: str, parts: Sequence[Path], connection: Connection) -> None:
-    """Serve a connection on the CUDA device with this name. The process sees no other device."""
+    """Serve a connection on the CUDA device called `name`. The process sees no other device."""
     os.environ["CUDA_VISIBLE_DEVICES"] = name
     outside.request(parts)
     serve(connection)

@@ -33,7 +33,7 @@ aside counts as abandoned by its app.
 
 
 class Place(NamedTuple):
-    """Location of a learner's stored curves: a file, and the position of their frame in bytes."""
+    """Where the curves of a learner are stored: the file, and the position of their frame in bytes."""
 
     path: Path
     start: int
@@ -52,12 +52,15 @@ class Store:
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
-        """Use a folder, which is created on first use, for files of up to `limit` bytes in total."""
+        """Open the store in a folder, which is created on first use.
+
+        Its files may have `limit` bytes in total.
+        """
         self.folder, self.limit = folder, limit
         self._index = RunIndex(folder)
 
     def find(self, key: bytes) -> Iterator[Place]:
-        """Yield the locations of curves with a key; the most recently used runs come first."""
+        """Yield where curves with a given key are stored. The most recently used runs come first."""
         query = (
             "select file, start from points join runs on run = id where key = ? order by used desc limit ?"
         )
@@ -83,7 +86,7 @@ class Store:
                 yield read(self.folder / file_name)[0]
 
     def unannounced(self) -> list[StoredRun]:
-        """Return the detached runs whose end was not announced, the newest first, without their details."""
+        """Return the runs without a terminal whose end was not yet reported to the user, the newest first."""
         self._index.catch_up()
         return self._listed("where detached order by began desc")
 
@@ -158,7 +161,7 @@ class Store:
             _aside(run).unlink()
 
     def remove_remains(self) -> int:
-        """Delete files that killed programs left behind, and return the number of files.
+        """Delete files that killed programs left behind, and return the number of deleted files.
 
         These are files whose writer was killed before its first frame, and runs that an app had set aside.
         """
@@ -199,7 +202,7 @@ class Store:
         self._index.rows("update runs set used = ? where file = ?", time.time(), file_name)
 
     def observe(self, path: Path, keys: Collection[tuple[bytes, int]] | None = None) -> None:
-        """Update the index after a change of a file.
+        """Update the index of the store after a file has changed.
 
         Args:
             keys: digest of the key and position in the file, for every appended curve. With None, the whole
@@ -217,7 +220,7 @@ class Store:
 
 
 def _refuse_if_written(run: StoredRun) -> None:
-    """Check that no process is still writing a run. Raises: BadInput."""
+    """Check that a run is not in progress: no process may write its file. Raises: BadInput."""
     if run.is_written:
         raise BadInput(run.id, "it is still running; stop it first")
 
@@ -229,12 +232,12 @@ def _aside(run: StoredRun) -> Path:
 
 
 def _age(path: Path, clock: str) -> float:
-    """Return the seconds since a file was changed (`st_mtime`) or renamed (`st_ctime`)."""
+    """Return how many seconds ago a file was changed or renamed, by its clock `st_mtime` or `st_ctime`."""
     return time.time() - float(getattr(path.stat(), clock))
 
 
 def _has_no_beginning(path: Path) -> bool:
-    """Return whether the writer of a file ended before it completed the first frame."""
+    """Return whether a file has no complete first frame, and its writer has ended."""
     if journal.is_written(path):
         return False
     with path.open("rb") as file:

@@ -62,7 +62,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
     @property
     def is_written(self) -> bool:
-        """Whether a process of this machine is writing its file."""
+        """Whether a process of this machine is still writing the run's file."""
         try:
             return self.ended is None and journal.is_written(Path(self.path))
         except OSError:
@@ -78,7 +78,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
         return "cut off" if self.state == "running" and self.is_here and not self.is_written else self.state
 
     def receive(self, frame: journal.JournalFrame) -> None:
-        """Update the fields from a frame of the run's file."""
+        """Update the fields of the run from one frame of its file."""
         if frame.kind == "mark":
             content = frame.content
             for name in ("pinned", "announced", "tags", "name", "headline", "chart", "claims"):
@@ -90,7 +90,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
 
 def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
-    """Return the run in a file, and the digests of the keys and the positions of its curves.
+    """Read a run from its file. Return it, with the digest of the key and the position of each of its curves.
 
     Raises: OSError. BadInput for a file of another kind, of a newer version or without a beginning.
     """

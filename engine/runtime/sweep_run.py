@@ -26,7 +26,7 @@ from engine.spec.sweep import Sweep
 
 @dataclass(frozen=True)
 class Begun:
-    """Event: the results exist. They grow during the run."""
+    """Event: the results object of a run exists. It grows during the run."""
 
     results: Results
     run: str | None = None
@@ -35,7 +35,7 @@ class Begun:
 
 @dataclass(frozen=True)
 class PointDone:
-    """Event: every learner at a sweep point has ended."""
+    """Event: the runs of all learners at a sweep point have ended."""
 
     number: int
 
@@ -57,7 +57,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Event: the use of the machine, at most once a second while the run works."""
+    """Event: a measurement of the machine's use. It is sent at most once a second while the run works."""
 
     sample: MachineSample
 
@@ -66,7 +66,7 @@ Event: TypeAlias = RunEvent | Begun | PointDone | Removed | Stored | Sampled
 
 
 def load_torch_for(sweep: Sweep, threads: int | None = None) -> None:
-    """Load torch, with at most `threads` threads, if a run of the sweep needs it."""
+    """If a run of the sweep needs torch, load it, with at most `threads` threads."""
     if any(plan_run(point.experiment).needs_torch for point in sweep.points):
         load_torch(threads)
 
@@ -128,7 +128,7 @@ Look: TypeAlias = Callable[[bool], None]
 
 
 def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look:
-    """Return a function that sends samples of the machine's use as events, and stores them."""
+    """Return a function that measures the machine's use. It sends and stores samples."""
     sampler = Sampler()
 
     def look(was_at_rest: bool = False) -> None:
@@ -143,7 +143,7 @@ def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look
 
 
 def _looking(gate: Gate, look: Look) -> Gate:
-    """Return a gate that first samples the machine's use, and then calls the gate `gate`.
+    """Wrap the gate `gate` of a run. The new gate first samples the machine's use.
 
     If the run waits longer than SECONDS at its gate, it was probably paused. Loads are then measured anew
     from the end of the wait.
@@ -170,7 +170,7 @@ def _run_points(
     spread: Spread | None,
     look: Look,
 ) -> bool:
-    """Run the sweep points, and return whether all of them are complete. Raises: BadInput."""
+    """Run all sweep points of a sweep, and return whether all of them are complete. Raises: BadInput."""
     sweep, data, trace = grown.sweep, DrawnData(), None
     with stopped_by(stopped):
         for number in range(len(sweep.points)):

@@ -56,7 +56,7 @@ def _begun(setup: Setup, data: Data, learner: Learner) -> Descent:
 
 
 def _order(setup: Setup) -> Order | None:
-    """Return the order in which the run sees the rows, or None for the order of the data."""
+    """Return the order in which learners are trained on the rows, or None for the order of the data."""
     return setup.protocol.order(setup.n, setup.run.random_streams())
 
 
@@ -92,7 +92,7 @@ def _line(
 
 
 def _is_drawn(line: Line, setup: Setup) -> bool:
-    """Return whether the values of a theory line are needed.
+    """Return whether the values of a theory line must be computed.
 
     Two sorts of lines always need values. The first is a line that is the same for all learners. The second
     is a line about a measure that every run records, because such a measure is also shown without a picture.
@@ -109,7 +109,7 @@ def _is_drawn(line: Line, setup: Setup) -> bool:
 
 
 def _beyond(line: Line, at: At) -> Along | None:
-    """Return the values of a theory line at numbers k of examples that the run no longer reaches.
+    """Return the values of a theory line at numbers k of examples beyond the end of the run.
 
     They are needed if a picture shows the x at which the measure passes a threshold. The line may pass it
     later than the run ends. Otherwise, the result is None. It is also None if training could not continue
@@ -127,7 +127,7 @@ def _beyond(line: Line, at: At) -> Along | None:
 
 
 def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:
-    """Return the values of a theory line that is different for every learner, by curve name.
+    """Return the values of a theory line that differ between learners, by curve name.
 
     Curves of learners that the line does not apply to are left out.
     """
@@ -144,7 +144,7 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
 def _along_runs(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
-    """Return the values of a theory line that is computed from measured values, at the records so far.
+    """Return the values so far of a theory line that is computed from measured values.
 
     The values are measured in the curve's own run and in its side runs, which are additional runs for this
     purpose. Return None if the line does not apply to the learner of the curve.
@@ -166,7 +166,7 @@ def _along_runs(
 
 
 def _measured(curve: Curve, records: int) -> Measured:
-    """Return the values of each measure at the first records of a curve, [R, S], by measure name."""
+    """Return the values [R, S] of measures at the first S evaluation points of a curve, by measure name."""
     values = {measure: curve.values(measure) for measure in curve.measures}
     return {measure: series[:records].T for measure, series in values.items() if series is not None}
 

@@ -40,7 +40,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Failed:
-    """Event: the engine raised an exception, with its traceback."""
+    """Event: the run failed. It carries the exception that the engine raised, with its traceback."""
 
     traceback: str
 
@@ -95,7 +95,7 @@ class Worker:
             self._change.notify()
 
     def step(self) -> None:
-        """Allow a paused run to add one record per learner."""
+        """Let a paused run compute one more record (evaluation) for every learner."""
         with self._change:
             self._steps += 1
             self._change.notify()
@@ -135,7 +135,7 @@ class Worker:
         return self._pacing.records()
 
     def _end_step(self) -> None:
-        """End a step once every learner has a new record, which may take many rounds."""
+        """Pause again once every learner has one more evaluation point. A step may take many rounds."""
         reached = -1 if self._trace is None else self._trace.frontier
         if reached > self._reached and self._steps > 0:
             self._steps -= 1

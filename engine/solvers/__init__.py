@@ -33,7 +33,7 @@ A larger problem is solved in a separate thread, which is abandoned if the run i
 
 
 class SolverStructure(NamedTuple):
-    """Properties of a solver's solutions, which theorems, backends and charts use."""
+    """Properties of a solver's solutions, such as linearity, which theorems, backends and charts use."""
 
     learner_kind: LearnerKind = "other"
     """Kind of learner that the solver belongs to."""
@@ -91,7 +91,7 @@ class Solver(Part, frozen=True):
         return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the norm or potential that the solutions minimise, for weights [B, d].
+        """Return the value, at weights [B, d], of the norm or potential that the solver's solutions minimise.
 
         The result is [B], in float64.
         """
@@ -120,7 +120,7 @@ class Solver(Part, frozen=True):
         raise NotImplementedError
 
     def operations(self, sizes: Sizes) -> float:
-        """Return about how many multiplications a run needs if it refits after every example.
+        """Estimate how many multiplications a run needs if the solver refits after every example.
 
         The default value 0 means that the number is small.
         """
@@ -135,7 +135,7 @@ class Solver(Part, frozen=True):
         return 8 * n * d + 3 * n * n + 50 * d * d
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes that the solver needs, including temporaries."""
+        """Return how many bytes of memory the solver needs, with temporary arrays."""
         return DERIVED * (2 * sizes.replicas * self.size(sizes.n, sizes.d) + sizes.batch * sizes.d)
 
     def invariance(self) -> Verdict:
@@ -145,7 +145,7 @@ class Solver(Part, frozen=True):
 
 
 def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield the examples one by one in float64, each as an instance x [R, d, 1] and its labels y [R, m, 1].
+    """Yield examples one by one, in float64: each is an instance x [R, d, 1] with labels y [R, m, 1].
 
     Args: instances [R, n, d]; their labels [R·m, n].
     Raises: Stopped, if the run was stopped.
@@ -157,7 +157,7 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
 
 
 class SolvedWeights:
-    """Base class of linear hypotheses whose weights are computed only when they are needed."""
+    """Base class of linear hypotheses from solvers. Their weights are computed when they are first needed."""
 
     _w: torch.Tensor | None
     """Weights [B, d], or None if examples were added after the weights were last computed."""
@@ -224,7 +224,7 @@ class Refit(SolvedWeights):
         memo[key] = self._w
 
     def _memo(self) -> dict[Any, torch.Tensor]:
-        """Return the cache of solutions that belongs to the data, or an empty dict.
+        """Return the cache of solutions that is stored with the data, or an empty dict.
 
         The cache can be used only if the examples seen are all rows of the data, in order.
         """
@@ -283,7 +283,7 @@ class Limit:
 
 
 def _numbers(seen: torch.Tensor) -> torch.Tensor:
-    """Return the indices [R, k] of the rows seen. If a replica has seen fewer than k, its first row repeats.
+    """Return the indices [R, k] of the rows seen. In a replica with fewer than k, its first row repeats.
 
     A repeated example does not change an interpolating solution or a margin.
     """

@@ -49,14 +49,14 @@ class Bayes(Solver, frozen=True, tag="bayes"):
 
 
 class FeaturePosterior:
-    """Posterior distribution over features, given the examples seen, for every replica and target."""
+    """State of the solver: the posterior distribution over features, for every replica and target."""
 
     def __init__(self, agreements: torch.Tensor, flip: float) -> None:
-        """Start from counts [R, m, d]: for each feature, how many labels so far agree with it."""
+        """Store, for each feature, how many of the labels so far agree with its sign: counts [R, m, d]."""
         self._agreements, self._dtype, self._flip = agreements.double(), agreements.dtype, flip
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Update the counts with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._agreements += (x.mT >= 0) == (y >= 0)
 

@@ -61,14 +61,17 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
 
 
 class DeepLinearFit(LeastSquaresFit):
-    """Posterior distribution of θ, given the examples seen, for every replica and target."""
+    """State of the solver: the posterior distribution of θ, for every replica and target."""
 
     def __init__(self, data: Data, prior: DeepPrior) -> None:
         super().__init__(data)
         self._prior = prior
 
     def posteriors(self) -> list[Posterior]:
-        """Return the posterior distribution of θ for every batch member (replica and target)."""
+        """Return the posterior distribution of θ, the net's weights, for every batch member.
+
+        A batch member is one replica with one target.
+        """
         d = self._projector.shape[1]
         ranks = self._projector.diagonal(dim1=1, dim2=2).sum(1).round().int().tolist()
         lengths = torch.linalg.vector_norm(self._w, dim=2).tolist()  # [R, m]

@@ -73,7 +73,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
 
 
 class Equations:
-    """Linear equations over F₂ for the set S of entries whose signs have the label as their product.
+    """Linear equations over F₂ for a set S of entries: the label is the product of their signs.
 
     They are given by the examples seen, for every replica and target.
     """
@@ -124,7 +124,7 @@ class Equations:
 
 
 class ReducedEquations:
-    """Linear equations over F₂ in d unknowns, in reduced form: every pivot occurs in a single equation."""
+    """Linear equations over F₂ in d unknowns, in reduced form: each pivot occurs in one equation only."""
 
     def __init__(self, d: int) -> None:
         self._rows, self._pivots = np.zeros((0, d + 1), bool), np.zeros(0, np.int64)
@@ -132,7 +132,7 @@ class ReducedEquations:
         """Solution in which all unknowns without a pivot are 0."""
 
     def settles(self, left_sides: Bits) -> Bits:
-        """Return a mask [n]: whether the equations seen determine the right side of a new equation.
+        """Return which of n new equations have a right side that the equations seen determine, [n].
 
         `left_sides` [n, d] are the left sides of n new equations, as coefficients of the d unknowns.
         """
@@ -141,7 +141,7 @@ class ReducedEquations:
         return settled
 
     def see(self, equation: Bits) -> None:
-        """Add an equation, given as a vector [d + 1] of its coefficients and its right side."""
+        """Add an equation, given as a vector [d + 1]: the coefficients, and then the right side."""
         reduced = equation ^ np.logical_xor.reduce(self._rows[equation[self._pivots]], axis=0)
         if not reduced[:-1].any():
             return

@@ -34,14 +34,14 @@ class Hebb(Solver, frozen=True, tag="hebb"):
 
 
 class Mean:
-    """Mean of label times instance over the examples seen, for every replica and target."""
+    """Hypothesis whose weights are the mean of label times instance over the examples seen."""
 
     def __init__(self, start: torch.Tensor) -> None:
-        """Start from w = 0, given as a tensor of zeros [R, m, d]."""
+        """Begin with w = 0, which is passed as a tensor of zeros [R, m, d]."""
         self._count, self._sum, self._dtype = 0, start.double(), start.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Update the mean with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._sum.baddbmm_(y, x.mT)
             self._count += 1

@@ -179,7 +179,7 @@ class KernelFit:
     """
 
     def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
-        """Store the kernel, a function of rows [R, n, d] and [R, k, d].
+        """Store the kernel, a function that is called with rows [R, n, d] and [R, k, d].
 
         `weighs` says that the kernel is xᵀx̃, so that weights exist.
         """
@@ -198,14 +198,14 @@ class KernelFit:
         self._inverse: torch.Tensor | None = None  # P
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Update the solution with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x.mT):
                 self._look_ahead(x.mT)
             self._add(self._to_come.popleft(), y)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the `KernelStep` of an instance [R, 1, d].
+        """Compute the `KernelStep` of an instance [R, 1, d] in advance.
 
         If the instance is the next row of the data, also compute the steps of later rows.
         """
@@ -247,7 +247,7 @@ class KernelFit:
         return factor, new
 
     def _add(self, step: KernelStep, y: torch.Tensor) -> None:
-        """Add an example, given by its precomputed step and its labels y [R, m, 1]."""
+        """Update the solution by one example: its precomputed step, and its labels y [R, m, 1]."""
         k, seen, added = self._k, slice(self._k), slice(self._k, self._k + 1)
         self._make_room()
         z, new, root = step.z, step.new > 0, step.root
@@ -272,7 +272,7 @@ class KernelFit:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _made_inverse(self) -> torch.Tensor:
-        """Return the matrix P = (Σ_j z_j z_jᵀ)⁻¹ of the examples so far, padded to the size of L.
+        """Compute P = (Σ_j z_j z_jᵀ)⁻¹ from the examples so far, and return it, padded to the size of L.
 
         Call this method before L has any unit row.
         """
@@ -284,7 +284,7 @@ class KernelFit:
         return padded
 
     def _follow(self, inverse: torch.Tensor, step: KernelStep, error: torch.Tensor) -> None:
-        """Update the matrix P = (Σ_j z_j z_jᵀ)⁻¹ by an example.
+        """Update the matrix P = (Σ_j z_j z_jᵀ)⁻¹ after an example.
 
         If the instance is linearly dependent on earlier ones, also change c to the new least-squares
         solution.
@@ -302,7 +302,10 @@ class KernelFit:
         inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the coordinates z(x) of rows x [R, n, d], one for each of the k examples, [R, k, n]."""
+        """Return the coordinates z(x) of rows x [R, n, d], as [R, k, n].
+
+        There is one for each example seen.
+        """
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
         seen = slice(self._k)
@@ -333,7 +336,7 @@ class KernelFit:
         return (c.square().sum(2) - self._lam * self._dual().square().sum(1)).flatten()
 
     def _dual(self) -> torch.Tensor:
-        """Return the coefficients a = L⁻ᵀc of the examples, for every replica and target, [R, k, m]."""
+        """Return the coefficients a = L⁻ᵀc with which the solution combines the examples, [R, k, m]."""
         seen = slice(self._k)
         factor, c = self._factor[:, seen, seen], self._c[:, :, seen]
         dual: torch.Tensor = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT
@@ -365,7 +368,7 @@ class GrowingRows:
     """Stack of rows [R, k, n], stored in chunks that are never copied."""
 
     def __init__(self, nothing: torch.Tensor) -> None:
-        """Start with an empty stack. The empty tensor `nothing` [R, 0, n] determines R, n and the dtype."""
+        """Create an empty stack. The tensor `nothing` [R, 0, n] determines R, n and the dtype."""
         self._nothing, self._chunks, self._count = nothing, list[torch.Tensor](), 0
 
     def append(self, rows: torch.Tensor) -> None:
@@ -393,12 +396,12 @@ class GrowingRows:
         del self._chunks[-(-count // CHUNK) :]
 
     def row(self, number: int) -> torch.Tensor:
-        """Return the row with this index, [R, 1, n]."""
+        """Return row number `number` of the stack, [R, 1, n]."""
         place = number % CHUNK
         return self._chunks[number // CHUNK][:, place : place + 1]
 
     def columns(self, selected: slice) -> torch.Tensor:
-        """Return selected columns of all rows, [R, k, b]."""
+        """Return some columns of all rows in the stack, [R, k, b]."""
         return torch.cat(
             [self._nothing[:, :, selected], *(part[:, :, selected] for _, part in self._parts())], 1
         )
@@ -410,7 +413,7 @@ class GrowingRows:
         return minuend
 
     def combined(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Return linear combinations [R, b, n] of the first k rows, with coefficients [R, b, k]."""
+        """Combine the first k rows linearly, with coefficients [R, b, k]. Return the results [R, b, n]."""
         combinations = self._nothing.new_zeros(*coefficients.shape[:2], self._nothing.shape[2])
         for rows, part in self._parts():
             of_chunk = coefficients[:, :, rows]
@@ -418,14 +421,14 @@ class GrowingRows:
         return combinations
 
     def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
-        """Yield the chunks of the stack: the slice of rows that a chunk holds, and these rows."""
+        """Yield the chunks in which the stack is stored: the range of row numbers, and the rows."""
         for number, chunk in enumerate(self._chunks):
             rows = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
             yield rows, chunk[:, : rows.stop - rows.start]
 
 
 def roomy(tensor: torch.Tensor, count: int, dimensions: tuple[int, ...]) -> torch.Tensor:
-    """Return the tensor, or a larger copy if it has no room for `count` + 1 entries.
+    """Return the tensor if it has room for `count` + 1 entries. Otherwise, return a larger copy.
 
     The room is its size along the given dimensions. The copy is padded with zeros.
     """

@@ -64,7 +64,7 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
         return Verdict(False, "‖w‖₁ is measured along the coordinate axes, which singles them out")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
-        """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.
+        """Fit the weights [d] to instances X [k, d] and labels y [k] of ±1, and return them.
 
         Raises: ArithmeticError if liblinear does not find the weights.
         """

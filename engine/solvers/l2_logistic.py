@@ -72,7 +72,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
         return Verdict(True, "‖w‖₂ and predictions depend only on inner products of the instances")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
-        """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.
+        """Fit the weights [d] to instances X [k, d] and labels y [k] of ±1, and return them.
 
         Raises: ArithmeticError if scikit-learn does not find the weights.
         """
@@ -85,7 +85,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
 
 
 def check_range(least: float, largest: float) -> None:
-    """Check that `least` is at most `largest`. Raises: BadField."""
+    """Check a range of values to try: `least` must be at most `largest`. Raises: BadField."""
     if least > largest:
         raise BadField(
             "least", f"{least:g} is above the largest C to try, {largest:g}; take at most {largest:g}"
@@ -93,7 +93,7 @@ def check_range(least: float, largest: float) -> None:
 
 
 def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[float]:
-    """Return the values to try for C: all numbers a·10^i from `least` to `largest`.
+    """Return the values of C to try: all numbers a·10^i from `least` to `largest`.
 
     The digit a is one of `leading`. If there is no such number, return only `least`.
     """
@@ -123,7 +123,7 @@ def chosen(
 
 
 def _mistakes(Z: Floats, w: Floats) -> float:
-    """Return twice the number of mistakes on rows z_j = y_j x_j.
+    """Return twice the number of misclassified rows, for rows z_j = y_j x_j.
 
     A row counts as 2 if z_jᵀw < 0, and as 1 if z_jᵀw is 0 up to rounding.
     """
@@ -142,7 +142,10 @@ def fitted(Z: Floats, C: float) -> Floats:
 
 
 def slopes(Z: Floats, w: Floats) -> Floats:
-    """Return −∇_w Σ_j ln(1 + e^(−z_jᵀw)) = Σ_j σ(−z_jᵀw) z_j for rows z_j = y_j x_j."""
+    """Return the negative gradient of the logistic loss Σ_j ln(1 + e^(−z_jᵀw)), for rows z_j = y_j x_j.
+
+    It is Σ_j σ(−z_jᵀw) z_j.
+    """
     from scipy.special import expit  # type: ignore[import-untyped]
 
     descent: Floats = expit(-(Z @ w)) @ Z

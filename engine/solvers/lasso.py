@@ -68,7 +68,7 @@ class Lasso(Solver, frozen=True, tag="lasso"):
 
 
 class Gram:
-    """Rows of the matrix XᵀX for those features that were active so far.
+    """Rows of the matrix XᵀX: those of features that have been active so far.
 
     The rows of X are the instances seen. More instances can be added at any time.
     """
@@ -81,7 +81,7 @@ class Gram:
         self._rows = np.empty((0, d))
 
     def add(self, instances: Floats) -> None:
-        """Add c instances [c, d] as rows of X."""
+        """Append c instances [c, d] to X as rows."""
         count = self._count + len(instances)
         if count > len(self._instances):
             larger = np.empty((max(count, 2 * self._count), self._d))
@@ -93,17 +93,17 @@ class Gram:
         torch.from_numpy(self._rows).addmm_(columns.T, torch.from_numpy(instances))  # without a temporary
 
     def among(self, features: Numbers) -> Floats:
-        """Return the block [a, a] of XᵀX whose rows and columns belong to the given a features."""
+        """Return the block [a, a] of XᵀX for a given features: their rows and their columns."""
         places = self._places(features)
         return self._rows[np.ix_(places, features)]
 
     def combined(self, features: Numbers, w: Floats) -> Floats:
-        """Return XᵀX w [d], where w has the given weights at the given features, and 0 elsewhere."""
+        """Return XᵀX w [d], for weights w that are 0 except at the given features."""
         places = self._places(features)
         return w @ self._rows[places]
 
     def _places(self, features: Numbers) -> Numbers:
-        """Return the positions in the memory at which the rows of XᵀX for these features are stored.
+        """Return where in memory the rows of XᵀX for the given features are stored.
 
         Missing rows are computed first. If more rows than instances would then be stored, the rows of all
         other features are removed.
@@ -135,7 +135,7 @@ class Minimiser:
         return w
 
     def minimise(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Find the minimiser, starting from the last one. Raises: Stopped."""
+        """Find the minimiser, starting the search from the previous one. Raises: Stopped."""
         bound = penalty + ROUNDING * np.abs(b).max()
         rejected: list[int] = []  # features that left at once, due to rounding
         self._settle(gram, b, penalty)
@@ -153,7 +153,10 @@ class Minimiser:
             rejected = [] if steepest in self._active else [*rejected, steepest]
 
     def _settle(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Minimise over the weights of the active features. Features whose weight reaches 0 leave the set."""
+        """Minimise over the weights of the active features.
+
+        A feature leaves the active set if its weight reaches 0.
+        """
         while len(self._active):
             change, ends = self._change(gram.among(self._active), b[self._active] - penalty * self._signs)
             leaving = (self._w + change) * self._signs <= 0 if ends else change * self._signs < 0

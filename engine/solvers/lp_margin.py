@@ -89,9 +89,9 @@ def shortest(X: Floats, y: Floats, norm: str) -> Floats:
 
 
 def _least_sum(Z: Floats) -> Floats | None:
-    """Return the w = w₊ − w₋ of least Σ(w₊ + w₋) with Zw ≥ 1, or None if no such w exists.
+    """Return the w with Zw ≥ 1 for which ‖w‖₁ is least, or None if no such w exists.
 
-    The rows of Z are z_j = y_j x_j. The least sum is ‖w‖₁.
+    The rows of Z are z_j = y_j x_j. The linear program minimises Σ(w₊ + w₋) for w = w₊ − w₋.
     """
     d = Z.shape[1]
     solution = _program(np.ones(2 * d), np.hstack((-Z, Z)), np.full(len(Z), -1.0), (0, None))
@@ -99,9 +99,9 @@ def _least_sum(Z: Floats) -> Floats | None:
 
 
 def _least_maximum(Z: Floats) -> Floats | None:
-    """Return the w of least t with |w_i| ≤ t and Zw ≥ 1, or None if no such w exists.
+    """Return the w with Zw ≥ 1 for which ‖w‖_∞ is least, or None if no such w exists.
 
-    The rows of Z are z_j = y_j x_j. The least t is ‖w‖_∞.
+    The rows of Z are z_j = y_j x_j. The linear program minimises t, with |w_i| ≤ t.
     """
     n, d = Z.shape
     identity, above = np.eye(d), np.full((d, 1), -1.0)
@@ -163,14 +163,14 @@ def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Float
 
 
 def _nearest(angles: Floats, to: float) -> float:
-    """Return the distance from the angle `to` to the nearest one in `angles`."""
+    """Return the distance of the angle `to` from the nearest angle in `angles`."""
     return float(np.abs((angles - to + np.pi) % (2 * np.pi) - np.pi).min())
 
 
 def _program(
     cost: Floats, rows: Floats, sides: Floats, bounds: tuple[float | None, float | None] = (None, None)
 ) -> Floats | None:
-    """Solve a linear program: return the x of least cost · x with rows · x ≤ sides.
+    """Solve a linear program: find the x of least cost · x that satisfies rows · x ≤ sides.
 
     Return None if no x satisfies these constraints. Raises: ArithmeticError if HiGHS fails.
     """

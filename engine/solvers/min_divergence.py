@@ -101,12 +101,12 @@ class Entropy:
         return float(self.weights(theta).sum())
 
     def weights(self, theta: Floats) -> Floats:
-        """Return the weights w = ∇Ψ*(θ) that belong to the dual weights θ."""
+        """Convert dual weights θ to the weights w = ∇Ψ*(θ)."""
         with np.errstate(over="ignore"):
             return np.asarray(self._start * np.exp(theta))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return the vectors a and b of the Hessian ∇²Ψ*(θ) = diag a − b bᵀ."""
+        """Return vectors a and b for which the Hessian ∇²Ψ*(θ) is diag a − b bᵀ."""
         w = self.weights(theta)
         return w, np.zeros_like(w)
 
@@ -125,7 +125,7 @@ class Power:
         return 0.5 * float(np.linalg.norm(theta, self._p)) ** 2
 
     def weights(self, theta: Floats) -> Floats:
-        """Return the weights w = ∇Ψ*(θ) that belong to the dual weights θ."""
+        """Convert dual weights θ to the weights w = ∇Ψ*(θ)."""
         norm = float(np.linalg.norm(theta, self._p))
         if norm == 0:
             return np.zeros_like(theta)
@@ -133,7 +133,7 @@ class Power:
         return np.asarray(norm * np.sign(part) * np.abs(part) ** (self._p - 1))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return the vectors a and b of the Hessian ∇²Ψ*(θ) = diag a − b bᵀ."""
+        """Return vectors a and b for which the Hessian ∇²Ψ*(θ) is diag a − b bᵀ."""
         norm = float(np.linalg.norm(theta, self._p)) or 1.0
         part = np.abs(theta) / norm
         along = np.sign(theta) * part ** (self._p - 1)

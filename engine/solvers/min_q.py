@@ -116,7 +116,7 @@ class Path:
     """
 
     def __init__(self, X: Floats, y: Floats, depth: int, shape: Floats) -> None:
-        """Store X [k, d], y [k], the depth D ≥ 2 of the net, and the shape θ [d] of its start."""
+        """Store the examples X [k, d] and y [k], the net's depth D ≥ 2, and the shape θ [d] of its start."""
         self._examples, self._depth, self._shape = (X, y), depth, shape
         self._easy = EASY / float(shape.min()) ** depth
         left_vectors, sizes, right_vectors = np.linalg.svd(X, full_matrices=False)
@@ -134,7 +134,7 @@ class Path:
         """
 
     def is_of(self, X: Floats, y: Floats) -> bool:
-        """Return whether the stored minimisers belong to the examples X and y."""
+        """Return whether the stored minimisers were computed for the examples X and y."""
         instances, labels = self._examples
         return np.array_equal(instances, X) and np.array_equal(labels, y)
 
@@ -161,7 +161,7 @@ class Path:
         return w
 
     def _pass_to(self, scale: float, search: Dual) -> None:
-        """Solve the dual problem at ever smaller scales c above `scale`, and store the solutions."""
+        """Solve the dual problem at a sequence of decreasing scales c above `scale`. Store each solution."""
         ratio = _ratio(self._depth)
         if not self._passed:
             search.solve()
@@ -175,7 +175,7 @@ class Path:
 
 
 def _ratio(depth: int) -> float:
-    """Return the ratio of each scale c at which a solution is stored to the next larger one."""
+    """Return the ratio of each stored scale c to the next larger stored scale."""
     return float(10**-0.5 if depth == 2 else 10 ** (-0.1 * depth))
 
 
@@ -192,7 +192,7 @@ class Dual:
     """
 
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int, shape: Floats) -> None:
-        """Start at a scale c so large that the function h is nearly linear.
+        """Begin at a scale c that is so large that the function h is nearly linear.
 
         The start is the ν for which w = c θ^D h′(0) z fits the labels.
         """
@@ -216,14 +216,14 @@ class Dual:
         self._evaluate()
 
     def go_to(self, scale: float, point: Point) -> None:
-        """Continue at the scale c = `scale` from a stored point."""
+        """Continue Newton's method at the scale c = `scale`, from a stored point."""
         self.scale = scale
         self._nu, self._z, self._below, self._above = point
         self._evaluate()
 
     @property
     def point(self) -> Point:
-        """Current point: ν, z, 1 − z and 1 + z."""
+        """Point that Newton's method has reached: ν, z, 1 − z and 1 + z."""
         return self._nu, self._z, self._below, self._above
 
     def solve(self) -> None:
@@ -234,7 +234,7 @@ class Dual:
                 return
 
     def check(self) -> None:
-        """Check that w fits the labels and that the duality gap is at most GAP. Raises: ArithmeticError."""
+        """Check that w fits the labels, with a duality gap of at most GAP. Raises: ArithmeticError if not."""
         if self._missed > RESIDUAL or abs(self._nu @ self._residual) > GAP * abs(self._nu @ self._labels):
             raise ArithmeticError(
                 f"min-q on {self._rows.shape[0]} independent examples of {self._rows.shape[1]} features "
@@ -251,7 +251,7 @@ class Dual:
         return float(abs(self._residual).max() / abs(self._labels).max())
 
     def _step(self) -> bool:
-        """Make a step that increases the dual objective G. Return whether such a step was found.
+        """Make a Newton step that increases the dual objective G. Return whether there was such a step.
 
         If rounding hides changes of G, make a step that reduces the residual instead.
         """
@@ -286,7 +286,7 @@ class Dual:
         return direction, float(direction @ self._residual)
 
     def _longest(self, change: Floats) -> float:
-        """Return the largest share of a step, at most 1, for which the quadratic model is reliable."""
+        """Return the largest share of a Newton step, at most 1, for which the quadratic model is reliable."""
         if not self._power:
             return min(1.0, FARTHEST / max(float(abs(change).max()), 1e-300))
         shares = np.maximum(change / self._below, -change / self._above)

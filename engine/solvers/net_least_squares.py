@@ -59,7 +59,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
         return Verdict(False, "its starts do not rotate with the instances")
 
     def fit(self, X: Floats, y: Floats) -> Floats:
-        """Return the parameters [k (d + 1)] of the best fit to instances X [n, d] and labels y [n]."""
+        """Fit a net to instances X [n, d] and labels y [n], and return its parameters [k (d + 1)]."""
         from scipy.optimize import least_squares  # type: ignore[import-untyped]
 
         def residuals(net: Floats) -> Floats:
@@ -89,7 +89,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
 
 
 class NetFits:
-    """Nets fitted to the examples seen, for every replica and target."""
+    """Fitted nets, one for every replica and target. They are fitted to the examples seen."""
 
     def __init__(self, data: Data, solver: NetLeastSquares) -> None:
         self._nets, self._seen = Refit(data, solver.fit), False

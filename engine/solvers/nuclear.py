@@ -78,7 +78,7 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
     step = float(np.linalg.norm(shortest.reshape(shape), 2))
 
     def fitted(w: Floats) -> Floats:
-        """Return the nearest vector to w that fits the labels."""
+        """Return the vector that fits the labels and is nearest to w."""
         nearest: Floats = w - basis.T @ (basis @ w) + shortest
         return nearest
 
@@ -106,14 +106,14 @@ def _row_space(X: Floats) -> Floats:
 
 
 def _shrunk(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
-    """Return w after soft-thresholding the singular values of its matrix W by `by`."""
+    """Return w after its matrix W is soft-thresholded: each singular value is reduced by `by`, down to 0."""
     left_vectors, singular_values, right_vectors = np.linalg.svd(w.reshape(shape), full_matrices=False)
     shrunk: Floats = ((left_vectors * np.maximum(singular_values - by, 0)) @ right_vectors).ravel()
     return shrunk
 
 
 def _gap(w: Floats, dual: Floats, basis: Floats, shape: tuple[int, int]) -> float:
-    """Return the relative gap between ‖W‖_* and its lower bound ⟨Λ, W⟩.
+    """Return the relative gap between the nuclear norm ‖W‖_* and its lower bound ⟨Λ, W⟩.
 
     Λ is the dual variable, projected onto the span of the instances and scaled to ‖Λ‖₂ ≤ 1.
     """

@@ -54,7 +54,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
         check_factors(self.factors, self.side, self.count)
 
     def sizes(self, d: int) -> tuple[int, ...]:
-        """Return the size of every factor of instances with d features. By default, there is one factor."""
+        """Return the sizes of the factors of instances with d features. By default, there is one factor."""
         return factor_sizes(self.factors, self.side, self.count) or (d,)
 
     def refuses(self, d: int) -> str | None:
@@ -78,7 +78,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
 
 
 class Paths:
-    """Signs of products that the examples seen determine, for every replica and target."""
+    """What the examples seen say about signs of products, for every replica and target."""
 
     def __init__(self, data: Data, factors: tuple[int, ...]) -> None:
         self._given, self._weights = data.instances, _views(factors)
@@ -96,7 +96,7 @@ class Paths:
         self._products = [SignProducts(of_replica, self._count) for of_replica in sizes]
 
     def _seen(self, instances: Instances) -> tuple[Floats, Floats]:
-        """Return random projections of every factor, [R, n, VIEWS, r], and of every whole instance, [R, n].
+        """Return random projections of each factor, [R, n, VIEWS, r], and of each complete instance, [R, n].
 
         Each factor has VIEWS projections. They have an unknown common scale, which depends on the other
         factors. The projection of the whole instance determines its sign.
@@ -111,10 +111,10 @@ class Paths:
         return of_factors.reshape(*of_factors.shape[:2], VIEWS, -1), of_row
 
     def _read(self, instances: Instances) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the index of each factor's direction, [R, r, n], and a mask [R, n].
+        """Return which direction each factor of an instance has, [R, r, n], and a mask of signs, [R, n].
 
-        The index is −1 for a direction that does not occur in the data. The mask says whether the sign of an
-        instance is −1.
+        The direction is an index, or −1 if it does not occur in the data. The mask says whether the sign of
+        an instance is −1.
         """
         if instances is self._given:
             return self._numbers, self._flipped
@@ -185,7 +185,7 @@ def _projector(views: Floats) -> Floats:
 
 
 def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
-    """Return the index [n] of every vector's direction, and the projector of every direction."""
+    """Return the number [n] of every vector's direction, and the projector of every different direction."""
     projectors = _projector(views)
     numbers = np.zeros(len(projectors), np.int64)
     for column in projectors.T:
@@ -198,9 +198,9 @@ def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Float
 
 
 def _nearest(projectors: Floats, directions: Floats, same: float) -> NDArray[np.int64]:
-    """Return the index of the known direction with the same projector, for every projector [n, P].
+    """Find the known direction of each vector, given the projectors [n, P] of the vectors.
 
-    The index is −1 for a new direction.
+    Return the index of the direction with the same projector, or −1 for a new direction.
     """
     gaps = np.abs(projectors[:, None] - directions).max(2)
     nearest = gaps.argmin(1)

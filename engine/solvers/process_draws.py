@@ -50,7 +50,10 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
         return SolverStructure(learner_kind="exact", linear_in_instance=False)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Return the hypothesis before the first example. Without `streams`, draws use seeds 0, 1, …."""
+        """Return the untrained hypothesis.
+
+        Without `streams`, random numbers are drawn with the seeds 0, 1, ….
+        """
         return ConditionedDraws(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -66,7 +69,7 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
 
 
 class ConditionedDraws:
-    """Examples seen so far, and predictions by the mean of draws conditioned on them."""
+    """State of the solver: the examples seen. It predicts by the mean of draws conditioned on them."""
 
     def __init__(self, dataset: Data, solver: ProcessDraws, streams: Streams) -> None:
         self._solver, self._streams = solver, streams

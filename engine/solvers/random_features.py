@@ -44,7 +44,10 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Return the hypothesis before the first example. Without `streams`, draws use seeds 0, 1, …."""
+        """Return the untrained hypothesis.
+
+        Without `streams`, random numbers are drawn with the seeds 0, 1, ….
+        """
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -59,7 +62,10 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
 
 
 class Features(KernelFit):
-    """Kernel fit with the kernel of random features. Each replica has its own random features."""
+    """State of the solver: kernel ridge regression with random features.
+
+    Each replica has its own features.
+    """
 
     def __init__(self, dataset: Data, solver: RandomFeatures, streams: Streams) -> None:
         super().__init__(dataset, self.values, solver.lam)
@@ -79,12 +85,12 @@ class Features(KernelFit):
         return self._of(self._rows)
 
     def _of(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the features φ of every row, [R, n, D]."""
+        """Compute the random features φ of every row, [R, n, D]."""
         angles = rows @ self._frequencies.mT + self._phases
         return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Rotate the frequencies ω, so that features of rotated instances U x are what those of x were.
+        """Rotate the frequencies ω. Rotated instances U x then have the features that x had before.
 
         Call this method before the first example.
         """

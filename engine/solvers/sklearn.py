@@ -86,7 +86,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
         return Fit(self, data, [int(seed) for seed in seeds])
 
     def estimator(self, seed: int) -> Any:
-        """Return a new estimator that is not fitted yet. Raises: BadInput."""
+        """Create an estimator of scikit-learn that is not fitted yet. Raises: BadInput."""
         cls = _class_of(self.name)
         assert cls is not None, "an experiment with an unknown name is refused"
         options = dict(self.options)
@@ -98,12 +98,12 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
             raise self.fault("cannot be made", error) from error
 
     def fault(self, summary: str, error: Exception) -> BadInput:
-        """Return the error for a failure of scikit-learn, as a message of one line."""
+        """Convert a failure of scikit-learn to an error with a message of one line."""
         return BadInput(f"scikit-learn: {self.name}", f"{summary}: {reason_of(error)}")
 
 
 class Fit:
-    """One estimator for every replica and target. Estimators are fitted only when predictions are needed."""
+    """Fitted estimators, one for every replica and target. They are fitted when predictions are needed."""
 
     def __init__(self, solver: Estimator, dataset: Data, seeds: list[int]) -> None:
         self._solver, self._seeds = solver, seeds
@@ -113,7 +113,7 @@ class Fit:
         self._fitted: list[Any] | None = None
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
+        """Add instances [R, n, d] and their labels [B, n] to the examples seen. The fit takes place later."""
         self._rows.append(instances.rows)
         self._labels.append(labels)
         self._fitted = None
@@ -131,7 +131,10 @@ class Fit:
         return torch.from_numpy(np.stack(predictions)).to(self._labels[0])
 
     def _predictions(self, fitted: Any, rows: Floats) -> Floats:
-        """Return predictions [n]: those of an estimator, or a constant if `fitted` is a number."""
+        """Return the predictions [n] of an estimator.
+
+        If `fitted` is a number, all predictions are this number.
+        """
         if isinstance(fitted, float):
             return np.full(len(rows), fitted)
         try:
@@ -150,7 +153,7 @@ class Fit:
         return self._fitted
 
     def _fit(self, rows: Floats, labels: Floats, member: int) -> Any:
-        """Return an estimator fitted to rows [k, d] and labels [k], or a number that is always predicted.
+        """Fit an estimator to rows [k, d] and labels [k]. Return it, or a number that is always predicted.
 
         The number is 0 if there are too few examples. If a classifier has seen only one label, it is this
         label.
@@ -175,7 +178,7 @@ class Fit:
 
 @cache
 def _class_of(name: str) -> Any:
-    """Return the class of the estimator with this name, or None if scikit-learn has none."""
+    """Return scikit-learn's class of the estimator with the given name, or None if there is none."""
     import sklearn  # type: ignore[import-untyped]
     from sklearn.base import (  # type: ignore[import-untyped]
         ClassifierMixin,
@@ -194,7 +197,7 @@ def _class_of(name: str) -> Any:
 
 
 def _is_classifier(name: str) -> bool:
-    """Return whether the estimator with this name is a classifier."""
+    """Return whether scikit-learn's estimator with the given name is a classifier."""
     from sklearn.base import ClassifierMixin
 
     cls = _class_of(name)
@@ -202,7 +205,7 @@ def _is_classifier(name: str) -> bool:
 
 
 def _names() -> list[str]:
-    """Return the names of all regressors and classifiers of scikit-learn."""
+    """Return the names of all regressors and classifiers that scikit-learn has."""
     from sklearn.utils.discovery import all_estimators  # type: ignore[import-untyped]
 
     return [name for name, _ in all_estimators(type_filter=["regressor", "classifier"])]

@@ -41,7 +41,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
 
 
 class TanhFit(LeastSquaresFit):
-    """Least-squares solution for the examples seen, for every replica and target.
+    """State of the solver: the least-squares solution for the examples seen, per replica and target.
 
     The number of examples sets the scale of the tanh.
     """
@@ -52,7 +52,7 @@ class TanhFit(LeastSquaresFit):
         self._targets = data.targets * data.variants
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Update the solution with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         super().learn(instances, labels)
         self._count += instances.n
 
@@ -64,7 +64,7 @@ class TanhFit(LeastSquaresFit):
         return torch.where(in_span, fitted, torch.tanh(fitted / unseen_share)).to(instances.dtype)
 
     def _spanned(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return a mask [R, n]: whether each of the rows [R, n, d] is in the span of the rows seen."""
+        """Return which of the rows [R, n, d] lie in the span of the rows seen, as a mask [R, n]."""
         outside = torch.baddbmm(rows, rows, self._projector, alpha=-1)
         return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
 

@@ -88,7 +88,7 @@ class VAWStep(NamedTuple):
 
 
 class Forecast:
-    """State of the forecaster: products xᵀw of the ridge solution with all rows x, and leverages of the rows.
+    """State of the forecaster: for all rows x, the products xᵀw with the ridge solution w, and leverages.
 
     Both are updated after every example. Forecasts are computed from them.
     """
@@ -111,7 +111,7 @@ class Forecast:
         self._see_exactness()
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Learn from examples, one after the other: instances [R, n, d] and their labels [B, n]."""
+        """Update the state with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x):
                 self._look_ahead(x)
@@ -128,7 +128,7 @@ class Forecast:
                 self._see_exactness()
 
     def _see_exactness(self) -> None:
-        """Determine whether leverages can be updated by differences without losing much precision.
+        """Find out whether leverages can be updated by differences without losing much precision.
 
         This is so if all leverages are small.
         """
@@ -154,7 +154,7 @@ class Forecast:
         self._to_come = deque(VAWStep(*step) for step in steps)
 
     def _products_with(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the products [R, b, n] of all rows of the data with b vectors [R, b, d].
+        """Return the inner products [R, b, n] of all rows of the data with b vectors P x, [R, b, d].
 
         The vectors are P x for b instances x, where P = A⁻¹.
         """
@@ -163,7 +163,7 @@ class Forecast:
         return torch.cat([images @ piece.double().mT for piece in torch.split(self._rows, PIECE, 1)], 2)
 
     def _root(self) -> Root:
-        """Return the square root of P = A⁻¹ for the examples seen."""
+        """Return the square root of the matrix P = A⁻¹, for the examples seen."""
         if not self._to_come:
             return self._ahead
         root = self._start.copy()

@@ -1,1 +1,1 @@
-"""Experiments as data: preset files, in which numbers may be expressions as in papers, and their schema."""
+"""Preset files: how experiments are written in TOML, with expressions such as 1/(2d) for numbers."""

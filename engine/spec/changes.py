@@ -1,4 +1,4 @@
-"""Changes to a preset document: sweep a number, follow a rename, and find claims that no longer apply."""
+"""Changes of preset documents: sweep over a number, rename things, and find claims that no longer apply."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def rename_axis(raw: Raw, former: str, other: str) -> None:
 
 
 def put_numbers(raw: Raw, names: Mapping[str, float]) -> None:
-    """Replace the given names by their numbers in all expressions and conditions of a document."""
+    """Replace names by their numbers in all expressions and conditions of a document."""
 
     def put(text: str) -> str | float:
         if (alone := text.strip()) in names:
@@ -92,7 +92,7 @@ def _rename_curves(raw: Raw, change: Text) -> None:
 
 
 def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
-    """Apply `change` to every expression that may use sweep axes, and to no other text."""
+    """Apply `change` to every expression in which sweep axes may occur, and to no other text."""
     document = {key: part for key, part in raw.items() if key != "axes"}
     raw |= with_texts(
         Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text
@@ -162,7 +162,7 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
 
 
 def _computes(experiment: Experiment) -> tuple[Any, ...]:
-    """Return the parts of an experiment that determine its results: problem, protocol and learners.
+    """Return the parts of an experiment that determine its measured numbers: problem, protocol and learners.
 
     Seed, replicas and precision are left out.
     """
@@ -170,7 +170,7 @@ def _computes(experiment: Experiment) -> tuple[Any, ...]:
 
 
 def _shows(picture: Picture) -> Picture:
-    """Return what a picture shows: the picture without its texts and style."""
+    """Return what a picture shows: its fields without texts and style."""
     return structs.replace(picture, name=None, title="", marks=(), draw="curves", x_log=None, y_log=None)
 
 
@@ -182,7 +182,7 @@ THRESHOLD = 0.1
 
 
 def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
-    """Return a document with a sweep axis called AXIS, and with pictures of the sweep.
+    """Return a copy of a document that sweeps over a number, with an axis called AXIS and pictures of it.
 
     Claims are left out, because they are about a single value of the swept number.
 

@@ -32,7 +32,7 @@ SIZES = ("n", "d")
 
 
 class Dimensions(NamedTuple):
-    """Names of the dimensions along which a picture's measure varies."""
+    """Names of everything that the values of a picture's measure may depend on, such as clocks and axes."""
 
     axes: dict[str, list[str]]
     """Names to which each sweep axis assigns numbers: the axis or its table columns, or none for words."""
@@ -111,7 +111,7 @@ def _check_beneath(picture: Picture, pictures: Sequence[Picture], where: str) ->
 
 
 def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:
-    """Check that `relative` of a picture names a learner, or a theory line about the picture's measure.
+    """Check the field `relative` of a picture: it must name a learner, or a theory line about the measure.
 
     Raises: BadInput.
     """
@@ -138,7 +138,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
 
 
 def _check_points(picture: Picture, where: str) -> None:
-    """Check that a picture which draws examples as points can show them.
+    """Check that a picture can show training examples as points, if it is meant to.
 
     The picture must show predictions of labels, and no field of the picture may change the scale of the
     y-axis. Otherwise, labels could not be drawn beside the curve.
@@ -157,7 +157,7 @@ def _check_points(picture: Picture, where: str) -> None:
 
 
 def _check_contours(picture: Picture, where: str) -> None:
-    """Check that contours are theory lines with one value at each point of a heat map. Raises: BadInput."""
+    """Check the contours of a picture: theory lines with one value at each point of a heat map."""
     if picture.contours and picture.y is None:
         raise BadInput(f"{where}.contours", "contours are drawn on heat maps; give the picture a y")
     if picture.contours and picture.reading is not None and picture.reading.over != "record":
@@ -231,12 +231,12 @@ def _dimensions(
 
 
 def _names_places(picture: Picture, axis: Axis) -> bool:
-    """Return whether a picture has a bar for each value of a sweep axis."""
+    """Return whether a picture draws bars, one for each value of a sweep axis."""
     return picture.draw == "bars" and picture.x == axis.name
 
 
 def _names_of(axis: Axis) -> Collection[str]:
-    """Return the names to which a sweep axis assigns numbers.
+    """Return the names that expressions may use for the values of a sweep axis.
 
     The number of a word is its position on the axis.
     """
@@ -283,7 +283,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
 
 
 def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
-    """Return whether x depends on sweep axes, indices or rates, and on no clock or measure."""
+    """Return whether x depends on sweep axes, indices or rates only, and not on a clock or measure."""
     few = {*dimensions.of_axes, *dimensions.indices, *dimensions.rates}
     named = _named(picture, "x", where)
     return bool(named & few) and named.isdisjoint([*dimensions.clocks, *dimensions.measures])
@@ -292,7 +292,10 @@ def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
 def _check_until(
     experiments: Sequence[Experiment], picture: Picture, clocks: Sequence[str], where: str
 ) -> None:
-    """Check that the clock or measure in `read.until` of a picture is recorded. Raises: BadInput."""
+    """Check the condition `read.until` of a picture: the clock or measure in it must be recorded.
+
+    Raises: BadInput.
+    """
     until = None if picture.reading is None else picture.reading.until
     if until is None:
         return
@@ -308,7 +311,7 @@ def _check_until(
 
 
 def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -> None:
-    """Check that the sweep axes named in an expression have numbers as values. Raises: BadInput."""
+    """Check that the sweep axes in an expression have numbers as values, not words. Raises: BadInput."""
     for name in names:
         if name in dimensions.axes and name not in dimensions.axes[name]:
             columns = listed(dimensions.axes[name])
@@ -317,7 +320,7 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
 
 
 def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """Check that a picture says what to do with every dimension along which its measure varies.
+    """Check that a picture uses every dimension along which its measure varies.
 
     A dimension must be used in x or y, reduced to one number by `read`, or fixed by `at`. Raises: BadInput.
     """
@@ -352,7 +355,7 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
 
 
 def _named(picture: Picture, key: str, where: str) -> set[str]:
-    """Return the names in an expression of a picture. Raises: BadInput."""
+    """Return the names that occur in an expression of a picture. Raises: BadInput."""
     try:
         return names_in(getattr(picture, key) or "")
     except BadExpression as error:
@@ -395,7 +398,7 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
 
 
 def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
-    """Return errors about claims marked `headline = true` although an earlier claim already is the headline.
+    """Return errors about claims with `headline = true` whose picture already has a headline claim.
 
     Each picture and measure may have one headline.
     """
@@ -449,7 +452,7 @@ def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
 
 
 def check_places(experiment: Experiment) -> None:
-    """Check that claims about a single run refer to existing evaluation points, such as "k = 64".
+    """Check that claims about a single run refer to points at which it is evaluated, such as "k = 64".
 
     Raises: BadInput.
     """
@@ -468,7 +471,7 @@ def check_places(experiment: Experiment) -> None:
 def _check_values(
     experiment: Experiment, claim: Claim, picture: Picture, where: str, learners: Sequence[str]
 ) -> None:
-    """Check that the sweep values named in a claim are values of the sweep axes. Raises: BadInput."""
+    """Check that the sweep axes have the values that a claim names. Raises: BadInput."""
     axes = {axis.name: axis for axis in experiment.axes}
     at = getattr(claim, "at", None)
     if at is not None and (axis := axes.get(picture.x)) is not None:
@@ -487,7 +490,7 @@ def _check_values(
 
 
 def _values(axis: Axis) -> str:
-    """Return the values of a sweep axis as text."""
+    """Return the values of a sweep axis as they are written in texts."""
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
     words = (f"{axis_value:g}" if isinstance(axis_value, float) else str(axis_value) for axis_value in few)
     return f"{axis.name} is {', '.join(words)}"

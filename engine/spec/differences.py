@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SetupDifference(NamedTuple):
-    """A value that differs between two documents, or a learner or axis that only one of them has."""
+    """Difference between two documents: a value that differs, or a learner or axis that one of them lacks."""
 
     place: str
     """Path of the value within `part`, such as "update.lr".
@@ -71,7 +71,7 @@ def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[SetupDiffer
 
 
 def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
-    """Return a difference for each renamed axis, and the earlier document with the new axis names."""
+    """Find renamed axes. Return a difference for each, and the earlier document with the new names."""
     from engine.spec.changes import rename_axis
 
     old, new = ({axis["name"]: axis for axis in raw["axes"]} for raw in (before, after))
@@ -84,7 +84,7 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
 
 
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
-    """Return the differences between the sweep axes of two documents.
+    """Return the differences between the sweep axes of an earlier and of a later document.
 
     There is one for each axis that only one document has, and one for each axis value that differs.
     """
@@ -112,7 +112,7 @@ def _plain(learner: Raw) -> Raw:
 
 
 def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
-    """Return the differences between two values of the field at `place`.
+    """Return the differences between an earlier and a later value of the field at `place`.
 
     If the values are parts of different kinds, the result is a single difference of the kinds.
     """
@@ -155,10 +155,10 @@ SHOWN_ELSEWHERE = "device", "path"
 def texts_of_changed(
     name: str, experiment: Experiment, document: Raw, origin: Experiment, origin_document: Raw
 ) -> dict[str, str]:
-    """Return the title, story and source of an experiment that was made from a preset.
+    """Return the title, story, source and reason of an experiment that was made from a preset.
 
     If only run settings, pictures or claims differ from the preset, these are the preset's texts. Expressions
-    in the texts are not evaluated. Otherwise, the title states the change, and story and source are empty.
+    in the texts are not evaluated. Otherwise, the title states the change, and the other texts are empty.
 
     Args:
         name: name of the preset.
@@ -166,10 +166,10 @@ def texts_of_changed(
         origin: the experiment of `origin_document`, which is the preset with its defaults.
     """
     if all(getattr(experiment, part) == getattr(origin, part) for part in TRAINED):
-        return {text: origin_document[text] for text in ("title", "story", "source")}
+        return {text: origin_document[text] for text in ("title", "story", "source", "reason")}
     changes = [
         str(change)
         for change in differences(origin_document, document)
         if change.part != ("run",) or change.place not in SHOWN_ELSEWHERE
     ]
-    return {"title": plain(f"{name}: {', '.join(changes)}"), "story": "", "source": ""}
+    return {"title": plain(f"{name}: {', '.join(changes)}"), "story": "", "source": "", "reason": ""}

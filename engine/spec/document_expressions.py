@@ -1,4 +1,4 @@
-"""Expressions of a document: numbers written as expressions, and texts with expressions in braces."""
+"""Expressions in preset documents: numbers that are written as formulas, and formulas in texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TOLERANCE = 1e-9
 
 
 def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any:
-    """Return a raw value of a document with all expressions replaced by their numbers.
+    """Replace all expressions in a raw value of a document by their numbers, and return the result.
 
     Parts that are given by their kind alone become tables. Values that do not fit their type stay unchanged.
 
@@ -52,7 +52,7 @@ def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any
 
 
 def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
-    """Return a copy of a raw value in which every text is replaced by the result of `change`."""
+    """Return a copy of a raw value (TOML data) in which every text is replaced by `change(text)`."""
     if isinstance(raw, str):
         return change(alternatives(kind), raw, place)
     if isinstance(raw, (dict, Mapping)):
@@ -66,7 +66,7 @@ def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
 
 
 def without_defaults(kind: Any, raw: Any) -> Any:
-    """Return a raw value without the table entries that equal their defaults.
+    """Remove the entries of tables that equal their defaults from a raw value (TOML data).
 
     So the result stays the same if a later version of a part has a further field with a default.
     """
@@ -96,23 +96,26 @@ def _defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def with_tables(kind: Any, raw: Any) -> Any:
-    """Return a raw value with tables for parts that are given by kind alone; expressions are unchanged."""
+    """Return a raw value in which parts that are written as a word (their kind) have become tables."""
     return with_texts(kind, raw, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
 
 
 def _is_part(kinds: tuple[Any, ...]) -> bool:
-    """Return whether one of the allowed types is a part, so that a text means the part's kind."""
+    """Return whether one of the allowed types is a part. A text then names the part's kind."""
     return any(is_struct(kind) and kind.__struct_config__.tag_field == "kind" for kind in kinds)
 
 
 def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
-    """Return whether a text is an expression for a number, and not a word that is allowed in its place."""
+    """Return whether a text is an expression for a number. It may also be a word that the field allows."""
     return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
 
 
 @cache
 def types_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the types of a Struct's fields; msgspec.inspect would also describe every nested type."""
+    """Return the types of a Struct's fields, without a description of nested types.
+
+    The function msgspec.inspect would also describe every nested type.
+    """
     return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
 
 
@@ -128,7 +131,7 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 
 @cache
 def _structs(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
-    """Return the Structs among types, by kind. A Struct without a kind has the key None."""
+    """Return the Structs among the given types, by kind. A Struct that has no kind has the key None."""
     return {struct.__struct_config__.tag: struct for struct in kinds if is_struct(struct)}
 
 
@@ -145,12 +148,12 @@ def entries_of(kinds: tuple[Any, ...]) -> Any:
 
 
 def is_struct(kind: Any) -> bool:
-    """Return whether a type is a table with known keys."""
+    """Return whether a type describes a table with known keys."""
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.Struct] | None:
-    """Return the Struct that describes a table in a document, if its value may have one of the types `kinds`.
+    """Return the Struct that a table in a document describes. `kinds` are the types that are allowed there.
 
     If only one of the types is a Struct, it is this one. Otherwise, it is the part whose kind is the table's
     `kind`. Return None if there is no such Struct.
@@ -162,7 +165,7 @@ def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.
 
 
 def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
-    """Return a function from the keys of a table to the types of its entries."""
+    """Return a function that gives the allowed types of a table's entry, from the entry's key."""
     if (struct := struct_in(kinds, table)) is not None:
         return types_of(struct).get
     entries = entries_of(kinds)
@@ -219,7 +222,11 @@ Path = tuple[str | int, ...]
 
 TextChange = Callable[[str, Path], str]
 
-TEXTS: Mapping[str, tuple[str, ...]] = {"": ("title", "story"), "pictures": ("title",), "claims": ("text",)}
+TEXTS: Mapping[str, tuple[str, ...]] = {
+    "": ("title", "story", "reason"),
+    "pictures": ("title",),
+    "claims": ("text",),
+}
 """Keys that have texts in a document, in each of its pictures, and in each of its claims."""
 
 NAMED = ("marks", "contours")
@@ -230,7 +237,10 @@ PARTS = (("run",), ("problem",), ("problem", "matrix"), ("problem", "target"), (
 
 
 def with_texts_changed(document: Mapping[str, Any], change: TextChange) -> Raw:
-    """Return a copy of a document with its texts replaced by `change`. Malformed parts stay unchanged."""
+    """Return a copy of a document in which every text is replaced by `change(text)`.
+
+    Malformed parts stay unchanged.
+    """
     changed = _changed(document, TEXTS[""], (), change)
     for part in ("pictures", "claims"):
         if isinstance(changed.get(part), list | tuple):
@@ -261,12 +271,12 @@ def _changed(table: Mapping[str, Any], keys: Sequence[str], path: Path, change: 
 
 
 def place_of(path: Path) -> str:
-    """Return a path in the form used in messages, such as `pictures[0].title`."""
+    """Return a path in a document in the form that messages use, such as `pictures[0].title`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
 
 
 def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
-    """Return every text of a document that may contain expressions, by path."""
+    """Return every text of a document in which expressions are allowed, by its path."""
     texts: dict[Path, str] = {}
 
     def note(text: str, path: Path) -> str:
@@ -278,7 +288,7 @@ def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
 
 
 def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mapping[str, float]) -> Raw:
-    """Return a document with values in place of the expressions in its texts.
+    """Evaluate the expressions in a document's texts, and return the document with the finished texts.
 
     Texts may use d, n, m and sweep axes. They may use the numbers of the protocol, the target, the matrix,
     the problem and the run by field name. They may also use the numbers of the same claim or mark, and the
@@ -311,7 +321,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
 
 
 def _at(document: Mapping[str, Any], path: Path) -> Any:
-    """Return the value at a path, or an empty table if the path does not exist."""
+    """Return the value at a path in a document, or an empty table if the path does not exist."""
     try:
         return reduce(operator.getitem, path, document)  # type: ignore[arg-type]
     except (KeyError, IndexError, TypeError):

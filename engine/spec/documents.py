@@ -1,4 +1,4 @@
-"""Preset documents: their sweep, first experiment and form with all defaults, and their JSON Schema."""
+"""Preset documents: the sweep and experiments that they describe, and their JSON Schema."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from engine.spec.upgrade import upgraded
 
 
 def check_points(sweep: Sweep) -> None:
-    """Check that pictures, claims and texts of a sweep are the same at all sweep points.
+    """Check that pictures, claims and texts do not differ between sweep points. Raises: BadInput.
 
     Raises: BadInput.
     """
@@ -71,7 +71,11 @@ def _check_texts(sweep: Sweep) -> None:
 
 def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
     """Yield the path and the text of every field of an experiment that may contain expressions."""
-    yield from (("title", experiment.title), ("story", experiment.story))
+    yield from (
+        ("title", experiment.title),
+        ("story", experiment.story),
+        ("reason", experiment.reason),
+    )
     for number, picture in enumerate(experiment.pictures):
         place = f"pictures[{number}]"
         yield f"{place}.title", picture.title
@@ -140,7 +144,7 @@ def _check_replicas(sweep: Sweep, picture: Picture) -> None:
 
 
 def _check_claims(sweep: Sweep) -> None:
-    """Check that the numbers of each claim are the same along a curve. Raises: BadInput."""
+    """Check that the numbers of a claim do not vary along a curve. Raises: BadInput."""
     for number, claim in enumerate(sweep.claims):
         picture = picture_of(sweep.experiment, claim.picture)
         along: dict[tuple[int, ...], Claim] = {}
@@ -185,7 +189,7 @@ def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _with_each_learner(sweep: Sweep) -> list[Experiment]:
-    """Return the experiments at the first sweep points that together include every learner."""
+    """Return the experiments at as few sweep points as are needed to include every learner."""
     seen: set[str] = set()
     experiments: list[Experiment] = []
     for point in sweep.points:
@@ -197,7 +201,7 @@ def _with_each_learner(sweep: Sweep) -> list[Experiment]:
 
 
 def first(raw: Mapping[str, Any]) -> Experiment:
-    """Return the experiment at the first sweep point that has a learner. Raises: BadInput."""
+    """Return the experiment at the first sweep point at which a learner exists. Raises: BadInput."""
     raw = reading.current(raw)
     axes = _axes_of(raw)
     for point in _points(raw, axes, [axis.grid for axis in axes]):
@@ -211,7 +215,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
 
 
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:
-    """Return a document whose texts have values in place of expressions.
+    """Evaluate the expressions in a document's texts, and return the document.
 
     The values are those at the first sweep point that has a learner. Raises: BadInput.
     """
@@ -227,7 +231,7 @@ def with_words(raw: Mapping[str, Any]) -> reading.Raw:
 
 
 def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
-    """Return the numbers at a sweep point, by the name of the sweep axis or of its table column."""
+    """Return the numbers that a sweep point defines, by the name of their sweep axis or table column."""
     return {
         bound_name: number
         for axis, axis_value in pairs
@@ -274,7 +278,7 @@ def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 
 
 def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """Return the sweep axes of an upgraded document. Raises: BadInput."""
+    """Return the sweep axes of a document in which outdated words are already replaced. Raises: BadInput."""
     axes: tuple[Axis, ...] = reading.axes(raw)
     names: set[str] = set()
     for number, axis in enumerate(axes):
@@ -296,7 +300,7 @@ def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 def _points(
     raw: Mapping[str, Any], axes: tuple[Axis, ...], grids: list[tuple[Value, ...]]
 ) -> Iterator[Point | None]:
-    """Yield every sweep point, or None for a point without learners."""
+    """Yield all sweep points. A point at which no learner exists is None."""
     for place in product(*(range(len(grid)) for grid in grids)):
         chosen = [grid[number] for grid, number in zip(grids, place, strict=True)]
         pairs = list(zip(axes, chosen, strict=True))
@@ -317,7 +321,7 @@ def _points(
 def _at(
     raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
 ) -> Mapping[str, Any] | None:
-    """Return the document at a sweep point, with the values set by axes and the learners that exist there.
+    """Return the document at one sweep point, with the axes' values filled in and only its learners.
 
     Return None if no learner exists there.
     """
@@ -340,7 +344,10 @@ def _at(
 
 
 def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]) -> bool:
-    """Return whether a learner's `where` holds at a sweep point; `where` may use sweep axes, d, n and m."""
+    """Return whether a learner exists at a sweep point, which its condition `where` decides.
+
+    The condition may use sweep axes, d, n and m.
+    """
     condition = learner.get("where") if isinstance(learner, Mapping) else None
     if not isinstance(condition, str):
         return True
@@ -372,7 +379,8 @@ LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
 def preset_schema() -> Schema:
     """Return the JSON Schema of presets.
 
-    It extends msgspec's schema: a number may be an expression, and a part may be given by its kind alone.
+    It extends the schema that msgspec makes. A number may be an expression, and a part may be written as its
+    kind alone.
     """
     for family in catalogue.FOLDERS:
         catalogue.members(family)  # imports every member, so that the schema includes it

@@ -1,4 +1,7 @@
-"""An experiment: its set-up, the measures that apply to it, and its pictures."""
+"""An experiment: problem, protocol, learners, pictures and claims.
+
+A set-up is the part that runs depend on.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def dtype(self) -> Literal["float32", "float64"]:
-        """Precision of the computation: float64 if the protocol needs it, else the dtype of `run`."""
+        """Precision of the numbers: float64 if the protocol needs it, else the setting `run.dtype`."""
         return "float64" if self.protocol.schedule().in_double_precision else self.run.dtype
 
     @property
@@ -126,7 +129,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 def missing(measure: Measure, setup: Setup, learner: Learner) -> str | None:
-    """Return the condition of a measure that `learner` does not meet; None if the measure applies.
+    """Return a condition of a measure that a learner does not meet. None if the measure can be computed.
 
     The text completes the sentence "it is measured only where …".
     """
@@ -136,7 +139,7 @@ def missing(measure: Measure, setup: Setup, learner: Learner) -> str | None:
 
 
 def no_hessian(setup: Setup, learner: Learner) -> str | None:
-    """Return the unmet condition for the Hessian of a net's loss; None if the Hessian can be computed."""
+    """Return a reason why the Hessian of a net's loss cannot be computed, or None if it can."""
     loss, outputs = setup.loss, _outputs(learner)
     if not loss.joint or outputs == setup.m:
         return None
@@ -180,10 +183,12 @@ MOST_PICTURES = 20
 
 
 class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A problem, a protocol, learners, and claims about the outcome."""
+    """An experiment: problem, protocol and learners, with pictures and claims about its outcome."""
 
     title: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
     story: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
+    reason: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
+    """Why the curves are as they are. Each line is a short sentence, which charts may show by itself."""
     source: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
     subject: Subject = "Other"
     axes: Annotated[tuple[Axis, ...], Meta(max_length=MOST_AXES)] = ()
@@ -196,14 +201,14 @@ RUN = "Average loss over all rows"
 
 
 def of_run(experiment: Experiment, measure: str = "loss", title: str = RUN) -> Picture:
-    """Return the picture of a single run: a measure against the clock of the protocol."""
+    """Return the picture that shows a measure of a single run against the clock of the protocol."""
     return Picture(x=experiment.protocol.clock, measure=named()[measure], title=title)
 
 
 def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
-    """Return the pictures of an experiment.
+    """Return the pictures of an experiment, with a default if it lists none.
 
-    By default, this is a picture of the loss, with a curve for every value of the sweep axes.
+    The default is a picture of the loss, with a curve for every value of the sweep axes.
     """
     if experiment.pictures:
         return experiment.pictures
@@ -212,7 +217,7 @@ def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
 
 
 def drawn(experiment: Experiment) -> tuple[Picture, ...]:
-    """Return the pictures that the experiment shows in addition to the loss against the clock of a run.
+    """Return the experiment's pictures, besides the loss against the clock of a run.
 
     The result is empty for an experiment without sweep axes and without listed pictures.
     """

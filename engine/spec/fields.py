@@ -60,7 +60,10 @@ class Field(msgspec.Struct, frozen=True):
     """Types of the tables that are allowed for a part, by kind."""
 
     def is_default(self, value: Any) -> bool:
-        """Return whether a value equals the default, or value and default both mean an empty field."""
+        """Return whether a field has its default value.
+
+        Two values that both mean an empty field count as equal.
+        """
         if self.kind == "part":
             return value is None and self.default is None  # a table without entries is still a part
         return value == self.default or (value in NOTHING and self.default in NOTHING)

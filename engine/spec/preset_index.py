@@ -1,4 +1,4 @@
-"""Index of presets by their texts and the parts that they name, for search."""
+"""Index of presets for search. It stores the presets' texts, and which parts they name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.spec import documents, presets, reading
 from engine.spec.document_expressions import texts_of
 from engine.spec.experiment import SUBJECTS
 
-WORDS = ("title", "story", "source", "subject")
+WORDS = ("title", "story", "source", "subject", "reason")
 """Keys of a preset's texts, which do not affect runs."""
 
 
@@ -50,7 +50,7 @@ def index() -> tuple[PresetEntry, ...]:
 
 
 def naming(kind: str) -> list[PresetEntry]:
-    """Return the presets whose files contain this kind of a part, a measure or a theory line."""
+    """Return the presets that use a part, a measure or a theory line of this kind."""
     return [entry for entry in index() if kind in entry.kinds]
 
 
@@ -59,7 +59,7 @@ def entry_of(preset: str) -> PresetEntry:
     raw = reading.read_raw(presets.path_of(preset))
     if any(map(has_braces, texts_of(raw).values())):
         raw = documents.with_words(raw)
-    title, story, source, subject = (str(raw.get(key, "")) for key in WORDS)
+    title, story, source, subject, _ = (str(raw.get(key, "")) for key in WORDS)
     return PresetEntry(
         preset,
         title,
@@ -82,19 +82,22 @@ def _entries() -> Iterator[PresetEntry]:
 
 
 def _texts(listed: Any, key: str) -> tuple[str, ...]:
-    """Return the text at `key` of each table in a list; skip tables without this key."""
+    """Return the texts with the key `key` in a list of tables. Tables without this key are skipped."""
     tables = listed if isinstance(listed, list) else []
     return tuple(str(table[key]) for table in tables if isinstance(table, dict) and key in table)
 
 
 def digest(raw: reading.Raw) -> str:
-    """Return a hash of a preset that ignores its texts and the texts of its claims."""
+    """Return a hash of a preset that ignores its texts, and the texts of its claims and pictures."""
     content = {key: part for key, part in raw.items() if key not in WORDS}
-    if isinstance(claims := content.get("claims"), list):
-        content["claims"] = [
-            {key: part for key, part in claim.items() if key != "text"} if isinstance(claim, dict) else claim
-            for claim in claims
-        ]
+    for listed, text in (("claims", "text"), ("pictures", "title")):
+        if isinstance(tables := content.get(listed), list):
+            content[listed] = [
+                {key: part for key, part in table.items() if key != text}
+                if isinstance(table, dict)
+                else table
+                for table in tables
+            ]
     written = msgspec.json.encode(content, order="deterministic")
     return hashlib.sha256(written).hexdigest()[:16]
 

@@ -61,7 +61,7 @@ def path_of(preset: str) -> Path:
 
 
 def unknown(name: str, category: str, choices: Iterable[str]) -> BadInput:
-    """Return the error for an unknown name; it suggests similar names."""
+    """Return the error for an unknown name of a preset. It suggests similar names."""
     near = difflib.get_close_matches(name, list(choices), n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "hadamard-tui presets lists the presets"
     return BadInput(name, f"there is no {category} of this name; {hint}")
@@ -90,7 +90,7 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
 
 @contextmanager
 def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]:
-    """Report words in presets that have been renamed since the preset was written.
+    """Report outdated words in presets: names that were changed after the preset was written.
 
     If a preset that is read inside the block uses such words, call `answer` with one line that lists them.
     """
@@ -134,7 +134,7 @@ def _raw(preset: str, overrides: Iterable[str]) -> Raw:
 
 @contextmanager
 def _named(preset: str) -> Iterator[None]:
-    """Prefix the place in BadInput errors with the preset's name, if the preset exists.
+    """Add the name of the preset, if it exists, to the place that BadInput errors name.
 
     The user's own parts are loaded first, so that their errors are not attributed to the preset.
     """

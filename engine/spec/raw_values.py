@@ -16,7 +16,7 @@ DEEPEST = 32
 WIDEST = 63
 """Largest number of bits of an integer, besides its sign, as in TOML."""
 
-MULTILINE = frozenset({"story", "problem.matrix.separator", "problem.target.separator"})
+MULTILINE = frozenset({"story", "reason", "problem.matrix.separator", "problem.target.separator"})
 """Paths of texts that may contain line breaks and tabs, which are shown as spaces.
 
 A separator must not be a tab character, but a later check refuses it with a better message, which names the
@@ -120,14 +120,14 @@ def check(raw: Any) -> None:
 
 
 def _is_plain(raw_value: Any) -> bool:
-    """Return whether a value needs no further check, such as most short texts and numbers."""
+    """Return whether a value, such as a short text or a number, needs no closer check."""
     if isinstance(raw_value, str):
         return raw_value.isascii() and raw_value.isprintable()
     return isinstance(raw_value, float)
 
 
 def _items(container: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """Yield the path component (`.key` or `[number]`) and the value of each item of a table or list."""
+    """Yield the items of a table or list. Each comes with its part of the path, `.key` or `[number]`."""
     if isinstance(container, list | tuple):
         yield from ((f"[{number}]", member) for number, member in enumerate(container))
     elif isinstance(container, Mapping):

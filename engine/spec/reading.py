@@ -1,4 +1,4 @@
-"""Reading of experiments: TOML, overrides, and errors with place, fault and remedy."""
+"""Reads experiments from TOML text, applies overrides, and reports errors with place and remedy."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _experiment_of_run(path: Path) -> Raw:
 
 
 def _experiment_of_result(content: bytes) -> Raw:
-    """Return the document that the user gave for a result, from its file.
+    """Return the document that the user ran, from the file of a result.
 
     Raises: BadInput if the file is not a result.
     """
@@ -93,7 +93,7 @@ class _Result(msgspec.Struct):
 
 
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
-    """Yield the name, the table and the names of the file fields of the matrix, and then of the target.
+    """Yield the parts that may read files, the matrix and the target: name, table, and names of file fields.
 
     A part that is not written as a table with a kind is left out.
     """
@@ -106,7 +106,7 @@ def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, .
 
 
 def _set_beside(folder: Path, axes: Any, place: str) -> None:
-    """Make paths of data files relative to a folder, if a sweep axis has them as values.
+    """Resolve paths of data files that are values of sweep axes. They are relative to a folder.
 
     Charts show the paths as written.
 
@@ -132,7 +132,7 @@ def apply(raw: Raw, override: str) -> None:
 
 
 def setting(override: str) -> tuple[str, Any]:
-    """Return the field's path and the value of an override `PLACE=VALUE`.
+    """Parse an override `PLACE=VALUE`. Return the path of the field, and its value.
 
     The value is TOML or plain text, such as an expression or a list of expressions. Raises: BadInput.
     """
@@ -150,7 +150,7 @@ def setting(override: str) -> tuple[str, Any]:
 
 
 def _plain(text: str) -> str | list[str]:
-    """Return the value of a text that is not TOML: the text itself, or a list of unquoted expressions."""
+    """Interpret a text that is not TOML. Return the text itself, or a list of unquoted expressions."""
     if text.startswith("[") and text.endswith("]"):
         return [expression.strip() for expression in text[1:-1].split(",")]
     return text
@@ -208,18 +208,18 @@ def _add_learner(raw: Raw, steps: list[str | int]) -> None:
 
 
 def _with_new_key(raw: Raw, parents: list[str | int], step: str | int) -> str | int:
-    """Return a step of a path; a key that was renamed is replaced by its new name."""
+    """Return one step (key) of a path. If the key was renamed, return the new name."""
     table = _type_at(_place(parents), raw) if isinstance(step, str) else None
     return new_key(table.cls, str(step)) if isinstance(table, inspect.StructType) else step
 
 
 def _classes(kind: Any) -> list[type[msgspec.Struct]]:
-    """Return the classes of the parts that a type allows."""
+    """Return the classes of all parts that a field's type allows."""
     return [member.cls for member in _members(kind)]
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
-    """Return whether a field of a document holds a part that is given by its kind alone, such as `egu`.
+    """Return whether the part in a field of a document is written as its kind alone, such as `egu`.
 
     Args:
         node: table that contains the field.
@@ -232,7 +232,7 @@ def _is_kind(node: Any, step: str | int, place: str) -> bool:
 
 
 def _keep_known(raw: Raw, place: str, node: Raw) -> None:
-    """Drop the hyperparameters that a part's new kind does not have."""
+    """Remove from a part the hyperparameters that its new kind does not have."""
     kind = _type_at(place, raw)
     if isinstance(kind, inspect.StructType) and kind.tag == node["kind"]:
         keys = {"kind", *(field.encode_name for field in kind.fields)}
@@ -258,7 +258,7 @@ def _child(node: Any, step: str | int, place: str) -> Any:
 
 
 def _index(tables: list[Any], step: str | int, place: str) -> int:
-    """Return the position of a table that is given by index or name."""
+    """Return the position in a list of the table that an index or a name denotes."""
     if isinstance(step, int) and step < len(tables):
         return step
     names = [str(table.get("name")) for table in tables if isinstance(table, dict)]
@@ -295,7 +295,7 @@ def current(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def parse_current(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:
-    """Return the same as `parse`, for a document that `current` has returned."""
+    """Do the same as `parse`, for a document that `current` has already checked."""
     experiment: Experiment = _typed(Experiment, "", resolve(raw, names), raw)
     check(experiment)
     return experiment
@@ -323,7 +323,7 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
 
 
 def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
-    """Return the same as `in_full`, for a document that `current` has returned."""
+    """Do the same as `in_full`, for a document that `current` has already checked."""
     resolved: Raw = msgspec.json.decode(msgspec.json.encode(experiment))
     numbers: Raw = with_expressions(resolved, raw)
     for part_name, part, fields in _data_files(resolved):
@@ -345,7 +345,7 @@ def with_expressions(numbers: Any, raw: Any) -> Any:
 
 
 def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
-    """Return `raw` with every expression replaced by its value, including expressions inside texts.
+    """Return the document `raw` with every expression replaced by its value, also inside texts.
 
     A part that is given by its kind alone becomes a table. The matrix is resolved first; expressions in the
     matrix may use its own d. The target is resolved next; expressions in the target may use d, n and the
@@ -364,7 +364,7 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
 
 
 def sizes(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Mapping[str, float]:
-    """Return `names` together with d, n and m, if the document has a problem. Raises: BadInput."""
+    """Return `names`, extended by the sizes d, n and m of the document's problem. Raises: BadInput."""
     if not isinstance(raw.get("problem"), Mapping):
         return names
     return _with_sizes({"problem": dict(raw["problem"])}, raw, names)
@@ -401,7 +401,7 @@ def _kind_of(part: Any) -> Any:
 
 
 def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
-    """Evaluate the expressions of the matrix or the target in `numbers`, and return it as a part.
+    """Evaluate the expressions of the matrix or target, and return the part (matrix or target) itself.
 
     Raises: BadInput.
     """
@@ -415,7 +415,7 @@ def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: 
 
 
 def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the numbers that expressions of the matrix may use, by name.
+    """Return the numbers, by name, that expressions in the matrix's fields may use.
 
     They are `names`, and the number of features d if the matrix sets it. Raises: BadInput.
     """
@@ -426,7 +426,7 @@ def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mappi
 
 
 def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
-    """Return the value at `place`, converted to the type `kind`.
+    """Convert the value at `place` to the type `kind`, and return it.
 
     Raises: BadInput, which quotes values as written in `raw`.
     """
@@ -502,7 +502,7 @@ def _missing(place: str, raw: Any) -> BadInput:
 
 
 def value_at(place: str, raw: Any) -> Any:
-    """Return the value of a field such as `learners[0].update.lr`, or None if it has no value."""
+    """Return the value at a path such as `learners[0].update.lr`, or None if the document has none there."""
     for step in _steps(place):
         raw = _item(raw, step)
     return raw
@@ -532,7 +532,7 @@ def _choices(where: str, raw: Any) -> list[str]:
 
 
 def _word(word: Any) -> str:
-    """Return an allowed word as text, in quotes if it has no letters or digits."""
+    """Return a word of a choice as text. It is put into quotes if it has no letters or digits."""
     return str(word) if re.search(r"\w", str(word)) else f'"{word}"'
 
 
@@ -542,7 +542,10 @@ def _members(kind: Any) -> list[inspect.StructType]:
 
 
 def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False) -> Any:
-    """Return the type of the field at path `where`. In a union, the kind in `raw` selects the member."""
+    """Return the type that the value at path `where` must have.
+
+    In a union of types, the kind in `raw` selects one.
+    """
     kind: Any = _type_of_experiments()
     steps = _steps(where)
     for number, step in enumerate(steps):

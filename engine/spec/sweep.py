@@ -36,7 +36,7 @@ class Point:
     experiment: Experiment
 
     def is_in(self, picture: Picture) -> bool:
-        """Return whether a picture shows this sweep point.
+        """Return whether a picture includes the results at this sweep point.
 
         The field `at` of a picture may fix the values of sweep axes. The point must have these values.
         """
@@ -53,14 +53,14 @@ class Point:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Numbers that a picture's expressions may use at this point, by name, besides clocks and indices."""
+        """Numbers, by name, that a picture's expressions may use at this point besides clocks and indices."""
         n, d = self.experiment.n, self.experiment.d
         return {**self.names, "n": float(n), "d": float(d)}
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """All sweep points of an experiment. An experiment without sweep axes has one sweep point."""
+    """All sweep points of an experiment. Without sweep axes, there is one sweep point."""
 
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
@@ -72,16 +72,16 @@ class Sweep:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the first sweep point, for settings that are the same at all sweep points."""
+        """Experiment at the first sweep point, from which settings are read that all sweep points share."""
         return self.points[0].experiment
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Claims about all runs together; their numbers have the values at the first sweep point."""
+        """Claims about all runs together. Numbers in their texts are those of the first sweep point."""
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """Return the claims with the values that their numbers have for one of a picture's curves.
+        """Return the claims about one curve of a picture, with their numbers evaluated for this curve.
 
         Numbers of a claim may be expressions of sweep axes, such as d, whose values differ between curves.
 
@@ -92,17 +92,17 @@ class Sweep:
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
-        """Return the values of a sweep point on the axes that distinguish curves, as indices on each axis.
+        """Return to which curve of a learner a sweep point belongs, as indices of values of sweep axes.
 
-        A picture may have a separate curve for each value of some sweep axes. So the result says which curve
-        of a learner the sweep point belongs to.
+        A picture may have a separate curve for each value of some sweep axes. The result has one index for
+        each of these axes.
 
         Raises: BadInput.
         """
         return tuple(point.place[self.number_of(axis_name)] for axis_name in picture.split_by)
 
     def number_of(self, axis_name: str) -> int:
-        """Return the index of the sweep axis called `axis_name`. Raises: BadInput."""
+        """Return the index of the sweep axis called `axis_name` among all axes. Raises: BadInput."""
         for number, axis in enumerate(self.axes):
             if axis.name == axis_name:
                 return number
@@ -110,7 +110,7 @@ class Sweep:
         raise BadInput("pictures", f"there is no axis {axis_name!r}; there are {choices}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
-        """Return the name of a curve: a learner's name, then values of sweep axes, as in `GD, d = 4`.
+        """Return the name of a curve: the learner's name and values of sweep axes, as in `GD, d = 4`.
 
         These sweep axes are those that distinguish curves of the picture. `apart` has the index of the
         curve's value on each of them.
@@ -121,13 +121,13 @@ class Sweep:
 
     @property
     def data_sentences(self) -> tuple[str, ...]:
-        """Sentences that say how the data of all sweep points were read, without repetitions."""
+        """Sentences about how the data files of all sweep points were read. Each occurs once."""
         sentences = (point.experiment.problem.data_sentence for point in self.points)
         return tuple(sentence for sentence in dict.fromkeys(sentences) if sentence)
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:
-        """Reports on the data files that are read at all sweep points, without repetitions."""
+        """Reports on the data files of all sweep points. Each occurs once."""
         reports = (point.experiment.problem.data_reports for point in self.points)
         return tuple(dict.fromkeys(report for of_point in reports for report in of_point))
 
@@ -173,7 +173,7 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
 
 
 def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], where: str) -> list[Marked]:
-    """Return a mark with its values at all sweep points: one mark for all curves, or one mark per curve."""
+    """Evaluate a mark at all sweep points. Return one mark for all curves, or one mark per curve."""
     if len({mark for _, mark in pairs}) <= 1:
         return [_straight(mark.title, mark) for _, mark in pairs[:1]]
     apart: dict[tuple[int, ...], list[tuple[Point, Mark]]] = defaultdict(list)
@@ -198,7 +198,10 @@ def _straight(title: str, mark: Mark) -> Marked:
 def _curve(
     sweep: Sweep, picture: Picture, mark_name: str, pairs: list[tuple[Point, Mark]], where: str
 ) -> Marked:
-    """Return a mark whose y varies with the picture's x, or whose x varies with its y. Raises: BadInput."""
+    """Return a mark that varies along an axis: its y with the picture's x, or its x with y.
+
+    Raises: BadInput.
+    """
     at_y = pairs[0][1].x is None
     along = picture.x if at_y else picture.y
     height_by_place: dict[float, float] = {}
@@ -221,7 +224,7 @@ def _curve(
 
 
 def _several(axes: tuple[Axis, ...], picture: Picture, mark_name: str, at_y: bool) -> str:
-    """Return the error text for a mark with several values on one line.
+    """Return the message for a mark that has several values although it is drawn as one line.
 
     The text lists the names that the mark may use.
     """

@@ -101,7 +101,7 @@ class Section(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Page and slug of the section, as in `hadamard#bounds`."""
+        """Address of the section: its page and its slug (name in links), as in `hadamard#bounds`."""
         return f"{self.page}#{self.slug}"
 
 
@@ -129,7 +129,7 @@ def pages() -> tuple[Page, ...]:
 
 
 def parse(name: str, text: str) -> Page:
-    """Return the theory page with this name and Markdown text."""
+    """Parse the Markdown text of a theory page called `name`, and return the page."""
     title = _TITLE.search(text)
     headings = [*_HEADING.finditer(text)]
     ends = [*(heading.start() for heading in headings[1:]), len(text)]
@@ -148,7 +148,7 @@ def sections() -> dict[str, Section]:
 
 
 def named(wanted: str) -> tuple[Section, ...]:
-    """Return all sections of the page called `wanted`, or else the section that `find` returns.
+    """Return all sections of the page called `wanted`. Otherwise, return the section that `find` finds.
 
     Raises: BadInput.
     """
@@ -172,19 +172,19 @@ def find(wanted: str) -> Section:
 
 
 def with_run(preset: str) -> tuple[Section, ...]:
-    """Return the sections that show a run of a preset; there may be none."""
+    """Return the sections of theory pages that run a preset. The list may be empty."""
     mark = f"<!-- run: {preset} -->"
     return tuple(section for section in sections().values() if mark in section.text)
 
 
 def cited(text: str) -> Iterator[str]:
-    """Yield the addresses that a text cites, without repetitions, in the order of the text."""
+    """Yield the addresses of theory sections that a text cites, once each, in the order of the text."""
     addresses = [address for match in _ANY_CITATION.finditer(text) for address in _addresses(match)]
     yield from dict.fromkeys(addresses)
 
 
 def _addresses(match: re.Match[str]) -> list[str]:
-    """Return the addresses in one citation. Unknown section numbers of former pages are skipped."""
+    """Return the addresses of theory sections that one citation names."""
     groups = match.groupdict()
     if groups.get("address"):
         return [groups["address"]]

@@ -1,4 +1,4 @@
-"""Upgrade of documents that use former words: words of the first edition, and names that changed later."""
+"""Upgrade of preset documents that use outdated words, such as names that were changed later."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ _words: ContextVar[dict[str, str] | None] = ContextVar("_words", default=None)
 
 
 def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a document in the form and with the words of the present version.
+    """Convert a preset document to the form and the words of the present version.
 
-    Its claims, pictures and run settings may be written in an older form. Former words are recorded by
+    Its claims, pictures and run settings may be written in an older form. Outdated words are recorded by
     `note`. Malformed parts stay unchanged, and later checks refuse them.
     """
     claims, run, pictures = raw.get("claims"), raw.get("run"), raw.get("pictures")
@@ -83,9 +83,9 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def renamed(key: str, keys: list[str]) -> str | None:
-    """Return the present name of a key of a claim in a preset of the first edition.
+    """Return the present name of a key that claims had in presets of the program's first version.
 
-    Return None if the key has no such name, or if `keys` does not contain it.
+    Return None if it has no such name, or if `keys` does not contain it.
     """
     new = NAMES.get(key)
     return new if new in keys else None
@@ -138,7 +138,7 @@ def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return run settings in which former on-off switches are replaced by measures."""
+    """Return run settings in which measures take the place of former on-off switches."""
     switches = {key: setting for key, setting in run.items() if key in SWITCHES and isinstance(setting, bool)}
     converted = {key: setting for key, setting in run.items() if key not in switches}
     measures = converted.get("measures", ())
@@ -179,7 +179,7 @@ def _claim(claim: Any) -> Any:
 
 @contextmanager
 def noted() -> Iterator[dict[str, str]]:
-    """Collect the former words that are read inside the `with` block, with their new names."""
+    """Collect outdated words, with their new names, while the `with` block runs."""
     words: dict[str, str] = {}
     token = _words.set(words)
     try:
@@ -189,18 +189,18 @@ def noted() -> Iterator[dict[str, str]]:
 
 
 def note(former: str, new: str) -> None:
-    """Record that a document uses a former word, if the block of `noted` is active."""
+    """Record that a document uses an outdated word. It is recorded only inside a block of `noted`."""
     if (words := _words.get()) is not None:
         words[former] = new
 
 
 def sentence(preset: str, words: Mapping[str, str]) -> str:
-    """Return the former words of a preset and their new names, in one line."""
+    """Return a line that lists the outdated words of a preset and their new names."""
     return f"{preset}: " + ", ".join(f"{former} is now called {new}" for former, new in words.items())
 
 
 def with_new_words(kind: Any, raw: Any, learners: Collection[str]) -> Any:
-    """Return a raw value of type `kind` with new words in place of former ones.
+    """Return a raw value of type `kind` with new words in place of outdated ones.
 
     If a table has both the former and the new key, the former key stays, and is refused later. A word that is
     the name of one of the `learners` does not change.
@@ -209,12 +209,12 @@ def with_new_words(kind: Any, raw: Any, learners: Collection[str]) -> Any:
 
 
 def new_key(struct: Struct, key: str) -> str:
-    """Return the current name of a table's key, if the key was renamed."""
+    """Return the present name of a table's key if the key was renamed."""
     return _new(_name_of(struct), key)
 
 
 def new_kind(structs: Collection[Struct], kind: str) -> str:
-    """Return the current name of a part's kind, if the kind was renamed."""
+    """Return the present name of a part's kind if the kind was renamed."""
     return next((_new(family, kind) for family in map(_family_of, structs) if family), kind)
 
 
@@ -253,7 +253,7 @@ def _new(place: str, word: str) -> str:
 
 
 def _names_line(place: str) -> bool:
-    """Return whether the words in the field at `place` are kinds of theory lines."""
+    """Return whether the texts in a field name theory lines."""
     table, _, key = place.rpartition(".")
     family, _, kind = table.partition(".")
     of_claim = family == "claims" and key in getattr(catalogue.members("claims")[kind], "line_fields", ())
@@ -261,7 +261,7 @@ def _names_line(place: str) -> bool:
 
 
 def _name_of(struct: Struct) -> str:
-    """Return the name of a table in RENAMED: family and kind of a part, or class name of another table."""
+    """Return the name by which RENAMED lists a table: family and kind of a part, or name of another class."""
     family = _family_of(struct)
     return f"{family}.{struct.__struct_config__.tag}" if family else struct.__name__
 

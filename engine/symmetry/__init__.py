@@ -1,1 +1,1 @@
-"""Symmetry: under which transformations of the instances predictions do not change."""
+"""Symmetry: which transformations of the instances leave the predictions of a learner unchanged."""

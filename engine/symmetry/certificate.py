@@ -108,7 +108,7 @@ def change_by_rounding(
 
 
 def _share(going: Going, part: int, parts: int, done: float) -> None:
-    """Report the progress of work that consists of several equal parts.
+    """Report how much of a task is finished. The task consists of several equal parts.
 
     Args:
         going: receives the finished share of all parts together.
@@ -131,7 +131,10 @@ def _is_too_large(setup: Setup) -> bool:
 
 
 def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64]]:
-    """Yield two random elements of a group; the second rotation is the first with one column negated."""
+    """Yield two random elements of a group of transformations.
+
+    If they are rotations, the second is the first with one column negated.
+    """
     d, stream = compared.data.instances.d, compared.streams("rotation")
     for determinant in (1, -1):
         if group.factors is not None:
@@ -140,9 +143,9 @@ def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64
 
 
 class Comparison:
-    """Comparison of a learner's predictions with predictions of its counterpart on changed instances.
+    """Comparison of a learner's predictions with those of a second learner on changed instances.
 
-    The counterpart is often the learner itself.
+    The second learner, the counterpart, is often the learner itself.
     """
 
     def __init__(
@@ -164,7 +167,7 @@ class Comparison:
     def under(
         self, transformations: Sequence[NDArray[np.float64]], going: Going = lambda done: None
     ) -> float:
-        """Return the largest change of predictions when the instances are transformed.
+        """Return the largest change of predictions if the instances x are transformed to T x.
 
         `transformations` are the matrices T of x → T x; each is tried in a separate training run.
         """
@@ -173,7 +176,7 @@ class Comparison:
         return self._change((on_transformed(inputs, begin, turn) for turn in turns), going)
 
     def under_scalings(self, factors: Sequence[NDArray[np.float64]]) -> float:
-        """Return the largest change of predictions when features are multiplied by factors.
+        """Return the largest change of predictions if features are multiplied by factors.
 
         Each vector [d] in `factors` has one factor for every feature.
         """
@@ -195,12 +198,12 @@ class Comparison:
             yield size * torch.from_numpy(draws.signs(*rows.shape[1:]))
 
     def on_changed(self, changes: Iterable[torch.Tensor], going: Going = lambda done: None) -> float:
-        """Return the largest change of predictions when one of `changes` is added to the instances."""
+        """Return the largest change of predictions if an array in `changes` is added to the instances."""
         begin, inputs, rows = self._experiment.protocol.training_run, self._inputs(), self.data.instances.rows
         return self._change((on_instances(inputs, begin, rows + change) for change in changes), going)
 
     def _inputs(self) -> TrainingInputs:
-        """Return the training inputs of the counterpart on the unchanged data."""
+        """Return the inputs for training the counterpart on unchanged data."""
         return TrainingInputs(self._learners[1], self.data, self._loss(), self.streams)
 
     def _loss(self) -> Cost:
@@ -209,7 +212,7 @@ class Comparison:
     def _change(
         self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going = lambda done: None
     ) -> float:
-        """Return the largest relative change of a prediction over all finite records of the first replica.
+        """Return the largest relative change of a prediction over all evaluations of the first replica.
 
         The change is divided by the size of the predictions, or of their movement, as `Comparison` was told.
         The runs on changed data advance in step with a run on unchanged data, and stop when it stops.

@@ -63,7 +63,7 @@ LARGEST_FACTOR = 2.0
 
 
 class Symmetry(NamedTuple):
-    """Result of measuring a rule under one group of transformations."""
+    """Result of a measurement: whether an update rule has a symmetry, under one group of transformations."""
 
     group: str
     """Name of the group, a key of GROUPS."""
@@ -94,7 +94,7 @@ class Symmetry(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Verdict, and the measured numbers from which it follows."""
+        """Sentence with the verdict on the symmetry and the measured numbers from which it follows."""
         verdicts = {
             "invariant": f"invariant under {self.group}",
             "not invariant": f"not invariant under {self.group}",
@@ -151,12 +151,12 @@ def symmetries(
 
 
 def _severity(measured: Symmetry) -> tuple[int, float]:
-    """Return a sort key that is larger for results further from invariance."""
+    """Return a sort key for measured symmetries. It is larger for results further from invariance."""
     return ("invariant", "unstable", "not invariant").index(measured.word), measured.change
 
 
 def declared(update: Update) -> list[Verdict]:
-    """Return the verdicts on an update rule that follow from structure: for a linear neuron, then for a net.
+    """Return the verdicts that follow from an update rule's structure: for a linear neuron, then for a net.
 
     If the rule cannot train nets, there is only the first. Raises: BadInput.
     """
@@ -164,7 +164,7 @@ def declared(update: Update) -> list[Verdict]:
 
 
 def contradictions(verdicts: Sequence[Verdict], measured: Iterable[Symmetry]) -> list[str]:
-    """Return a sentence about every verdict by structure that a measurement contradicts."""
+    """Return a sentence about each verdict that follows from structure but that a measurement contradicts."""
     contradicted = []
     for symmetry in measured:
         group = GROUPS[symmetry.group]
@@ -180,7 +180,7 @@ def contradictions(verdicts: Sequence[Verdict], measured: Iterable[Symmetry]) ->
 
 
 def setups(update: Update, seed: int = 0) -> list[Experiment]:
-    """Return an experiment with a rule on the neuron, and one on the net if the rule can train nets.
+    """Return an experiment that trains a neuron by the rule, and one that trains a net, if the rule can.
 
     Raises: BadInput.
     """
@@ -219,7 +219,7 @@ def _setup(update: Update, architecture: Any, loss: str, seed: int) -> Experimen
 
 
 class _Model:
-    """Model (a linear neuron or a net) trained by a rule, on unchanged and on transformed data.
+    """Model (a linear neuron or a net) that is trained by a rule, on unchanged and on transformed data.
 
     Predictions of both are compared.
     """
@@ -237,13 +237,13 @@ class _Model:
         self._pairs, self._by_rounding = 0, 0.0
 
     def symmetry(self, group: str) -> Symmetry:
-        """Return the measured symmetry for two random elements of a group."""
+        """Return the symmetry of the rule that was measured with two random elements of a group."""
         change = self._change(group)
         self._perturb(change)
         return Symmetry(group, change, self._by_rounding, self._precisions)
 
     def _change(self, group: str) -> float:
-        """Return the largest change of predictions under two random elements of a group."""
+        """Return the largest change of predictions under two random transformations from a group."""
         comparison, stream = self._comparison, self._comparison.streams("rotation")
         if (orthogonal := GROUPS[group]) is None:
             exponents = [2 * stream.uniform(FEATURES)[0] - 1 for _ in range(2)]
@@ -251,7 +251,10 @@ class _Model:
         return comparison.under([element(orthogonal, stream, FEATURES, sign) for sign in (1, -1)])
 
     def _perturb(self, change: float) -> None:
-        """Measure the change by rounding, until rounding explains `change` or PAIRS pairs are tried."""
+        """Measure how much rounding errors change predictions. Stop once they explain `change`.
+
+        At most PAIRS pairs of perturbations are tried.
+        """
         while self._pairs == 0 or (
             self._pairs < PAIRS and change > max(UNCHANGED, magnified(self._precisions) * self._by_rounding)
         ):
@@ -261,7 +264,7 @@ class _Model:
 
     @property
     def _rounding(self) -> float:
-        """Size of rounding errors in the lowest precision in which the rule computes."""
+        """Size of rounding errors in the lowest precision that the rule uses for its computations."""
         epsilons = [torch.finfo(getattr(torch, precision)).eps for precision in self._precisions]
         return 4 * max(epsilons) if epsilons else float(PERTURBATION)
 
@@ -338,7 +341,7 @@ def _class_of(make_optimizer: MakeOptimizer) -> type[Optimizer]:
 
 
 def _made(make_optimizer: MakeOptimizer, model: Any) -> Optimizer:
-    """Call `make_optimizer`, a function or a class, and return the optimizer of a model's parameters."""
+    """Create the optimizer of a model's parameters by calling `make_optimizer`, a function or a class."""
     if isinstance(make_optimizer, type):
         return optimizers.make_optimizer(make_optimizer, model.parameters(), model)
     parameters = inspect.signature(make_optimizer).parameters

@@ -15,7 +15,7 @@ from engine.updates import BEST
 
 
 def verdict(learner: Learner, setup: Setup) -> Verdict:
-    """Return the verdict on invariance that follows from a learner's structure.
+    """Return the verdict on a learner's invariance. It follows from the structure of the learner.
 
     Source: WKA21 Thm 2; theory/symmetry#rotation-invariance.
     """
@@ -48,7 +48,7 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
 
 
 def _steps(trained: Trained, setup: Setup) -> Verdict:
-    """Return whether the training steps of an update rule on an architecture are rotation invariant.
+    """Return whether an update rule, on an architecture, makes rotation-invariant training steps.
 
     Step options of the learner, such as clipping and noise, are ignored.
     """
@@ -62,7 +62,7 @@ def _steps(trained: Trained, setup: Setup) -> Verdict:
 
 
 def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
-    """Return the largest group known to change no predictions, for a learner that is not rotation invariant.
+    """Return the largest group known to change no predictions of a learner that is not rotation invariant.
 
     This learner's initial weights favour some features. Permutations and sign flips of the features, for
     example, may still change no predictions.
@@ -123,9 +123,9 @@ def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
 
 
 def _bends(learner: Learner, setup: Setup) -> str | None:
-    """Return the reason why predictions of a learner with an update rule are not linear in the labels.
+    """Return the reason why a learner that uses an update rule predicts nonlinearly in the labels.
 
-    Return None if they are linear.
+    Return None if its predictions are linear in the labels.
     """
     name, (architecture, update) = learner.name, learner.trained
     if setup.protocol.schedule().of_logarithm:

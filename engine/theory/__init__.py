@@ -1,4 +1,4 @@
-"""Theory lines: curves that theory predicts for a measure, given a problem, a protocol and a learner."""
+"""Theory lines: curves that theory predicts for a measure, such as lower bounds on the loss."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from engine.architectures import Architecture
 from engine.core.groups import ROTATIONS, TRIVIAL, Group
-from engine.core.parts import Finding, Part
+from engine.core.parts import Finding, Part, Verdict
 from engine.formulas.catapult import MONOTONE_BELOW
 from engine.learners.learner import Learner
 from engine.problems.data import Data
@@ -41,7 +41,7 @@ has not been proved. A reference is only a value to compare with.
 
 
 class RunData:
-    """Data of an experiment's training runs that theory lines use.
+    """Data of an experiment's training runs, from which theory lines can be computed.
 
     These are the instances, the labels, the order of the rows, and the states before training. Each is
     computed when it is first used.
@@ -74,19 +74,19 @@ class RunData:
 
     @cached_property
     def labels(self) -> DrawnLabels:
-        """Labels of all rows and targets, as drawn for the run."""
+        """Labels of all rows and targets, as they were drawn for the training runs."""
         if self._given is not None:
             return DrawnLabels(self._given())
         return DrawnLabels(self.data.labels.view(self.data.replicas, self.data.targets, -1).cpu().numpy())
 
     @cached_property
     def order(self) -> Order:
-        """Indices of the rows in the order of training, in every replica, [R, K]."""
+        """Indices of the rows in the order in which each replica is trained on them, [R, K]."""
         order, labels = self._order(), self.labels
         return np.tile(np.arange(labels.n), (labels.replicas, 1)) if order is None else order
 
     def start(self, learner: Learner) -> Descent:
-        """Return a learner's state before its first step of training.
+        """Return the state of a learner before its first training step.
 
         The learner must have an update rule.
         """
@@ -162,17 +162,17 @@ class At:
 
     @property
     def labels(self) -> DrawnLabels:
-        """Labels of all rows and targets, as drawn for the run."""
+        """Labels of all rows and targets, as they were drawn for the training runs."""
         return self.drawn.labels
 
     @property
     def order(self) -> Order:
-        """Indices of the rows of the data in the order of training, in every replica, [R, K]."""
+        """Indices of the rows in the order in which each replica is trained on them, [R, K]."""
         return self.drawn.order
 
     @property
     def learner(self) -> Learner:
-        """Learner for whose curve the line is computed.
+        """Learner whose curve the theory line is computed for.
 
         Raises: TypeError if the line is not `per_learner`.
         """
@@ -189,7 +189,7 @@ class At:
 
     @property
     def start(self) -> Descent:
-        """State of `learner`, at its learning rate, before its first step."""
+        """State of `learner`, with its learning rate, before the first training step."""
         update = self.learner.update
         if self.of_rate is not None and update is not None:
             update = msgspec.structs.replace(update, lr=self.of_rate)
@@ -254,7 +254,7 @@ class LineStructure(NamedTuple):
 
     @property
     def about(self) -> str | None:
-        """Statistic over replicas, such as the mean, to which a theory line must be compared, or None.
+        """Statistic over replicas, such as the mean, with which a theory line must be compared, or None.
 
         It is None if the line can be compared to every statistic. This is the case if the line holds in every
         run, has a separate value for every replica, or is only a reference.
@@ -284,17 +284,17 @@ class Line(Part, frozen=True):
     source: ClassVar[str]
 
     def structure(self) -> LineStructure:
-        """Return what this theory line says, such as a lower bound, and for which learners."""
+        """Return the properties of the theory line, such as whether it is a lower bound."""
         return LineStructure()
 
     @classmethod
     def every(cls) -> tuple[Line, ...]:
-        """Return all theory lines of this class that charts show: one line, or the two edges of a band."""
+        """Return all theory lines of this class that charts show. A band has two lines, its edges."""
         return (cls(),)
 
     @property
     def name(self) -> str:
-        """Name of the theory line. The lines that `every` returns have different names."""
+        """Name of the theory line. It differs from the names of all other lines."""
         return self.kind
 
     @property
@@ -318,22 +318,22 @@ class Line(Part, frozen=True):
         return self.formula
 
     def holds(self, experiment: Setup) -> Finding:
-        """Return whether problem and protocol satisfy the conditions of the theory line, and the reason."""
+        """Return whether problem and protocol satisfy the conditions of the theorem, and the reason."""
         return Finding(False, f"{self.kind} does not declare for which problems it holds")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        """Return whether the theory line applies to a learner in an experiment, and the reason."""
+        """Return whether the theorem applies to a learner in an experiment, and the reason."""
         return Finding(False, f"{self.kind} does not declare to which learners it applies")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
-        """Return the measures of a learner's own run from which `value` computes the theory line.
+        """Return the measures that `value` needs from the learner's own run to compute the theory line.
 
         `value` reads them from `at.measured`. The line must apply to the learner.
         """
         return ()
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
-        """Return the additional training runs from which `value` computes the theory line, by name.
+        """Return further training runs that `value` needs to compute the theory line, by name.
 
         `value` reads their measures from `at.runs`. The learner is that of a single curve, so it has one
         rate.
@@ -341,16 +341,16 @@ class Line(Part, frozen=True):
         return {}
 
     def value(self, at: At) -> Floats:
-        """Return the values of the theory line at the records that the protocol plans.
+        """Return the values of the theory line at the evaluation points that the protocol plans.
 
-        The array has the shape [S, *index] for S records and the indices of the measure, or broadcasts to
-        this shape. If the line is `per_replica`, the shape is [R, S, *index].
+        The array has the shape [S, *index] for S evaluation points and the indices of the measure, or
+        broadcasts to this shape. If the line is `per_replica`, the shape is [R, S, *index].
         """
         raise NotImplementedError
 
 
 def on_problem(line: Line, setup: Setup) -> Finding:
-    """Return whether a theory line holds for the problem and the protocol of an experiment, and the reason.
+    """Return whether a theorem holds for the problem and the protocol of an experiment, and the reason.
 
     This calls `line.holds`. If the line requires hypotheses that have learned from exactly k different rows,
     it also checks this condition.
@@ -364,21 +364,36 @@ def on_problem(line: Line, setup: Setup) -> Finding:
     return Finding(False, f"requires a hypothesis learned from exactly k different rows, and {departure}")
 
 
-def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
-    """Return whether a theory line applies to a learner, and the reason.
+class ByVerdict(Line, frozen=True):
+    """Base class of theory lines that apply to a learner because of its verdict on invariance."""
 
-    This calls `line.binds`. It also excludes a solver that is fitted to all training rows at once, in
-    protocols in which k counts only the rows of mini-batches.
+    declares: ClassVar[frozenset[str]] = Line.declares | {"binds_by_verdict"}
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return self.binds_by_verdict(learner, experiment, verdict(learner, experiment))
+
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
+        """Return what `binds` returns, given the verdict on the learner."""
+        return Finding(False, f"{self.kind} does not declare to which learners it applies")
+
+
+def on_learner(line: Line, learner: Learner, setup: Setup, judged: Verdict) -> Finding:
+    """Return whether a theorem applies to a learner, given the verdict on the learner, and the reason.
+
+    This calls `line.binds`, or `line.binds_by_verdict`, which `binds` only wraps. It also excludes a solver
+    that is fitted to all training rows at once, in protocols in which k counts only the rows of mini-batches.
     """
     look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
         reason = "is fitted to all training rows at once, but k counts only the rows of mini-batches"
         return Finding(False, f"{learner.name} {reason}")
+    if isinstance(line, ByVerdict) and type(line).binds is ByVerdict.binds:
+        return line.binds_by_verdict(learner, setup, judged)
     return line.binds(learner, setup)
 
 
 def statement(line: Line, experiment: Setup | None = None) -> Statement:
-    """Return a theory line's statement: its formula, direction, source, and the other data that claims store.
+    """Return what a theory line states: its formula, direction, source, and other data that results store.
 
     If an experiment is given, the formula and the invariance group are those for this experiment. It must
     satisfy the conditions of the line.
@@ -400,7 +415,7 @@ def statement(line: Line, experiment: Setup | None = None) -> Statement:
     )
 
 
-class RotationInvariant(Line, frozen=True):
+class RotationInvariant(ByVerdict, frozen=True):
     """Lower bound for every learner whose predictions do not change when all instances are rotated.
 
     The bound is on an expected value. If the learner makes random choices, the expectation is over these,
@@ -414,10 +429,10 @@ class RotationInvariant(Line, frozen=True):
     def group_in(self, experiment: Setup) -> Group | None:
         return TRIVIAL if experiment.problem.matrix.structure().is_turned else self.structure().group
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
-        judged, group = verdict(learner, experiment), self.structure().group
+        group = self.structure().group
         if group is not None and group <= judged.group:
             return Finding(True, f"{learner.name} is rotation invariant: {judged.reason}")
         if experiment.problem.matrix.structure().is_turned:
@@ -441,7 +456,7 @@ def bound_by_turning(learner: Learner, predicate: str) -> Finding:
 
 
 def shares_layers(learner: Learner) -> bool:
-    """Return whether one net predicts several targets.
+    """Return whether a net of the learner predicts several targets at once.
 
     If so, predictions also depend on the labels of other targets.
     """
@@ -449,7 +464,7 @@ def shares_layers(learner: Learner) -> bool:
 
 
 def about_one_target(learner: Learner) -> str:
-    """Return the reason why a theorem about one target does not apply to a learner with shared layers.
+    """Return a text that says why a theorem about one target does not apply to `learner`.
 
     The learner has one net for all targets, which share the hidden layers of this net.
     """
@@ -467,9 +482,10 @@ def loss_constant(setup: Setup) -> float:
 
 
 def times_constant(factor: str, setup: Setup) -> str:
-    """Return the formula c · `factor` as text, where c is `loss_constant`. `factor` must be in parentheses.
+    """Return the formula c · `factor` as text, for the constant c that `loss_constant` returns.
 
-    The formula shows the value of c. If c = 1, it shows `factor` alone, without parentheses.
+    `factor` must be in parentheses. The formula shows the value of c. If c = 1, it shows `factor` alone,
+    without parentheses.
     """
     constant = loss_constant(setup)
     if constant != 1:
@@ -478,7 +494,7 @@ def times_constant(factor: str, setup: Setup) -> str:
 
 
 def in_words(constant: float) -> str:
-    """Return a number as text that can precede a parenthesis: "¼", "ln 2 · ", or three digits."""
+    """Return a factor as text that can be put before a parenthesis: "¼", "ln 2 · ", or three digits."""
     symbols = {0.25: "¼", math.log(2.0): "ln 2 · "}
     return symbols.get(constant, f"{constant:.3g}")
 
@@ -509,9 +525,9 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
 
 
 def _labels_in_words(problem: Problem) -> str:
-    """Return the reason why a problem's labels do not change sign if the row changes sign.
+    """Return the reason why the label of −x is not the negative of the label of x.
 
-    The text continues a sentence after a comma.
+    x are the rows of the problem. The text continues a sentence after a comma.
     """
     if problem.labels == "sign" and problem.target_structure.is_odd:
         return "and here some are signs of 0, which are always +1"
@@ -544,14 +560,14 @@ def shown_once(setup: Setup) -> Finding | None:
 
 
 def rows_in_order(setup: Setup) -> Finding | None:
-    """Return the reason why the examples seen are not the first k rows of the data, or None if they are."""
+    """Return the reason why the first k examples are not the first k rows of the data, or None."""
     if setup.protocol.schedule().in_data_order:
         return None
     return Finding(False, "requires examples in the order of the data, and here they are drawn at random")
 
 
 def whole_cube(setup: Setup) -> Finding | None:
-    """Return the reason why the rows are not all 2^d vectors of ±1, or None if they are."""
+    """Return the reason why the rows are not all of the 2^d vectors of ±1, or None if they are."""
     matrix = setup.problem.matrix
     if matrix.structure().is_cube:
         return None
@@ -559,7 +575,7 @@ def whole_cube(setup: Setup) -> Finding | None:
 
 
 def along_every_step(setup: Setup) -> Finding | None:
-    """Return the reason why a run does not record every full-batch step, or None if it does.
+    """Return the reason why a run is not evaluated after every full-batch step, or None if it is.
 
     All training steps must use the gradient over all n rows. There must be a record (an evaluation point)
     after every step.
@@ -575,7 +591,7 @@ def along_every_step(setup: Setup) -> Finding | None:
 
 
 def signed_orthogonal(setup: Setup) -> Finding | None:
-    """Return the reason why the rows are not orthogonal with random signs, or None if they are.
+    """Return the reason why the rows do not meet the conditions of Hadamard rows with random signs, or None.
 
     Rows must be orthogonal and equally long, have independent random signs, and be seen once. Hadamard rows
     with random signs meet these conditions. A rotation-invariant learner cannot distinguish any other rows
@@ -596,7 +612,7 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
 
 
 def linear_labels(setup: Setup) -> Finding | None:
-    """Return the reason why this is not square loss on labels xᵀw* with ‖w*‖ = 1, or None if it is."""
+    """Return the reason why loss and labels are not square loss and xᵀw* with ‖w*‖ = 1; None if they are."""
     problem = setup.problem
     if problem.labels != "soft":
         return Finding(False, f"requires linear labels, and here they are {problem.labels}")
@@ -625,13 +641,13 @@ def without_direction(setup: Setup) -> Finding | None:
 
 
 def only_square(setup: Setup) -> Finding | None:
-    """Return the reason why the loss is not square loss, or None if it is."""
+    """Return a reason if the loss is not square loss, or None if it is."""
     loss = setup.loss
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
 def only_numbers(setup: Setup) -> Finding | None:
-    """Return the reason why instances are not single numbers, or None if they have one entry."""
+    """Return the reason why instances have more than one entry, or None if each is a single number."""
     d = setup.d
     return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
 
@@ -687,16 +703,17 @@ def at_rate_lr(learner: Learner, setup: Setup) -> Finding | None:
 
 
 def product_curve(at: At) -> Floats:
-    """Return (1 − k/n)(1 − k/d), and 0 beyond k = d: a bound on the loss after k of n rows with d features.
+    """Return (1 − k/n)(1 − k/d), or 0 for k > d: a lower bound on the loss after k of n rows are seen.
 
-    1 − k/n is the share of the rows that are unseen. 1 − k/d is the least expected loss on an unseen row.
+    1 − k/n is the share of the rows that are unseen. For d features, 1 − k/d is the least expected loss on an
+    unseen row.
     """
     n, d = at.experiment.n, at.experiment.d
     return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
 
 
 def product_formula(setup: Setup) -> str:
-    """Return the formula of `product_curve` for the n rows and d features of an experiment."""
+    """Return the formula of `product_curve` as text, with the numbers n and d of an experiment."""
     n, d = setup.n, setup.d
     if n == d:
         return "(1 − k/d)²"
@@ -704,7 +721,7 @@ def product_formula(setup: Setup) -> str:
 
 
 def several_targets(setup: Setup) -> Finding:
-    """Return whether there are several targets, square loss and unclipped predictions, and the reason."""
+    """Return whether there are several targets, square loss and unclipped predictions. Add the reason."""
     finding = more_than_one_target(setup)
     if not finding.holds:
         return finding
@@ -722,12 +739,12 @@ def more_than_one_target(setup: Setup) -> Finding:
 
 
 def largest_rank(setup: Setup) -> int:
-    """Return the largest possible rank of the matrix whose columns are the weight vectors of all targets."""
+    """Return the largest rank that the matrix of all targets' weight vectors can have."""
     matrix = setup.problem.matrix
     return min(matrix.shape()[1], setup.problem.target.columns(matrix))
 
 
-def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
+def stays_in_span(learner: Learner, setup: Setup, judged: Verdict, any_start: bool) -> Finding:
     """Return whether the weights of a linear learner stay in the span of their start and the instances seen.
 
     The finding contains the reason. Unless `any_start` is set, the weights must start at 0. The check relies
@@ -750,7 +767,6 @@ def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
         return Finding(
             False, f"the line requires predictions linear in the instance, and those of {name} are not"
         )
-    judged = verdict(learner, setup)
     if not judged.group >= ROTATIONS:
         return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")
     if learner.noise is not None:
@@ -760,7 +776,7 @@ def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
 
 
 def described(architecture: Architecture) -> str:
-    """Return an architecture in words: its kind, its transfer function, and whether it has biases."""
+    """Describe an architecture in words: its kind, its transfer function, and whether it has biases."""
     transfer, biased = getattr(architecture, "activation", None), getattr(architecture, "has_biases", False)
     description = architecture.kind if transfer is None else f"{architecture.kind} with transfer {transfer}"
     return f"{description}, and has biases" if biased else description

@@ -7,15 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from engine.core.groups import SIGNED_PERMUTATIONS
-from engine.core.parts import Finding
+from engine.core.parts import Finding, Verdict
 from engine.formulas import alignment
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
-from engine.symmetry.verdict import verdict
-from engine.theory import At, Floats, Line, LineStructure, whole_cube
+from engine.theory import At, ByVerdict, Floats, LineStructure, whole_cube
 
 
-class Alignment(Line, frozen=True, tag="alignment"):
+class Alignment(ByVerdict, frozen=True, tag="alignment"):
     """C = max_k W_k/(n choose k): bound on the share of the gradient that correlates with the labels.
 
     W_k is the sum of the squared Fourier coefficients of degree k of the labels on the cube {±1}ⁿ. C is the
@@ -45,8 +44,7 @@ class Alignment(Line, frozen=True, tag="alignment"):
             )
         return Finding(True, "the rows are all vectors of ±1, and learners are at their start")
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        judged = verdict(learner, experiment)
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         bound = judged.group >= SIGNED_PERMUTATIONS
         preference = "prefers no bit and no sign" if bound else "may prefer bits or signs"
         return Finding(bound, f"{learner.name} {preference}: {judged.reason}")

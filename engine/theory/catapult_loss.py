@@ -17,7 +17,7 @@ from engine.theory import At, Floats, Line, LineStructure, descends, only_square
 
 
 class Beginning(NamedTuple):
-    """Quantities at the start of training, [R] each, from which all later losses and kernels are computed."""
+    """Quantities of a net at the start of training, [R] each. All later losses follow from them."""
 
     errors: Floats
     """Errors r = ŷ − y."""
@@ -68,7 +68,7 @@ class TwoLinearLayers(Line, frozen=True):
         return Finding(True, f"{name} is gradient descent on a net of two linear layers")
 
     def beginning(self, at: At) -> Beginning:
-        """Return the quantities at the start of training, for the learner of `at`.
+        """Return the quantities at the start of training, for the learner that `at` names.
 
         `recursion` computes all later losses and kernels from them.
         """
@@ -91,7 +91,7 @@ class TwoLinearLayers(Line, frozen=True):
         return Beginning(*(torch.as_tensor(quantity).cpu().numpy() for quantity in quantities))
 
     def recursion(self, at: At, beginning: Beginning) -> catapult.Recursion:
-        """Return the errors r = ŷ − y and the kernels λ = ‖∇ŷ‖² at every record, [S, R] each.
+        """Return the errors r = ŷ − y and the kernels λ = ‖∇ŷ‖² at every evaluation point, [S, R] each.
 
         The values are computed from the quantities at the start of training. After a replica has diverged,
         its values are NaN.

@@ -54,7 +54,7 @@ class CoveringVolume(Line, frozen=True, tag="covering-volume"):
 
 
 def in_ball(setup: Setup) -> Finding:
-    """Return whether the instances are points drawn uniformly from the unit ball, and the reason."""
+    """Return whether the instances are drawn uniformly from the unit ball, and the reason."""
     matrix = setup.problem.matrix
     if not matrix.structure().in_ball:
         return Finding(False, f"requires uniform points of the unit ball, and the matrix is {matrix.kind}")

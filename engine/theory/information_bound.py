@@ -68,7 +68,7 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
 
 
 def _shape(rate: float, labels: torch.Tensor, kernel: torch.Tensor, outputs: int, steps: Floats) -> Floats:
-    """Return the values of the bound for one net at each of S steps, [S].
+    """Return the values [S] of the bound for one net, at each of S training steps.
 
     Args:
         rate: learning rate η of the first layer.

@@ -41,7 +41,7 @@ class OfOneNumber(Line, frozen=True):
 
 
 def training_points(at: At) -> list[NDArray[np.float64]]:
-    """Return the training inputs x in increasing order, and their labels, as one array [2, m] per replica.
+    """Return the training inputs x, in increasing order, with their labels: an array [2, m] per replica.
 
     An input that occurs several times is listed once, with the mean of its labels.
     """

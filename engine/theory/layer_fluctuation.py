@@ -63,7 +63,7 @@ def is_homogeneous(learner: Learner) -> Finding:
 
 
 def has_homogeneous_weights(learner: Learner) -> Finding:
-    """Return whether a learner satisfies `is_homogeneous` and computes its signals from weights.
+    """Return whether a learner satisfies `is_homogeneous`, and computes its signals by means of weights.
 
     The finding contains the reason. The architecture `layer-by-layer` has no weights: it draws the signals at
     random.
@@ -77,7 +77,7 @@ def has_homogeneous_weights(learner: Learner) -> Finding:
 
 
 def of_one_input(setup: Setup) -> Finding:
-    """Return whether a problem has one target and one instance, of the same length in every replica.
+    """Return whether a problem has one target and one instance, whose length is the same in every replica.
 
     The finding contains the reason.
     """

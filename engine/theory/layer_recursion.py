@@ -72,7 +72,7 @@ def signals_of(learner: Learner) -> Signals | None:
 
 
 def starts_anew(learner: Learner) -> Finding | None:
-    """Return the reason why the replicas of a learner do not draw independent starts, or None if they do."""
+    """Return the reason why the replicas of a learner do not start from independent weights, or None."""
     if not learner.start_seed:
         return None
     return Finding(
@@ -101,7 +101,7 @@ def slope_function(signals: Signals) -> wide_nets.Transfer:
 
 
 def infinite(at: At) -> Floats:
-    """Return the variances v_l of `layer-recursion` for infinitely wide layers l = 1 … L, [L].
+    """Return the variances v_l [L] of signals in infinitely wide layers l = 1 … L, as in `layer-recursion`.
 
     They are averaged over instances and replicas.
     """
@@ -109,7 +109,7 @@ def infinite(at: At) -> Floats:
 
 
 def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
-    """Return a function of the signals' variances in an infinitely wide net, averaged over instances.
+    """Average a function of the signals' variances, for an infinitely wide net, over all instances.
 
     The mean is also over replicas. The function `of_layers(K_1, v)` receives the variance K_1 of the signals
     of the first layer, and the array v of the variances v_l of `layer-recursion`. K_1 depends only on the
@@ -131,7 +131,7 @@ def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
 
 
 def only_at_the_start(at: At, at_start: Floats | float) -> Floats:
-    """Return `at_start` [*index] at the first record, the start of training, and NaN at all later records."""
+    """Return an array with `at_start` [*index] at the first evaluation point, and NaN at all later ones."""
     records = len(next(iter(at.clocks.values())))
     number = np.arange(records).reshape(-1, *[1] * np.ndim(at_start))
     return np.where(number == 0, at_start, np.nan)

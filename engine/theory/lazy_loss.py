@@ -19,7 +19,7 @@ from engine.theory import At, Floats, Line, LineStructure, descends_by_first_lay
 
 
 class LazyStart(NamedTuple):
-    """Quantities at the start of training, for every replica, from which the bounds are computed."""
+    """Quantities of every replica at the start of training, from which the bounds are computed."""
 
     losses: Floats
     """Square losses L₀, [R]."""
@@ -35,7 +35,7 @@ class LazyStart(NamedTuple):
 
 
 class KernelRegime(Line, frozen=True):
-    """Base class of bounds that hold in the kernel regime, for gradient descent on the first layer of a net.
+    """Base class of bounds in the kernel regime, for gradient descent on the first layer of a wide net.
 
     The bounds are computed from the mean tangent kernel of the layer over random starts.
     """
@@ -64,7 +64,7 @@ class KernelRegime(Line, frozen=True):
         return descends
 
     def beginning(self, at: At) -> LazyStart:
-        """Return the quantities at the start of training from which the bounds are computed.
+        """Return the quantities at the start of training, from which the bounds are computed.
 
         They are those of the learner that `at` names.
         """
@@ -79,7 +79,7 @@ class KernelRegime(Line, frozen=True):
         return LazyStart(losses.cpu().numpy(), exponents.cpu().numpy(), rates.cpu().numpy(), mean)
 
     def losses(self, at: At, beginning: LazyStart) -> Floats:
-        """Return the bound L₀ e^(−γλ₀t/m) on the loss, [R, S], after the t steps of every record."""
+        """Return the bound L₀ e^(−γλ₀t/m) on the loss, [R, S], after the t steps of each evaluation point."""
         decay: Floats = np.exp(-beginning.exponents[:, None] * at.clocks["step"])
         return beginning.losses[:, None] * decay
 

@@ -42,7 +42,7 @@ class MarchenkoPastur(Line, frozen=True, tag="marchenko-pastur"):
 
 
 def fewer_gaussian_rows(setup: Setup, limit: int) -> Finding:
-    """Return whether the instances are independent Gaussian rows, and there are at most `limit` of them."""
+    """Return whether the instances are at most `limit` independent Gaussian rows, and the reason."""
     matrix = setup.problem.matrix
     if not matrix.structure().isotropic:
         return Finding(False, f"requires independent Gaussian rows, and the matrix is {matrix.kind}")

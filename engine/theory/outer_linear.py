@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.core.parts import Finding
+from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
 from engine.symmetry.verdict import linear_in_labels
@@ -36,9 +36,9 @@ class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
         finding = super().holds(experiment)
         return (only_square(experiment) or finding) if finding.holds else finding
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         linear = linear_in_labels(learner, experiment)
-        return super().binds(learner, experiment) if linear.holds else linear
+        return super().binds_by_verdict(learner, experiment, judged) if linear.holds else linear
 
     def value(self, at: At) -> Floats:
         unseen: Floats = 1 - at.k / at.labels.n

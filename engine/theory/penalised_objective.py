@@ -31,7 +31,7 @@ class WithPenalty(OfOneNumber, frozen=True):
         return finding
 
     def least(self, at: At) -> list[Penalised | None]:
-        """Return the least penalised loss on the training rows, and its minimiser, for every replica.
+        """Return, for every replica, the least penalised loss on the training rows and its minimiser.
 
         The minimum is over all nets with a scalar input and one hidden layer. The entry of a replica is None
         if two of its training rows are equal.

@@ -10,14 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from engine.core.groups import TRIVIAL, Group, rotations
-from engine.core.parts import Finding
+from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
-from engine.symmetry.verdict import verdict
 from engine.theory import (
     At,
+    ByVerdict,
     Floats,
-    Line,
     LineStructure,
     about_one_target,
     bound_by_turning,
@@ -29,7 +28,7 @@ from engine.theory import (
 )
 
 
-class OfFactors(Line, frozen=True):
+class OfFactors(ByVerdict, frozen=True):
     """Base class of theory lines for instances x¹ ⊗ … ⊗ xʳ.
 
     The lines apply to learners that are invariant under rotations of single factors. The predictions of such
@@ -58,12 +57,11 @@ class OfFactors(Line, frozen=True):
             )
         return Finding(True, "labels are products of fair signs, one sign per factor of a row")
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
         structure = experiment.problem.matrix.structure()
         group = rotations(*structure.sign_factors)
-        judged = verdict(learner, experiment)
         if group <= judged.group:
             return Finding(True, f"{group.words} changes nothing for {learner.name}: {judged.reason}")
         if structure.is_turned:

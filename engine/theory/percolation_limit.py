@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.core.parts import Finding
+from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
 from engine.theory import At, Floats, LineStructure, loss_constant
@@ -40,10 +40,10 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
             return Finding(False, "requires the rows in random order, and `permute` is off")
         return finding
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         if learner.solver is None or learner.solver.kind != "path-rule":
             return Finding(False, f"the line is the loss of the solver `path-rule`, not of {learner.name}")
-        return super().binds(learner, experiment)
+        return super().binds_by_verdict(learner, experiment, judged)
 
     def value(self, at: At) -> Floats:
         d, other = at.experiment.problem.matrix.structure().sign_factors
@@ -51,7 +51,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
 
 def limit(kappa: Floats, other: Floats) -> Floats:
-    """Return 1 − ρρ′ for the largest solution of ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ).
+    """Return 1 − ρρ′, where ρ and ρ′ are the largest solution of ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ).
 
     Args:
         kappa: κ = k/d.

@@ -7,14 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from engine.core.groups import PERMUTATIONS
-from engine.core.parts import Finding
+from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
-from engine.symmetry.verdict import verdict
 from engine.theory import (
     At,
+    ByVerdict,
     Floats,
-    Line,
     LineStructure,
     about_one_target,
     largest_rank,
@@ -23,7 +22,7 @@ from engine.theory import (
 )
 
 
-class RankDoubling(Line, frozen=True, tag="rank-doubling"):
+class RankDoubling(ByVerdict, frozen=True, tag="rank-doubling"):
     """2^k: the maximal rank of the weights of all targets, if entries of instances have only two values.
 
     The bound applies to learners that treat all features alike, and start with equal weights for all
@@ -49,7 +48,7 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
             return Finding(False, f"requires entries of two values, and the matrix is {matrix.kind}")
         return more_than_one_target(experiment)
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         name, architecture = learner.name, learner.architecture
         if architecture is None or learner.update is None:
             return Finding(
@@ -62,7 +61,6 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
             return Finding(False, about_one_target(learner))
         if learner.noise is not None:
             return Finding(False, f"the noise of {name} differs between features")
-        judged = verdict(learner, experiment)
         if not judged.group >= PERMUTATIONS:
             return Finding(False, f"{name} does not treat all features alike: {judged.reason}")
         return Finding(

@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.core.parts import Finding
+from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
 from engine.theory import (
     At,
+    ByVerdict,
     Floats,
-    Line,
     LineStructure,
     largest_rank,
     more_than_one_target,
@@ -20,7 +20,7 @@ from engine.theory import (
 )
 
 
-class RankSpan(Line, frozen=True, tag="rank-span"):
+class RankSpan(ByVerdict, frozen=True, tag="rank-span"):
     """k: the maximal rank of the weights of all targets for one linear neuron started at 0.
 
     After k examples, every weight vector is in the span of k instances, on any matrix, for any loss and any
@@ -38,8 +38,8 @@ class RankSpan(Line, frozen=True, tag="rank-span"):
     def holds(self, experiment: Setup) -> Finding:
         return more_than_one_target(experiment)
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return stays_in_span(learner, experiment, any_start=False)
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
+        return stays_in_span(learner, experiment, judged, any_start=False)
 
     def value(self, at: At) -> Floats:
         return np.minimum(at.k, largest_rank(at.experiment))

@@ -54,7 +54,7 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
 
 
 def _constant(setup: Setup) -> float:
-    """Return the least mean loss on a label that is 0 or 1 with probability ½ each."""
+    """Return the least expected loss on a label that is 0 or 1 with probability ½ each."""
     constant = setup.loss.bit_constant
     assert constant is not None, "holds() admits no other loss"
     return constant

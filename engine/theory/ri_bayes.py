@@ -46,7 +46,7 @@ class HalfSpace(Line, frozen=True):
 
     @abstractmethod
     def error(self, alpha: float) -> float:
-        """Return the limit of the 0/1 error, given α > 0 examples per dimension."""
+        """Return the 0/1 error in the limit of many dimensions, for α > 0 examples per dimension."""
 
     def value(self, at: At) -> Floats:
         d = at.experiment.d
@@ -90,7 +90,7 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
 
 
 def _at_each(error: Callable[[float], float], alphas: Floats) -> Floats:
-    """Return the error at each of `alphas`, the numbers of examples per dimension. At α = 0, it is ½.
+    """Return the 0/1 error for every number of examples per dimension in `alphas`. At 0, it is ½.
 
     The function `error` is called once for each different α, because it solves equations.
     """

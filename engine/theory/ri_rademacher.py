@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.groups import SIGNED_PERMUTATIONS, TRIVIAL, Group
-from engine.core.parts import Finding
+from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
-from engine.symmetry.verdict import linear_in_labels, verdict
+from engine.symmetry.verdict import linear_in_labels
 from engine.theory import (
     At,
+    ByVerdict,
     Floats,
-    Line,
     LineStructure,
     about_one_target,
     bound_by_turning,
@@ -24,7 +24,7 @@ from engine.theory import (
 )
 
 
-class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
+class RIRademacher(ByVerdict, frozen=True, tag="ri-rademacher"):
     """(1 − k/n)(1 − k/d) on random ±1 instances: no learner that is linear in the labels does better.
 
     This is the curve of `ri-gaussian`, (1 − k/d)² for n = d. The bound holds in expectation over the
@@ -60,13 +60,12 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
     def group_in(self, experiment: Setup) -> Group | None:
         return TRIVIAL if experiment.problem.matrix.structure().is_turned else self.structure().group
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
         linear = linear_in_labels(learner, experiment)
         if not linear.holds:
             return linear
-        judged = verdict(learner, experiment)
         if not judged.group >= SIGNED_PERMUTATIONS and experiment.problem.matrix.structure().is_turned:
             return bound_by_turning(learner, "may prefer features or signs")
         if not judged.group >= SIGNED_PERMUTATIONS:

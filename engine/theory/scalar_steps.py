@@ -7,14 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from engine.core.lazy import torch
-from engine.core.parts import Finding
+from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
-from engine.symmetry.verdict import verdict
-from engine.theory import At, Floats, Line, LineStructure, at_rate_lr, only_square, shown_once
+from engine.theory import At, ByVerdict, Floats, LineStructure, at_rate_lr, only_square, shown_once
 
 
-class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
+class ScalarSteps(ByVerdict, frozen=True, tag="scalar-steps"):
     """1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²: the loss of a linear neuron on orthogonal rows of ±1.
 
     Example j is a row x_j with the label y_j. Step j uses this example alone, and has the size s_j. The
@@ -49,12 +48,12 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
             True, "a step along a row changes only the prediction for this row, because rows are orthogonal"
         )
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         name, architecture, update = learner.name, learner.architecture, learner.update
         if architecture is None or update is None or update.scalar_step(architecture) is None:
             requirement = "a linear neuron whose steps are multiples of single examples"
             return Finding(False, f"the line requires {requirement}, and {name} is not known to be one")
-        if verdict(learner, experiment).invariant != "on this data":
+        if judged.invariant != "on this data":
             return Finding(
                 False,
                 f"the line is about rules invariant on these data only, and {name} uses {update.kind}",

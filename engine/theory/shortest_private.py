@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.core.parts import Finding
+from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
-from engine.theory import At, Floats, LineStructure, only_square, stays_in_span
+from engine.theory import At, ByVerdict, Floats, LineStructure, only_square, stays_in_span
 from engine.theory.all_positive import OfUnseen
 
 
-class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
+class ShortestPrivate(OfUnseen, ByVerdict, frozen=True, tag="shortest-private"):
     """The loss on unseen rows of the shortest w that fits n₊ seen rows with label +1 and n₋ with label −1.
 
     The rows are those of the matrix `wilson` with m private entries, and w = Xᵀα. The coefficients are α₊ =
@@ -34,7 +34,7 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
     def holds(self, experiment: Setup) -> Finding:
         return only_square(experiment) or super().holds(experiment)
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
         if learner.solver is not None and learner.solver.kind != "lls":
             return Finding(
                 False, f"the line requires weights that fit the seen rows, and those of {learner.name} do not"
@@ -45,7 +45,7 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
                 False,
                 f"the line requires weights that fit the seen rows, and those of {learner.name} are shrunk",
             )
-        return stays_in_span(learner, experiment, any_start=False)
+        return stays_in_span(learner, experiment, judged, any_start=False)
 
     def value(self, at: At) -> Floats:
         private = at.experiment.problem.matrix.structure().private_entries

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.core.parts import Finding
+from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
-from engine.theory import At, Floats, Line, LineStructure, several_targets, stays_in_span
+from engine.theory import At, ByVerdict, Floats, LineStructure, several_targets, stays_in_span
 
 
-class SVD(Line, frozen=True, tag="svd"):
+class SVD(ByVerdict, frozen=True, tag="svd"):
     """(1/nm) Σ_{i>k} s_i(Y)²: least mean loss over m targets of a linear neuron started at 0, on any matrix.
 
     After k examples, the m weight vectors lie in the span of k instances. So their predictions form a matrix
@@ -29,8 +29,8 @@ class SVD(Line, frozen=True, tag="svd"):
     def holds(self, experiment: Setup) -> Finding:
         return several_targets(experiment)
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return stays_in_span(learner, experiment, any_start=False)
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
+        return stays_in_span(learner, experiment, judged, any_start=False)
 
     def value(self, at: At) -> Floats:
         return at.labels.rank_bound(at.k)

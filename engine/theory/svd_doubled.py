@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.core.parts import Finding
+from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
-from engine.theory import At, Floats, Line, LineStructure, several_targets, stays_in_span
+from engine.theory import At, ByVerdict, Floats, LineStructure, several_targets, stays_in_span
 
 
-class SVDDoubled(Line, frozen=True, tag="svd-doubled"):
+class SVDDoubled(ByVerdict, frozen=True, tag="svd-doubled"):
     """1 − (k+1)/d: least loss of one linear neuron from any start, averaged over the targets [H, −H].
 
     After k examples, the weight vectors of all targets lie in the span of k instances and of the start that
@@ -33,8 +33,8 @@ class SVDDoubled(Line, frozen=True, tag="svd-doubled"):
             return Finding(False, f"requires all features and their negatives as targets, not {target.kind}")
         return several_targets(experiment)
 
-    def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return stays_in_span(learner, experiment, any_start=True)
+    def binds_by_verdict(self, learner: Learner, experiment: Setup, judged: Verdict) -> Finding:
+        return stays_in_span(learner, experiment, judged, any_start=True)
 
     def value(self, at: At) -> Floats:
         return at.labels.rank_bound(at.k + 1)

@@ -1,1 +1,1 @@
-"""Training of a learner: gradient descent, gradient flow, runs that can pause, and their records."""
+"""Training of a learner: gradient descent, gradient flow, runs that can pause, and recorded results."""

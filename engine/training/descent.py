@@ -31,7 +31,7 @@ MOST_WEIGHT_BYTES = 32 << 20
 
 @dataclass(frozen=True)
 class TrainingInputs:
-    """Inputs of a training run: learner, data, loss, random streams and measures."""
+    """Inputs of a training run: the learner, its data and loss, random streams, and what to measure."""
 
     learner: Learner
     data: Data
@@ -42,7 +42,7 @@ class TrainingInputs:
 
 @dataclass(frozen=True)
 class Undrawn:
-    """Inputs of a training run whose data are not drawn yet.
+    """Inputs of a training run for which no data are drawn yet.
 
     `data()` draws them as tensors, and `examples()` as numpy arrays. `variants` is the number of settings of
     the learner's hyperparameters that train side by side, such as rates.
@@ -57,14 +57,14 @@ class Undrawn:
     measures: tuple[Measure, ...] = ()
 
     def drawn(self) -> TrainingInputs:
-        """Draw the data as tensors, and return the inputs with them."""
+        """Draw the data as tensors. Return the inputs of the training run, which include these data."""
         data = self.data().with_variants(self.variants)
         return TrainingInputs(self.learner, data, self.loss, self.streams, self.measures)
 
 
 @dataclass(frozen=True)
 class KeptRecords:
-    """Numbers of the records at which weights are stored.
+    """Indices of the records (evaluations) at which weights are stored.
 
     They are the multiples of `stride`, and the number of the last record.
     """
@@ -80,7 +80,7 @@ class KeptRecords:
 
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
-    """Return the numbers of the records at which the weights [d] of a curve are stored.
+    """Choose the records (evaluations) at which the weights [d] of a curve are stored.
 
     MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES limit how many they are.
     """
@@ -100,10 +100,10 @@ MANY = 1 << 14
 
 
 class Descent:
-    """Hypothesis that an update rule trains by gradients of the mean loss on the given examples."""
+    """Model that an update rule trains, by gradients of the mean loss on the examples that it is given."""
 
     def __init__(self, inputs: TrainingInputs, start: Params | None = None) -> None:
-        """Start from the tensors `start` [R, …] of every replica, by default the result of `start_of`."""
+        """Begin with the tensors `start` [R, …] of every replica. By default, `start_of` returns them."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.net, learner.update
         self._architecture, self._update, self._loss = architecture, update, inputs.loss
@@ -146,7 +146,7 @@ class Descent:
         self._rates = self._in_units()
 
     def _sharpness(self, data: Data) -> torch.Tensor:
-        """Return the present sharpness of every net: the largest eigenvalue of the Hessian of its loss.
+        """Return the sharpness of every net now: the largest eigenvalue of the Hessian of its loss.
 
         The loss is the mean over all rows.
         """
@@ -166,7 +166,7 @@ class Descent:
         return (2 / instances.n * squares).to(instances.dtype)
 
     def _in_units(self) -> Rates:
-        """Return the rates of every net.
+        """Convert learning rates to plain numbers, for every net.
 
         If rates are multiples of a unit 1/S, divide them by the present value of S.
         """
@@ -176,7 +176,7 @@ class Descent:
         return {layer: self._multiples[layer] / per_member(units, w) for layer, w in self._params.items()}
 
     def _begun(self, params: Params) -> tuple[Params, State]:
-        """Return the parameters and the state with which the rule starts.
+        """Return the parameters and the state with which the update rule begins.
 
         A learner without a rule keeps its parameters, and has an empty state.
         """
@@ -187,10 +187,10 @@ class Descent:
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by one that corresponds to it on rotated instances U x, for U = `rotation`.
+        """Replace the initial weights by those that correspond to them if instances x are rotated to U x.
 
-        Call this method before the first example. If the learner sets a seed for its start, the start does
-        not change, because it is not random.
+        U is `rotation`. Call this method before the first example. If the learner sets a seed for its start,
+        the start does not change, because it is not random.
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
@@ -217,7 +217,7 @@ class Descent:
         self._params = {**self._params, first: torch.cat((self._params[first], self._left_out), -1)}
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Make one step along the mean gradient of the examples."""
+        """Make one training step along the mean gradient of the examples."""
         self.descend(instances, labels)
 
     def descend(
@@ -227,7 +227,7 @@ class Descent:
         shares: torch.Tensor | None = None,
         active: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Make one step on examples that are weighted by `shares` [B, n], by default 1/n each.
+        """Make one gradient step on examples with the weights `shares` [B, n], by default 1/n each.
 
         `active` [N] says which nets move, by default all. Return the predictions [B, n] before the step.
         """
@@ -265,7 +265,10 @@ class Descent:
     def _slope(
         self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
     ) -> torch.Tensor:
-        """Return the derivatives of the mean loss, weighted by `shares`, with respect to the predictions."""
+        """Return the derivatives of the mean loss with respect to the predictions.
+
+        `shares` are the weights of the examples in the mean loss.
+        """
         slopes = self._loss.slope(predictions, labels)
         if shares is not None:
             return slopes * shares
@@ -281,7 +284,10 @@ class Descent:
         params: Params,
         net: int,
     ) -> tuple[torch.Tensor, Params]:
-        """Return the loss of one net with its L2 penalties, and the gradients [1, …], at `params`."""
+        """Return the loss and the gradients [1, …] of one net with parameters `params`.
+
+        Penalties are included.
+        """
         outputs = self._architecture.outputs
         nets = len(labels) // outputs
         members = slice(net * outputs, (net + 1) * outputs)
@@ -307,21 +313,21 @@ class Descent:
     def _losses(
         self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
     ) -> torch.Tensor:
-        """Return the loss of every net [N] on examples weighted by `shares` [B, n], in float64."""
+        """Return the loss of every net [N], in float64. `shares` [B, n] are the weights of the examples."""
         if shares is None:
             return self.of_nets(self._loss.average(predictions, labels))
         return self.of_nets((self._loss.value(predictions, labels) * shares).sum(1, dtype=torch.float64))
 
     @property
     def factor(self) -> float | torch.Tensor:
-        """Factor by which the schedule multiplied the rates in the last step.
+        """Factor by which the schedule multiplied the learning rates in the last step.
 
         It is one number for all nets, or one number for every net [N].
         """
         return 1.0 if self._options is None else self._options.factor
 
     def _observed(self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None) -> State:
-        """Return the state of the rule after it has observed the signals of these examples.
+        """Let the rule observe the signals of the layers on these examples, and return its new state.
 
         If the rule observes no signals, return the unchanged state.
         """
@@ -344,7 +350,7 @@ class Descent:
     def _multiplied(
         self, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> tuple[Params, State]:
-        """Return parameters and state after a multiplicative step on one example x with entries ±1.
+        """Make a multiplicative step on one example x with entries ±1. Return the new parameters and state.
 
         The factors e^(−η g) of such a step have only two values.
         """
@@ -354,7 +360,7 @@ class Descent:
         return self._update.multiply(self._params, factors, self._state)
 
     def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
-        """Convert numbers [B] of batch members to numbers [N] of nets.
+        """Average numbers [B] of batch members to numbers [N] of nets.
 
         The number of a net is the mean of the numbers of its outputs, each of which is a batch member.
         """
@@ -394,7 +400,7 @@ class Descent:
 
 
 def start_of(inputs: TrainingInputs) -> Params:
-    """Return the initial tensors [R, …] of every replica, in the coordinates of the instances."""
+    """Return a learner's initial tensors for every replica, [R, …], in the coordinates of the instances."""
     architecture, instances = inputs.learner.net, inputs.data.instances
     drawn = architecture.start(inputs.learner.stream_of_start(inputs.streams), instances.d)
     start = {
@@ -405,7 +411,7 @@ def start_of(inputs: TrainingInputs) -> Params:
 
 
 def rates_of(learner: Learner) -> tuple[float, ...]:
-    """Return the rates of a learner, each of which has a separate curve.
+    """Return the learning rates that a learner tries. Each of them gives a separate curve.
 
     Return (1,) if the learner has no rate.
     """
@@ -429,12 +435,15 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
 
 
 def curve_names(learner: Learner, rates: Sequence[float]) -> list[str]:
-    """Return the names of a learner's curves, one per rate; with several rates, names contain the rates."""
+    """Return the names of a learner's curves, one for each learning rate.
+
+    With several rates, the names contain the rates.
+    """
     return [learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}" for rate in rates]
 
 
 def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
-    """Return the rate of each batch member of w [B, …], in a shape that can multiply w.
+    """Return the learning rate of each batch member, in a shape that broadcasts with w [B, …].
 
     In a replica, `nets` successive batch members have the same rate.
     """
@@ -443,14 +452,14 @@ def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
 
 
 def begin(inputs: TrainingInputs) -> Hypothesis:
-    """Return the hypothesis of a learner before the first example."""
+    """Return the untrained hypothesis (model) of a learner, before the first example."""
     if isinstance(form := inputs.learner.form, Fitted):
         return form.solver.begin(inputs.data, inputs.streams)
     return Descent(inputs)
 
 
 class OptionedSteps:
-    """Steps of a learner with options, such as weight decay or noise.
+    """Steps of an update rule with the learner's options, such as weight decay or noise.
 
     In each step, the schedule first sets the rate. Then the gradient is clipped, noise is added to it, and
     the weights decay. After that, the rule makes its step, and noise is added to the weights.
@@ -465,13 +474,16 @@ class OptionedSteps:
         """Factor of the rates in the last step: one number for all nets, or one for every net [N]."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Rotate all later noise, so that it corresponds to rotated instances U x, for U = `rotation`."""
+        """Rotate the noise of all later steps. It then corresponds to instances rotated to U x.
+
+        U is `rotation`.
+        """
         self._turn = rotation
 
     def step(
         self, params: Params, gradients: Params, rates: Rates, state: State, losses: torch.Tensor | None
     ) -> tuple[Params, State]:
-        """Return parameters and state after the next step with gradients [N, …].
+        """Make the next step with gradients [N, …], and return the new parameters and state.
 
         Args:
             losses: loss of every net [N] on the examples of this step; None if the schedule does not use it.
@@ -513,5 +525,5 @@ class OptionedSteps:
 
 
 def _shaped(factor: float | torch.Tensor, w: torch.Tensor) -> float | torch.Tensor:
-    """Return the factor of every net, in a shape that can multiply the tensor w [N, …]."""
+    """Return the factor of every net, in a shape that broadcasts with the tensor w [N, …]."""
     return factor if isinstance(factor, float) else per_member(factor.to(w.dtype), w)

@@ -1,4 +1,4 @@
-"""Evaluators: they compute the average losses and the shares of mistakes for the records of a run."""
+"""Evaluators. They compute average losses and shares of mistakes during a training run."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ The pieces in each list, joined along the first dimension, have the shape [S, R,
 
 
 class Evaluator(Protocol):
-    """Interface of evaluators, which compute average losses of records and some other measures."""
+    """Interface of objects that compute average losses, and some other measures, during a training run."""
 
     serves: ClassVar[frozenset[str]]
     """Names of the measures that the evaluator computes. The recorder computes all other measures."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis that has seen `seen` examples, or store its data to measure it later."""
+        """Evaluate a hypothesis that has seen `seen` examples now, or store what is needed to do it later."""
 
     def looks(self, record: int) -> bool:
-        """Return whether the evaluator needs the hypothesis itself at a record, and not only its loss."""
+        """Return whether evaluation number `record` needs the hypothesis itself, not only its loss."""
 
     def measured(self) -> Measures:
         """Return the values measured since the last call."""
 
 
 def includes(measures: tuple[Measure, ...], *names: str) -> bool:
-    """Return whether any of the measures has one of these names."""
+    """Return whether at least one of the measures has one of the names `names`."""
     return any(measure.name in names for measure in measures)
 
 
@@ -52,10 +52,11 @@ Separate products, each of which reads the matrix again, take 3 to 7 times as lo
 
 
 class Blocks:
-    """Buffer that collects the weights [B, d] of several records, to multiply them in blocks of fixed size.
+    """Buffer that collects weights [B, d] of several evaluation points, and multiplies them together.
 
-    The number of a record determines its position in a block, and empty positions are filled with zeros. So
-    every product has the same shape, and its results have the same bits wherever a call of `advance` ends.
+    Blocks have a fixed size. The number of an evaluation point determines its position in a block, and empty
+    positions are filled with zeros. So every product has the same shape, and its results have the same bits
+    wherever a call of `advance` ends.
     """
 
     def __init__(self, size: int) -> None:
@@ -75,9 +76,10 @@ class Blocks:
         return self._first + len(self._waiting) == self._size
 
     def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """Apply `product` to the current block, and return the results for the weights added to it.
+        """Multiply the collected block of weights by `product`, and return the results.
 
-        `product` maps a block [size, B, d] to [size, …].
+        Only results for weights that were added to the block are returned. `product` maps a block [size, B,
+        d] to [size, …].
         """
         count = len(self._waiting)
         waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
@@ -113,11 +115,11 @@ class Mistakes:
         self._shares: list[torch.Tensor] = []
 
     def counts(self, record: int) -> bool:
-        """Return whether mistakes are counted at record number `record`."""
+        """Return whether mistakes are counted at evaluation number `record`."""
         return self._counted and (self._everywhere or looked_at(record, dense=3))
 
     def take(self, predict: Callable[[], torch.Tensor]) -> None:
-        """Take the next record. If mistakes are counted at this record, count those in `predict()` [B, n]."""
+        """Handle the next evaluation. If mistakes are counted there, count those in `predict()` [B, n]."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
@@ -128,9 +130,9 @@ class Mistakes:
         self._record += 1
 
     def take_each(self, predictions: torch.Tensor) -> None:
-        """Take the next S records, with predictions [S, B, n].
+        """Handle the next S evaluations, given their predictions [S, B, n].
 
-        Count the mistakes of those records at which mistakes are counted.
+        Count the mistakes of those evaluations at which mistakes are counted.
         """
         turns = [number for number in range(len(predictions)) if self.counts(self._record + number)]
         if turns:
@@ -139,7 +141,7 @@ class Mistakes:
         self._record += len(predictions)
 
     def count_by(self, right: Callable[[], torch.Tensor]) -> None:
-        """Take the next record. If mistakes are counted at this record, compute their share from `right()`.
+        """Handle the next evaluation. If mistakes are counted there, compute their share from `right()`.
 
         `right()` returns the number of right minus the number of wrong predictions, [B].
         """
@@ -149,7 +151,7 @@ class Mistakes:
         self._record += 1
 
     def measured(self) -> Measures:
-        """Return the shares of mistakes of the records since the last call; NaN if not counted."""
+        """Return the shares of mistakes since the last call, one per evaluation; NaN where not counted."""
         if self._waiting:
             self._count_waiting()
         records, self._first = self._record - self._first, self._record
@@ -173,7 +175,7 @@ class Mistakes:
 
 
 def counted_everywhere(data: Data, records: int) -> bool:
-    """Return whether a run with this number of records is small enough to count mistakes at all of them."""
+    """Return whether a run has so few evaluation points that mistakes are counted at all of them."""
     return records * data.labels.numel() <= MOST_CELLS
 
 
@@ -196,7 +198,10 @@ class ByPredictions:
         order: torch.Tensor | None,
         together: int = 1,
     ) -> None:
-        """Store the data; `together` is the number of records whose predictions one product computes."""
+        """Store the data.
+
+        `together` is the number of evaluation points whose predictions one product computes.
+        """
         self._data, self._loss, self._order = data, loss, order
         self._of_seen = includes(measures, "train", "unseen")
         self._mistakes = Mistakes(data, loss, records, measures)
@@ -218,14 +223,14 @@ class ByPredictions:
         self._take(hypothesis.predict(self._data.instances))
 
     def take_known(self, predictions: torch.Tensor, seen: int | torch.Tensor) -> None:
-        """Take a record of a hypothesis whose predictions [B, n] of all rows are already computed."""
+        """Evaluate a hypothesis whose predictions [B, n] of all rows are already known."""
         if self._of_seen:
             self._counts.append(seen_counts(self._data, self._order, seen))
         self._take(predictions)
 
     @property
     def takes_known(self) -> bool:
-        """Whether `take` computes predictions at each record, so that `take_known` can replace it."""
+        """Whether `take` computes all predictions each time. If so, `take_known` can replace it."""
         return self._blocks is None
 
     def _take(self, predictions: torch.Tensor) -> None:
@@ -249,7 +254,7 @@ class ByPredictions:
         self._waiting.clear()
 
     def _measure(self, predictions: torch.Tensor) -> None:
-        """Measure the predictions [S, B, n] of S records."""
+        """Compute the losses and mistakes of S evaluations from their predictions [S, B, n]."""
         self._mistakes.take_each(predictions)
         # The bits of an unsteady loss depend on the position in a tensor. A curve must not depend on where
         # calls of `advance` end.
@@ -262,7 +267,7 @@ class ByPredictions:
                 del self._counts[:together]
 
     def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
-        """Measure the mean losses over seen and over unseen rows.
+        """Compute the mean losses over the rows seen, and over the rows not seen.
 
         `counts` [S, B or 1, n] says how often each row was seen.
         """
@@ -273,7 +278,7 @@ class ByPredictions:
 
 
 def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:
-    """Return how often every row is among the first `seen` examples, as [B, n] or [1, n].
+    """Count how often each row is among the first `seen` examples, and return [B, n] or [1, n].
 
     `seen` is one number or [B, 1]. `order` [R, n] lists the rows in the order of training. None means the
     order of the data.
@@ -288,7 +293,7 @@ def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor
 
 
 class ByWeights:
-    """Evaluator for the mean square loss of labels xᵀw*, as a quadratic function of w − w*."""
+    """Evaluator that computes the mean square loss of labels xᵀw* as a quadratic function of w − w*."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -318,14 +323,14 @@ class ByWeights:
         return measures | self._mistakes.measured()
 
     def _values(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the losses [S, B] of weights [S, B, d]."""
+        """Return the losses [S, B] for weights [S, B, d] at S evaluations."""
         losses = self._data.instances.mean_square(self._data.from_w_star(weights))
         assert losses is not None, "an evaluator is chosen for instances that have a second moment"
         return losses
 
 
 class AroundZero(ByWeights):
-    """Evaluator for the mean square loss of any labels: wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n in float64.
+    """Evaluator that computes the mean square loss as wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n, in float64.
 
     Cancellation of the terms leaves errors of the size of float64 rounding, below the precision of float32
     weights.
@@ -376,7 +381,7 @@ def evaluator(
 
 
 def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
-    """Return whether losses should be computed from the Gram matrix of the instances.
+    """Return whether the Gram matrix of the instances should be used to compute losses.
 
     This is so if they are as exact as losses computed from predictions, and are computed faster.
     """
@@ -386,7 +391,7 @@ def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
 
 
 def _together(data: Data, records: int) -> int:
-    """Return the number of records whose weights are multiplied by the instances in one product."""
+    """Return for how many evaluation points one product multiplies weights with the instances."""
     if not data.instances.better_together:
         return 1
     limit = min(TOGETHER, data.instances.d // SHARE) // len(data.labels)
@@ -396,7 +401,7 @@ def _together(data: Data, records: int) -> int:
 def bytes_held(sizes: Sizes) -> int:
     """Return the memory in bytes that an evaluator needs.
 
-    It holds a Gram matrix, and the predictions of a block of records, if instances are a matrix.
+    If instances are a matrix, it stores a Gram matrix, and predictions for several evaluation points.
     """
     moment = DERIVED * sizes.replicas * sizes.d**2 if sizes.n >= 2 * sizes.d else 0
     if sizes.replicas * sizes.n * sizes.d * sizes.item <= CACHE:

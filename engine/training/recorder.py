@@ -1,4 +1,4 @@
-"""Recorder: it measures a hypothesis during training, for every replica and variant."""
+"""Recorder. It evaluates a model during training, for every replica and hyperparameter setting."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ Values = TypeVar("Values")
 
 
 class Block(NamedTuple):
-    """S consecutive records of a learner, for R replicas and V variants, such as rates."""
+    """Results of S consecutive records (evaluations) of a learner, for R replicas and V variants.
+
+    Variants are settings of hyperparameters, such as rates.
+    """
 
     clocks: dict[str, NDArray[np.float64]]
     """Values of the clocks, such as the number of examples, at every record, by the name of the clock.
@@ -56,13 +59,13 @@ class Block(NamedTuple):
 
     @property
     def loss(self) -> NDArray[np.float64]:
-        """Average loss over rows and targets, [S, R, V]."""
+        """Average loss over rows and targets at each evaluation point, [S, R, V]."""
         return self.measures["loss"]
 
     def of_variant(
         self, variant: int
     ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
-        """Return the clocks and the measured numbers of one variant.
+        """Select the results of one variant: return its clocks and its measured numbers.
 
         Clocks are [S], or [S, R] if replicas differ. Numbers are [S, R].
         """
@@ -83,7 +86,7 @@ class Block(NamedTuple):
 
 
 def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
-    """Return the values of all records except the first `count`, with new numbers from 0 on."""
+    """Drop the first `count` evaluation points, and number the remaining ones from 0 on."""
     return {record - count: tensor for record, tensor in by_record.items() if record >= count}
 
 
@@ -93,14 +96,17 @@ Time = float | NDArray[np.float64]
 
 @runtime_checkable
 class HasFirstWeights(Protocol):
-    """Interface of hypotheses that can return the weights of the first replica and target alone."""
+    """Interface of hypotheses that can return the weights for the first replica and target only."""
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
+        """Return the weights [V, d] for all V hyperparameter settings (variants).
+
+        They are those of the first replica and the first target.
+        """
 
 
 class Recorder:
-    """Recorder of a training run. At every record, it stores losses, other measures and weights.
+    """Recorder of a training run. At every record (evaluation), it stores losses, measures and weights.
 
     The evaluator computes the losses. Every record is measured separately, so that a curve does not depend on
     how calls of `advance` divide the run.
@@ -115,7 +121,7 @@ class Recorder:
         by: Evaluator | None = None,
         every_record: bool = False,
     ) -> None:
-        """Prepare to record a training run with `records` records.
+        """Prepare to record a training run that has `records` evaluation points.
 
         Args:
             order: numbers of the rows [R, n] in the order of training, by default the order of the data.
@@ -158,7 +164,7 @@ class Recorder:
         self._values: dict[str, dict[int, torch.Tensor]] = {measure.name: {} for measure in self._schedules}
 
     def take(self, clocks: Mapping[str, Time], seen: int | torch.Tensor) -> None:
-        """Take a record of the hypothesis, after `seen` examples (one number, or [B, 1]).
+        """Evaluate the hypothesis and store the results, after `seen` examples (one number, or [B, 1]).
 
         `clocks` gives the value of every clock at this record.
         """
@@ -184,17 +190,17 @@ class Recorder:
         self._waiting += 1
 
     def keeps(self, record: int) -> bool:
-        """Return whether weights (of the first replica and target) are stored at a record."""
+        """Return whether the weights of the first replica and target are stored at an evaluation point."""
         return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
-        """Return whether a record needs anything besides the loss and the weights of the first replica."""
+        """Return whether an evaluation needs more than the loss and the first replica's weights."""
         return any(
             self._due(schedule, record) for schedule in self._schedules.values()
         ) or self._evaluator.looks(record)
 
     def _measure_others(self, seen: int | torch.Tensor) -> torch.Tensor | None:
-        """Take the measures that the evaluator does not compute and whose schedules include this record.
+        """Compute the measures of an evaluation point that the evaluator does not compute.
 
         Return the predictions of all rows [B, n] if a measure has computed them, else None.
         """
@@ -225,15 +231,15 @@ class Recorder:
         return probe.known_predictions
 
     def _due(self, schedule: MeasureSchedule, record: int) -> bool:
-        """Return whether a measure with this schedule is taken at a record."""
+        """Return whether a measure with the schedule `schedule` is computed at an evaluation point."""
         if schedule.ends_only:
             return record in (0, self._last)
         return self._every_record or not schedule.expensive or looked_at(record)
 
     def _first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] of the V variants, in the first replica and for the first target.
+        """Return the weights [V, d] for all V hyperparameter settings (variants).
 
-        They are in the coordinates of the hypothesis.
+        They are those of the first replica and target, in the coordinates of the hypothesis.
         """
         weights = _signal_weights(self._hypothesis)
         assert weights is not None, "only hypotheses that have weights are recorded with them"
@@ -270,7 +276,7 @@ class Recorder:
         return block
 
     def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
-        """Return values that were measured at some records, as an array [S, R, V] over all S records.
+        """Return values that were measured at some evaluation points as an array over all of them, [S, R, V].
 
         `by_record` has the values [R or 1, V] of a record. Records without values get NaN.
         """
@@ -281,7 +287,7 @@ class Recorder:
 
 
 def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
-    """Return the vectors w [B, d] if predictions are f(xᵀw) for some function f, else None."""
+    """Return the vectors w [B, d] of which predictions are functions, f(xᵀw); None if there are none."""
     weights = hypothesis.weights()
     if weights is None and isinstance(hypothesis, Parametrised):
         edges = hypothesis.architecture.edges(hypothesis.tensors, slice(None), 1)
@@ -290,5 +296,5 @@ def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
 
 
 def nothing_measured(data: Data) -> dict[str, NDArray[np.float64]]:
-    """Return the `measures` of a block without records: an empty array of losses."""
+    """Return the measured values of a block that has no evaluation points: an empty array of losses."""
     return {"loss": np.empty((0, data.replicas, data.variants))}

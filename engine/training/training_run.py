@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Recording(Protocol):
-    """Interface of a computation that produces the records of a learner, as the protocol prescribes."""
+    """Interface of computations that train a learner and return its records (evaluations) piece by piece."""
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Do about as much work as `records` records need, and return the records that are complete.
+        """Do about the work that `records` records (evaluations) need. Return the records that are complete.
 
         If a record takes many updates, make up to `records` updates instead. The block that is returned may
         then be empty, and the next call continues the record. The values of records do not depend on where
@@ -40,7 +40,7 @@ class Recording(Protocol):
 
 
 class TrainingRun(Recording, Protocol):
-    """Recording that also gives access to its hypothesis, for example to compare predictions."""
+    """Training run that gives access to its hypothesis (model), for example to compare predictions."""
 
     @property
     def hypothesis(self) -> Predictor:
@@ -72,7 +72,7 @@ class InPieces:
         self._pieces = self.pieces()
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Do up to `records` pieces of work within `seconds`, and return the records that are complete."""
+        """Do up to `records` pieces of work within `seconds`. Return the evaluations that are complete."""
         end = time.perf_counter() + seconds
         for _ in islice(self._pieces, records):
             if time.perf_counter() > end:
@@ -80,7 +80,10 @@ class InPieces:
         return self.block()
 
     def pieces(self) -> Iterator[None]:
-        """Train to the end. Yield after every piece, which is at most one update and one record."""
+        """Train to the end.
+
+        Yield after every piece of work, at most one update and one record (evaluation).
+        """
         raise NotImplementedError
 
     def block(self) -> Block:
@@ -90,7 +93,7 @@ class InPieces:
 
 @cache
 def _solves(kind: type) -> bool:
-    """Return whether a class of hypotheses implements `Solved`.
+    """Return whether a class of hypotheses implements the interface `Solved`.
 
     The result is cached, because the check takes as long as learning a small example.
     """
@@ -98,10 +101,10 @@ def _solves(kind: type) -> bool:
 
 
 def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor) -> Iterator[None]:
-    """Let a hypothesis learn examples, instances [R, n, d] and labels [B, n]; yield between pieces of work.
+    """Train a hypothesis on examples, the instances [R, n, d] with labels [B, n].
 
-    Gradient descent makes one update for all examples. A solver receives the examples one by one, and then
-    solves for one batch member after the other.
+    Yield between pieces of work. Gradient descent makes one update for all examples. A solver receives the
+    examples one by one, and then solves for one batch member after the other.
     """
     if isinstance(hypothesis, Descent):
         hypothesis.learn(instances, labels)
@@ -147,7 +150,7 @@ def on_transformed(
 
 
 def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
-    """Return the training run of a learner, which also makes runs on transformed instances if needed.
+    """Return the training run of a learner. If needed, it includes runs on transformed instances.
 
     They are needed if some measures compare the learner with such runs. The returned run computes these
     measures, too.
@@ -162,9 +165,9 @@ def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
 
 
 class CoupledRuns:
-    """Training run that advances record by record, and beside it runs on transformed instances.
+    """Training run that also advances runs of the same learner on transformed instances.
 
-    After each record, it compares the predictions of these runs with its own.
+    After each evaluation, it compares the predictions of these runs with its own.
     """
 
     def __init__(self, inputs: TrainingInputs, begin: Begin, measures: list[Measure]) -> None:
@@ -184,7 +187,7 @@ class CoupledRuns:
         return self._run.hypothesis
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Complete at most one record of every run, and then compare their predictions."""
+        """Continue every run by at most one record (evaluation), and then compare their predictions."""
         block = self._run.advance(min(records, 1), seconds)
         if new := len(block.loss):
             before = self._by_member(self._run.hypothesis.predict(self._data.instances))
@@ -198,7 +201,7 @@ class CoupledRuns:
         return block
 
     def _compared(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
-        """Return the largest change of a prediction, relative to the largest prediction, [S, R, V].
+        """Return the largest change of a prediction by the transformations, in relative size, [S, R, V].
 
         It is max |Δŷ| / max |ŷ| over rows and targets, where Δŷ is the difference between a run on
         transformed instances and the run on the original ones. Only the last of the S records has a value;
@@ -212,5 +215,5 @@ class CoupledRuns:
         return ratios
 
     def _by_member(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Reshape predictions [B, n] to [R, V, targets × n]."""
+        """Reshape predictions [B, n] to one row per replica and variant, [R, V, targets × n]."""
         return predictions.reshape(self._data.replicas, self._data.variants, -1)

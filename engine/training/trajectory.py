@@ -68,7 +68,7 @@ class GradientField:
         return -self._speeds * _joined({layer: gradients[layer] for layer in self._shapes})
 
     def weights(self, places: Floats) -> Params:
-        """Return the weights [S·N, …] of every layer, for S vectors of dual weights, [S, P]."""
+        """Convert S vectors of dual weights, [S, P], to the weights [S·N, …] of every layer."""
         duals = torch.from_numpy(places).to(self._labels)
         layers = zip(self._shapes.items(), self._parts, strict=True)
         return self._mirror.primal(
@@ -76,16 +76,16 @@ class GradientField:
         )
 
     def primal(self, place: Floats) -> Floats:
-        """Return the weights of all layers as one vector [P], given the dual weights [P]."""
+        """Convert dual weights [P] to the weights of all layers, as one vector [P]."""
         return _joined(self.weights(place[None]))
 
     @property
     def has_jacobian(self) -> bool:
-        """Whether `jacobian` is available, which requires a single net with w = θ."""
+        """Whether `jacobian` can be computed. This requires a single net whose weights w equal θ."""
         return self._mirror is EUCLIDEAN and self._nets == 1
 
     def jacobian(self, place: Floats) -> Floats:
-        """Return the derivative [P, P] of the velocity at weights [P]."""
+        """Return the derivative [P, P] of the velocity dθ/dt with respect to θ, at the weights w = θ."""
         shares = torch.full_like(self._labels, 1 / self._instances.n)
         parts = self._tensors(place), self._instances, self._labels, shares, self._loss
         hessian: Floats = Curvature(self._architecture, *parts).matrices()[0].cpu().numpy()
@@ -99,7 +99,7 @@ class GradientField:
 
 
 def _joined(tensors: Params) -> Floats:
-    """Return several tensors as one vector [P]: each is flattened, and all are concatenated."""
+    """Flatten tensors, and concatenate them to one vector [P]."""
     vector: Floats = torch.cat([tensor.flatten() for tensor in tensors.values()]).cpu().numpy()
     return vector
 
@@ -126,7 +126,7 @@ These are the Jacobian, its real and complex factorisations, and copies.
 
 
 class Accuracy(NamedTuple):
-    """Method and tolerances by which a differential equation is solved."""
+    """Settings for solving a differential equation: the method and its tolerances."""
 
     method: Method
     rtol: float
@@ -180,7 +180,7 @@ class Trajectory:
         return 0.0 if self._solver is None else float(self._solver.t)
 
     def reaches(self, time: float) -> bool:
-        """Return whether the solution is computed up to `time`, or has broken off."""
+        """Return whether the solution is known up to `time`. True also if it has broken off earlier."""
         return self._broken or self.time >= time
 
     def at(self, time: float) -> Floats:
@@ -194,7 +194,7 @@ class Trajectory:
             return np.asarray(self._solver.y if time == self.time else self._interpolant(time))
 
     def step(self) -> None:
-        """Make one step of the method that solves the equation. Raises: OutOfEvaluations."""
+        """Make one step of the method that solves the differential equation. Raises: OutOfEvaluations."""
         # The cached interpolant is valid for the previous step only.
         self.__dict__.pop("_interpolant", None)
         with np.errstate(all="ignore"):  # the method tries steps that may be too long and overflow
@@ -236,7 +236,7 @@ class Trajectory:
 
 
 def numbers_held(method: Method, parameters: int) -> int:
-    """Return the number of floats that a trajectory of a net with `parameters` parameters stores."""
+    """Return how many floats a trajectory stores, for a net with `parameters` parameters."""
     matrices = 0 if method in EXPLICIT else MATRICES * parameters**2
     return VECTORS[method] * parameters + matrices
 
@@ -304,12 +304,12 @@ class VerifiedTrajectory:
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations of the vector field for the solution, without those for comparisons."""
+        """Number of evaluations of the vector field for this solution. Comparisons are not counted."""
         return self._solution.evaluations
 
     @property
     def place(self) -> Floats:
-        """Solution θ [P] at the time that `advance` has reached."""
+        """Point θ [P] of the solution at the time that `advance` has reached."""
         return self._place
 
     def advance(self, time: float) -> Iterator[None]:
@@ -336,7 +336,7 @@ class VerifiedTrajectory:
         self._place = np.full_like(self._place, np.nan)
 
     def _start_comparison(self) -> None:
-        """Start to compute the next solution with which the solution is compared.
+        """Begin to compute the next solution with which this solution is compared.
 
         If none is left, the solution counts as inaccurate.
         """
@@ -348,7 +348,7 @@ class VerifiedTrajectory:
 
 
 def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy, float]]:
-    """Yield the accuracies of the solutions with which a solution is compared.
+    """Yield the accuracies of the solutions with which this solution is compared, one by one.
 
     Each comes with the difference between both solutions up to which they agree.
     """
@@ -365,7 +365,7 @@ def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy
 
 
 def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
-    """Return the largest number of floats that a solution and the solution compared with it store."""
+    """Return how many floats a solution needs at most, together with the solution it is compared with."""
     compared = max(
         numbers_held(comparison.method, parameters) for comparison, _ in _comparisons(accuracy, parameters)
     )

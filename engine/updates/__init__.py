@@ -1,4 +1,4 @@
-"""Update rules: how parameters move along a gradient. A rule sees gradients, but no data and no loss.
+"""Update rules: how parameters move along a gradient. A rule receives gradients, but no data or loss.
 
 A rule moves all nets that are trained side by side in one call. These nets form the batch, the first
 dimension B of every tensor.
@@ -71,7 +71,7 @@ Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: 
 
 
 class UpdateStructure(NamedTuple):
-    """Properties of a rule's steps, as declared by the rule. With the defaults, no theorem applies to it."""
+    """Properties that an update rule states for theorems. With the defaults, no theorem applies to it."""
 
     learner_kind: LearnerKind = "other"
     """Learner kind of the learners that the rule trains. Architectures with a learner kind of their own
@@ -182,7 +182,7 @@ class UpdateStructure(NamedTuple):
 
 
 class Update(Part, frozen=True):
-    """Update rule: `start` prepares parameters and state, and `step` moves them along a gradient.
+    """An update rule: `start` prepares parameters and state, and `step` moves them along a gradient.
 
     All methods are pure functions.
     """
@@ -219,7 +219,7 @@ class Update(Part, frozen=True):
 
     @property
     def mirror(self) -> Mirror | None:
-        """Gradient flow that the rule follows at small rates, or None if it follows none."""
+        """Gradient flow that the rule follows in the limit of small rates, or None if it follows none."""
         return None
 
     def refuses(self, architecture: Architecture) -> str | None:
@@ -227,18 +227,18 @@ class Update(Part, frozen=True):
         return None
 
     def refuses_features(self, d: int) -> str | None:
-        """Return the reason why this rule cannot move weights of d features, or None if it can."""
+        """Return the reason why an update rule cannot train weights of d features, or None if it can."""
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
-        """Return the parameters and the state before the first step.
+        """Return the parameters and the rule's state before the first step.
 
         The parameters may differ from those of the architecture, `params`.
         """
         return params, {}
 
     def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
-        """Return the state after the rule has observed the signals of the layers.
+        """Let the rule observe the signals of the layers, and return its new state.
 
         Only rules with `observes` implement this method. The signals belong to the same examples and
         parameters as the gradients of the next step. `shares` [B, n] or [1, 1] are the weights of the
@@ -247,29 +247,32 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def evaluating(self, evaluate: Evaluate, state: State) -> State:
-        """Return a state that contains `evaluate`, by which the next step computes losses and gradients.
+        """Return a state with a function `evaluate`, which computes losses and gradients for the next step.
 
         Only rules with `evaluates` implement this method.
         """
         raise NotImplementedError
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        """Return parameters and state after a step along `gradients` with the given rates."""
+        """Make a step along `gradients` with the given learning rates.
+
+        Return the new parameters and state.
+        """
         raise NotImplementedError
 
     def pause(self, active: torch.Tensor, state: State) -> State:
-        """Return the state for a step that should move only the `active` nets [N].
+        """Return the state for a step after which only the results of the `active` nets [N] are used.
 
         The step may move other nets too, because the caller discards their results.
         """
         return state
 
     def choose(self, active: torch.Tensor, new: State, old: State) -> State:
-        """Return the new state for `active` nets [N], and the old state for all other nets."""
+        """Combine two states: the new one for the `active` nets [N], and the old one for all other nets."""
         return {name: chosen(active, tensors, old[name]) for name, tensors in new.items()}
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
-        """Return parameters and state after a step that multiplies weights by `factors`.
+        """Multiply weights by `factors`, and return the new parameters and state.
 
         The step may overwrite `factors`.
         """
@@ -289,14 +292,14 @@ class Update(Part, frozen=True):
         return Verdict(False, reason, undecided=True)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        """Return the rule as a step that multiplies weights of this architecture.
+        """Return the rule in the form of steps that multiply the weights of an architecture.
 
         Return None if the rule has no such form.
         """
         return None
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        """Return the rule as a step that adds multiples of single examples.
+        """Return the rule in the form of steps that add multiples of single examples to the weights.
 
         Return None if the rule has no such form.
         """
@@ -376,7 +379,7 @@ class Diagonal(Update, frozen=True):
         return squared
 
     def no_squares(self, params: Params) -> Params:
-        """Return zeros in the shapes of `squares`: the sums of squares before the first gradient."""
+        """Return zeros in the shapes of `squares`, to which rules add the squares of gradients."""
         none = zeros(params)
         if self.shared:
             first = next(iter(none))
@@ -408,7 +411,7 @@ class Diagonal(Update, frozen=True):
 
 
 def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) -> torch.Tensor:
-    """Return the weights w − η v after a step with the rate η along a direction v."""
+    """Return the weights w − η v after a step along v with the rate η."""
     if isinstance(rate, float):
         return torch.sub(w, direction, alpha=rate)
     return w - rate * direction
@@ -417,9 +420,9 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
 def moved_by(
     w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
 ) -> torch.Tensor:
-    """Return the weights w − η s v after a step along v, with one number s for each batch member.
+    """Return the weights after a step along v with a separate length for each batch member, w − η s v.
 
-    s is `scale`, which must have a shape that broadcasts to that of v, `direction`.
+    The length s is `scale`. It must have a shape that broadcasts to that of v, `direction`.
     """
     if isinstance(rate, float):
         return torch.addcmul(w, scale, direction, value=-rate)
@@ -427,12 +430,12 @@ def moved_by(
 
 
 def descended(params: Params, directions: Params, rates: Rates) -> Params:
-    """Return all parameters w − η v after a step along a direction v for every parameter."""
+    """Return all parameters after a step with the rate η along directions v, w − η v."""
     return {layer: moved(w, rates[layer], directions[layer]) for layer, w in params.items()}
 
 
 def rounding(sizes: Params) -> Params:
-    """Return the size [B, 1, …] up to which entries [B, …] count as rounding errors.
+    """Return the size [B, 1, …] below which entries of `tensor` count as rounding errors.
 
     This size is a small multiple of the largest entry over all layers of a batch member.
     """
@@ -442,7 +445,7 @@ def rounding(sizes: Params) -> Params:
 
 
 def norms(params: Params) -> Params:
-    """Return the Euclidean norm of each parameter and batch member, [B, 1, …]."""
+    """Return the Euclidean norm of each parameter, for each batch member, [B, 1, …]."""
     lengths = {}
     for layer, w in params.items():
         norm = torch.linalg.vector_norm(w.flatten(1), dim=1)
@@ -451,7 +454,7 @@ def norms(params: Params) -> Params:
 
 
 def with_direction(gradients: Params) -> Params:
-    """Return whether the gradient of each layer is more than a rounding error, [B, 1, …].
+    """Return where the gradient of a layer is larger than a rounding error, [B, 1, …].
 
     Rounding errors are relative to the largest gradient norm of the batch member. A gradient that is only a
     rounding error has no meaningful direction, and must not become a step of full length.
@@ -465,7 +468,7 @@ def with_direction(gradients: Params) -> Params:
 
 
 def steps_taken(params: Params) -> Params:
-    """Return step counters that start at 0, one per parameter and batch member, [B, 1, …] in float64."""
+    """Return step counters, one per parameter and batch member, [B, 1, …] in float64. They start at 0."""
     return {
         layer: torch.zeros(len(w), *[1] * (w.dim() - 1), dtype=torch.float64, device=w.device)
         for layer, w in params.items()
@@ -473,7 +476,7 @@ def steps_taken(params: Params) -> Params:
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
-    """Return equal positive weights from which a rule starts.
+    """Return the starting weights of a rule that starts from equal positive weights.
 
     Each weight is `w0` or, if `w0` is None, `total`/d.
     """
@@ -481,7 +484,7 @@ def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
 
 
 def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
-    """Return the weights w ⊙ exp(exponents), scaled so that they sum to 1.
+    """Multiply the weights w entrywise by exp(exponents), and scale them so that they sum to 1.
 
     The sum is over the last dimension.
     """
@@ -491,9 +494,9 @@ def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
 
 
 def identities(params: Params, size: float) -> Params:
-    """Return the matrix size · I for every parameter and batch member, [B, d, d] in float64.
+    """Return size · I, a multiple of the identity matrix, for every parameter and batch member.
 
-    A parameter has d inputs.
+    The matrices are [B, d, d] in float64, for parameters with d inputs.
     """
     matrices = {}
     for layer, w in params.items():
@@ -503,17 +506,20 @@ def identities(params: Params, size: float) -> Params:
 
 
 def zeros(params: Params) -> Params:
-    """Return a tensor of zeros for every parameter, in the shape of the parameter."""
+    """Return zeros in the shape of every parameter, by the parameter's name."""
     return {layer: torch.zeros_like(w) for layer, w in params.items()}
 
 
 def as_matrix(w: torch.Tensor) -> torch.Tensor:
-    """Return a parameter [B, …, d] as matrices [B, h, d], one per batch member. A vector becomes one row."""
+    """Reshape a parameter [B, …, d] to matrices [B, h, d], one for each batch member.
+
+    A vector becomes one row.
+    """
     return w.reshape(len(w), -1, w.shape[-1])
 
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """Return why a rule that sets its own start cannot train this architecture, or None if it can."""
+    """Return why a rule that sets its own initial weights cannot train this architecture; None if it can."""
     if architecture.structure().trains_weights:
         return None
     return (
@@ -533,7 +539,7 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
 
 
 def refused_loss(rule: Update, loss: Loss) -> str | None:
-    """Return the reason why a rule cannot be used with this loss, or None if it can."""
+    """Return the reason why an update rule cannot be used with a loss, or None if it can."""
     structure = rule.structure()
     if structure.only_after_mistakes and loss.kind != "mistake":
         return (

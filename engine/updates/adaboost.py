@@ -53,7 +53,7 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
         return new, state
 
     def _votes(self, w: torch.Tensor, margins: torch.Tensor) -> float | torch.Tensor:
-        """Return the votes α of the weak hypotheses with these margins.
+        """Return the votes α of the weak hypotheses whose margins are given.
 
         If the field `vote` is set, it is the vote of all. Otherwise, the votes are [B, …, 1], computed from
         the edges.

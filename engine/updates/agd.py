@@ -20,7 +20,7 @@ correct digits.
 
 
 class Automatic(Update, frozen=True):
-    """Base class of rules that compute their rate from G, a weighted mean of gradient norms."""
+    """Base class of rules that compute their learning rate from G, a weighted mean of gradient norms."""
 
     loss_scale: Annotated[
         float,
@@ -90,7 +90,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
         return new, state
 
     def _rate(self, G: torch.Tensor, params: Params) -> torch.Tensor:
-        """Return the rate η of every batch member, [B], given its mean G of gradient norms, [B]."""
+        """Return the rate η for every batch member, [B], computed from G [B], its mean gradient norm."""
         mean_ratio = sum(ratio(w) ** 2 for w in params.values()) / len(params)
         a = self.loss_scale * self.l2_penalty * mean_ratio / len(params)
         rate = automatic_rate(G / (1 + a))
@@ -105,7 +105,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
 
 
 def ratio(w: torch.Tensor) -> float:
-    """Return √(d_l/d_{l−1}) for a layer [B, d_l, d_{l−1}].
+    """Return √(d_l/d_{l−1}), the shape factor of a layer [B, d_l, d_{l−1}].
 
     A vector [B, d] is a layer with one output.
     """

@@ -59,7 +59,7 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
         return MultiplicativeStep(exponential=True, halves=self._halves)
 
     def _halves(self, params: Params, state: State) -> tuple[torch.Tensor, ...]:
-        """Return ½ β e^z and ½ β e^(−z), whose difference is β sinh z."""
+        """Return the pair ½ β e^z and ½ β e^(−z). Their difference is β sinh z."""
         z, beta = state["dual"]["w"], self._beta(params["w"])
         return beta / 2 * torch.exp(z), beta / 2 * torch.exp(-z)
 

@@ -71,7 +71,7 @@ class KFAC(Update, frozen=True, tag="kfac"):
         return descended(params, directions, rates), state
 
     def _solved(self, S: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """Return (S + λI)⁻¹ times `right` for matrices S of every batch member.
+        """Solve linear systems: return (S + λI)⁻¹ times `right` for the matrix S of every batch member.
 
         The result is NaN for batch members where S + λI has no Cholesky factor.
         """

@@ -83,14 +83,14 @@ class Muon(Update, frozen=True, tag="muon"):
         return descended(params, {layer: directions[layer] for layer in params}, rates), {"M": M, **adams}
 
     def _by_adam(self, params: Params) -> list[str]:
-        """Return the parameters that Adam moves: first layer, last layer, and tensors with one input."""
+        """Return those parameters that Adam moves: first layer, last layer, and tensors with one input."""
         if not self.hidden:
             return []
         layers = [layer for layer, w in params.items() if w.shape[-1] > 1]
         return [layer for layer in params if layer not in layers[1:-1]]
 
     def _orthogonal(self, along: Params) -> Params:
-        """Return the directions √max(1, h/d) O(V) of a step for all V [B, h, d] in `along`.
+        """Return the directions √max(1, h/d) O(V) of a Muon step for all averages V [B, h, d] in `along`.
 
         O sets the singular values of a matrix to about 1. If V is only a rounding error, its direction is 0.
         """
@@ -103,7 +103,7 @@ class Muon(Update, frozen=True, tag="muon"):
         return directions
 
     def _of_vectors(self) -> Verdict | None:
-        """Return the invariance verdict for layers that are single vectors.
+        """Return the verdict on invariance for layers that consist of a single vector.
 
         Return None if it does not differ from the verdict of `invariance` for other layers.
         """

@@ -60,7 +60,7 @@ class PNorm(Update, frozen=True, tag="p-norm"):
         return self.p or max(2.0, 2 * math.log(w[0].numel()))
 
     def _link(self, w: torch.Tensor, p: float) -> torch.Tensor:
-        """Return the gradient of ½‖w‖_p², computed relative to the largest entry to avoid overflow."""
+        """Return the gradient of ½‖w‖_p². Dividing by the largest entry first avoids overflow."""
         flat = w.reshape(len(w), -1)
         largest = flat.abs().amax(1, keepdim=True).clamp(min=torch.finfo(w.dtype).tiny)
         part = flat / largest

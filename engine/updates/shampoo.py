@@ -69,7 +69,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         return identity.repeat(*blocks.shape[:2], 1, 1)
 
     def _cut(self, G: torch.Tensor) -> torch.Tensor:
-        """Return matrices [B, h, d] as blocks of columns [B, d/block, h, block].
+        """Divide matrices [B, h, d] into blocks of columns, [B, d/block, h, block].
 
         The last block is padded with 0.
         """
@@ -118,7 +118,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
 
 def _of_length(directions: Params, steps: Params) -> Params:
-    """Return `directions`, rescaled to the lengths of `steps`. A direction of length 0 remains 0."""
+    """Rescale `directions` to the lengths of `steps`, and return them. A direction of length 0 stays 0."""
     rescaled, lengths, step_lengths = {}, norms(directions), norms(steps)
     for layer, v in directions.items():
         moves = lengths[layer] > 0
@@ -140,6 +140,6 @@ def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def power(matrices: torch.Tensor, exponent: float, least: float) -> torch.Tensor:
-    """Return S^p of symmetric matrices S. Their eigenvalues must be at least `least`, up to rounding."""
+    """Return the powers S^p of symmetric matrices S with eigenvalues of at least `least`, up to rounding."""
     sizes, axes = eigh(matrices)
     return (axes * (sizes.clamp(min=least) ** exponent)[..., None, :]) @ axes.mT

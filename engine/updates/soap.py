@@ -79,7 +79,7 @@ class SOAP(Update, frozen=True, tag="soap"):
         return descended(params, moves, rates), new
 
     def _updated_factors(self, G: torch.Tensor, state: Params) -> Params:
-        """Return the averages L and R after the gradient G, and the number of gradients so far."""
+        """Update the averages L and R by the gradient G. Return them and the number of gradients so far."""
         return {
             "L": torch.lerp(state["L"], G @ G.mT, 1 - self.beta2),
             "R": torch.lerp(state["R"], G.mT @ G, 1 - self.beta2),
@@ -104,7 +104,7 @@ class SOAP(Update, frozen=True, tag="soap"):
         return QL @ inside @ QR.mT, {"M": M, "V": V, **factors}
 
     def _released(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
-        """Return the direction of a step in the stored basis, and the next state.
+        """Return the direction of a step, computed in the stored basis, and the rule's next state.
 
         The stored basis is that of the previous step. The next state contains the basis for the next step.
         """

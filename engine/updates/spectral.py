@@ -61,7 +61,7 @@ class Spectral(Update, frozen=True, tag="spectral"):
         return weights, {"dual": dual}
 
     def _mapped(self, w: torch.Tensor, function: Function) -> torch.Tensor:
-        """Return the weights w [B, d] after `function` was applied to the singular values of their matrices.
+        """Apply `function` to the singular values of the matrices of the weights, and return the new weights.
 
         If w is not finite, the result is NaN.
         """

@@ -95,7 +95,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _entry(self) -> str:
-        """Name of the optimizer in tables such as ELEMENT_WISE."""
+        """Name by which tables such as ELEMENT_WISE list the optimizer."""
         return optimizers.entry(self.name, self.library)
 
     @property
@@ -118,7 +118,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _copies(self) -> int:
-        """Number of tensors of a net's size in its optimizer: net, gradient, moments and history."""
+        """Number of tensors of a net's size that an optimizer holds: net, gradient, moments and history."""
         history = optimizers.arguments(self._optimizer).get("history_size")
         length = self.options.get("history_size", 0 if history is None else history.default)
         # LBFGS keeps a step and a change of the gradient for each entry of its history.
@@ -174,7 +174,7 @@ class Torch(Update, frozen=True, tag="torch"):
         groups: Sequence[OptimizerGroup],
         active: frozenset[int],
     ) -> list[OptimizerGroup]:
-        """Return groups of nets that move together.
+        """Divide the active nets into groups that move together.
 
         These are `groups`, split if necessary, and new groups for all other active nets.
         """
@@ -188,7 +188,7 @@ class Torch(Update, frozen=True, tag="torch"):
         return divided + [self._begun(params, nets, by_net[nets[0]]) for nets in together]
 
     def _begun(self, params: Params, nets: list[int], rates: NetRates) -> OptimizerGroup:
-        """Return a group with a new optimizer for nets that have these rates."""
+        """Create an optimizer for nets with the same learning rates, and return both as a group."""
         nn: Any = torch.nn  # mypy reads no stubs of modules
         model = nn.Module()
         for layer, w in params.items():
@@ -222,7 +222,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
 
 class Optimizers(dict[str, Params]):
-    """State that consists of the optimizers of the nets, instead of named tensors.
+    """State of an update rule that holds the optimizers of the nets, instead of named tensors.
 
     A step changes the optimizers in place.
 
@@ -243,13 +243,13 @@ class Optimizers(dict[str, Params]):
 
 
 def _of(state: State) -> Optimizers:
-    """Return the optimizers of a state. Before the first step, a state has none."""
+    """Return the optimizers in a state of this rule. Before the first step, there are none."""
     return state if isinstance(state, Optimizers) else Optimizers()
 
 
 @dataclass
 class OptimizerGroup:
-    """An optimizer and the nets that it moves: a single net, or several nets with equal rates."""
+    """An optimizer, and the nets that it moves: one net, or several nets with equal learning rates."""
 
     nets: list[int]
     """Indices of the nets in the batch, in ascending order."""
@@ -285,7 +285,7 @@ class OptimizerGroup:
         return OptimizerGroup(nets, parameters, optimizer, self.rates, self.steps)
 
     def step(self, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
-        """Make a step from the current parameters and gradients of the optimizer.
+        """Make a step with the optimizer, from its current parameters and gradients.
 
         `params` is only used for the shapes of the tensors that are passed to `evaluate`.
         """
@@ -301,12 +301,12 @@ class OptimizerGroup:
 
     @property
     def index(self) -> slice | list[int]:
-        """Index of the nets in the batch: a slice if possible, because slicing copies nothing."""
+        """Indices of the nets in the batch. If possible, they are a slice, because slicing copies nothing."""
         first, last = self.nets[0], self.nets[-1]
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
 
     def _set(self, rates: NetRates) -> None:
-        """Set the rates that have changed since the last step.
+        """Pass the learning rates that have changed since the last step to the optimizer.
 
         Rates that have not changed are not set again, because optimizers may adapt their rates.
         """
@@ -335,7 +335,7 @@ class OptimizerGroup:
 
 
 def _read(groups: Sequence[OptimizerGroup], params: Params, gradients: Params) -> None:
-    """Copy the parameters and gradients of the nets into the nets' optimizers."""
+    """Copy the parameters and gradients of all nets into their optimizers."""
     for layer, w in params.items():
         parameters = [group.parameters[layer] for group in groups]
         _copy(_of_groups(groups, layer, w), [parameter.data for parameter in parameters])
@@ -345,7 +345,7 @@ def _read(groups: Sequence[OptimizerGroup], params: Params, gradients: Params) -
 
 
 def _write(groups: Sequence[OptimizerGroup], params: Params) -> None:
-    """Copy the parameters from the optimizers back to the nets."""
+    """Copy the parameters from the optimizers back into the nets."""
     single = [group for group in groups if len(group.nets) == 1]
     for layer, w in params.items():
         _copy([group.parameters[layer].data for group in single], _of_groups(single, layer, w))
@@ -355,13 +355,13 @@ def _write(groups: Sequence[OptimizerGroup], params: Params) -> None:
 
 
 def _copy(sources: list[torch.Tensor], destinations: list[torch.Tensor]) -> None:
-    """Copy all tensors in one call. Separate copies for small nets would take longer than their steps."""
+    """Copy all tensors at once. For small nets, separate copies would take longer than the steps."""
     if sources:
         torch._foreach_copy_(destinations, sources)
 
 
 def _of_groups(groups: Sequence[OptimizerGroup], layer: str, tensor: torch.Tensor) -> list[torch.Tensor]:
-    """Return the part of a tensor that belongs to each group, shaped like the group's parameter.
+    """Split a tensor into the parts that belong to the groups, each in the shape of the group's parameter.
 
     The part of a single net is a view of the tensor.
     """
@@ -375,14 +375,14 @@ def _of_groups(groups: Sequence[OptimizerGroup], layer: str, tensor: torch.Tenso
 
 
 def _with_finite(gradients: Params) -> list[bool]:
-    """Return whether all gradients of each net are finite."""
+    """Return, for each net, whether all of its gradients are finite."""
     by_layer = [gradient.isfinite().reshape(len(gradient), -1).all(1) for gradient in gradients.values()]
     finite: list[bool] = torch.stack(by_layer).all(0).cpu().tolist()
     return finite
 
 
 def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]) -> list[list[int]]:
-    """Return lists of nets with equal rates. All nets of a list are active, or all are inactive."""
+    """Divide nets into lists of nets with equal rates. All nets of a list are active, or all are not."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for net in nets:
         alike.setdefault((net in active, *by_net[net].values()), []).append(net)
@@ -390,7 +390,7 @@ def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozens
 
 
 def _rates_by_net(rates: Rates, count: int) -> list[NetRates]:
-    """Return the rates of the layers for each net."""
+    """Return the learning rates of all layers, for each net."""
     if all(isinstance(rate, float) for rate in rates.values()):
         return [{layer: float(rate) for layer, rate in rates.items()}] * count
     by_layer = {
@@ -401,7 +401,7 @@ def _rates_by_net(rates: Rates, count: int) -> list[NetRates]:
 
 
 def _as_torch_has_it(w: torch.Tensor) -> torch.Tensor:
-    """Return a parameter of one net in the shape of torch layers: a matrix, or a vector of biases."""
+    """Reshape a parameter of one net to the shape of torch layers: a matrix, or a vector of biases."""
     if w.dim() == 1:
         return w[None]
     return w[:, 0] if w.shape[-1] == 1 else w

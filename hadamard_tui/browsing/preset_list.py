@@ -34,7 +34,7 @@ def has_words(query: str, text: str, source: str) -> bool:
 
 
 def has_phrase(query: str, source: str) -> bool:
-    """Return whether a citation contains the typed words one after the other. A single word does not count.
+    """Return whether a citation contains the typed words in this order, at least two of them.
 
     For example, "thm 3" is in "Thm 3" and in "Thms 2 and 3". It is not in "Thm 2; HN20 §3".
     """
@@ -45,7 +45,7 @@ def has_phrase(query: str, source: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def _in_order(text: str) -> tuple[str, ...]:
-    """Return the words of a text in order, in the form that `has_phrase` compares.
+    """Convert a text to a list of normal words, in the form that `has_phrase` compares.
 
     "Thms 2 and 3" becomes "thm 2 thm 3". A character that separates citations counts as a word.
     """

@@ -100,7 +100,7 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
 
 
 def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
-    """Return row, column, text and colour letter of each legend entry.
+    """Return the legend's entries: row, column, text and colour letter of each.
 
     The legend lists the curves that have both a letter and a name. If not all of these curves fit, the legend
     ends in an ellipsis.
@@ -133,12 +133,12 @@ def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tu
 
 
 def _letter(series: Series) -> int:
-    """Return the character code of the letter that stands for the colour of a series."""
+    """Return the character code of the letter by which thumbnails store a series' colour."""
     return ord(ascii_letters[palette.current().of_charts.index(series.colour)])
 
 
 def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
-    """Return the fields `text`, `inks` and `grounds` for the thumbnail of a heat map, without its title."""
+    """Return the fields `text`, `inks` and `grounds` of a thumbnail of a heat map. Its title is left out."""
     cells = compose(replace(heat, title=""), WIDTH, HEIGHT, colour_map(dark_is_more=False)).cells
     letters = np.full(INKS, ord(FRAME), dtype=np.uint32)
     letters[:STEPS] = [ord(letter) for letter in STEP_LETTERS]
@@ -195,7 +195,7 @@ def _of_heat_map(ink: str, ground: str) -> Style:
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:
-    """Return the character that shows a cell of a heat map without colours.
+    """Return the character that stands for a cell of a heat map where no colours are available.
 
     If the colour `ink` stands for a value, this is a digit that counts tenths of the colour scale. Otherwise,
     it is `character` itself.

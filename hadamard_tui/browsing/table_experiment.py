@@ -68,20 +68,16 @@ def probable_label(first: FirstRows) -> int | None:
     return named[0] if named else columns[-1]
 
 
-def features_of(first: FirstRows, label: int | None, omitted: Sequence[int]) -> tuple[int | str, ...] | None:
+def features_of(
+    first: FirstRows, label: int | None, omitted: Sequence[int], settings: TableSettings
+) -> tuple[int | str, ...] | None:
     """Return all feature columns except columns of words and the `omitted` columns.
 
     Return None if no column has to be left out, because `TableChoices.read` then finds the feature columns
     itself.
     """
     unused = {column for column in (*first.words, *omitted) if column != label}
-    if not unused:
-        return None
-    return tuple(
-        first.reference(column)
-        for column in first.columns
-        if column != label and column not in unused | first.aside
-    )
+    return first.columns_without(unused, label, settings) if unused else None
 
 
 def kind_of(rows: Table, choice: Kind | None) -> Kind:

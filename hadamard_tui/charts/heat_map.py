@@ -87,8 +87,9 @@ class ValueScale(msgspec.Struct, frozen=True):
 
 
 def value_scale(z: np.ndarray, log: bool) -> ValueScale:
-    """Return a scale for the values `z`, from the smallest to the largest value that it can show.
+    """Return the colour scale for the values `z`.
 
+    It reaches from the smallest to the largest value that it can show.
     If no value is above 0, the scale is linear although `log` is True, and its field `hidden` says so.
     """
     finite = z[np.isfinite(z)]
@@ -151,7 +152,7 @@ class MarkedPoint(msgspec.Struct, frozen=True):
 
 
 class Column(msgspec.Struct, frozen=True):
-    """Column that is marked above and below the map, by a sign that the legend explains."""
+    """Column of a heat map that is marked above and below the map. The legend explains the sign used."""
 
     name: str
     x: float
@@ -289,7 +290,7 @@ def _around(values: np.ndarray, place: float, count: int) -> slice:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a heat map shows in one cell: x, y, the value (possibly NaN), and a text that describes it."""
+    """What a heat map shows in one cell: x, y, the value (NaN if there is none), and a text."""
 
     x: float
     y: float

@@ -39,7 +39,7 @@ class Standing(NamedTuple):
 
 
 def whole_name(line: Statement) -> str:
-    """Return the full name of a theory line, which differs from the names of all other theory lines."""
+    """Return the full name of a theory line. No other theory line has the same name."""
     member = catalogue.members("theory").get(line.kind)
     of = "" if member is None else cast("type[Line]", member)().structure().of
     return f"{line.called} of {of}" if of else line.called

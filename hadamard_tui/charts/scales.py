@@ -19,10 +19,10 @@ BEYOND = 1e9
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """Map from the data values of an axis to positions on the screen, in units of slots.
+    """Map from data values to positions along an axis, which is divided into `size` equal slots.
 
-    The slots are `size` equal parts of the axis, such as the cells of a row. The lower limit of the axis maps
-    to 0, the centre of the first slot. The upper limit maps to size − 1, the centre of the last slot.
+    A slot is, for example, one cell of a row. The lower limit of the axis maps to 0, the centre of the first
+    slot. The upper limit maps to size − 1, the centre of the last slot.
     """
 
     limits: Limits

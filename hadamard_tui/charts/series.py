@@ -123,7 +123,10 @@ class Axes(msgspec.Struct, frozen=True):
 
 
 def are_whole(values: np.ndarray) -> bool:
-    """Return whether all values are whole numbers, so close together that ticks could lie between them."""
+    """Return whether all values are whole numbers, and so close that there could be ticks between them.
+
+    Ticks between them would then be misleading.
+    """
     few = len(values) > 0 and values[-1] - values[0] < _MANY
     return few and bool((values == np.rint(values)).all())
 

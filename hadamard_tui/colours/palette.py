@@ -76,7 +76,7 @@ class Palette(NamedTuple):
 
     @property
     def of_charts(self) -> tuple[str, ...]:
-        """All colours in a chart of one run, in the same order for every palette."""
+        """All colours that a chart of one run can contain. They are in the same order for every palette."""
         return (*self.of_learners, self.theory, self.unproved, self.others)
 
 

@@ -37,6 +37,31 @@ def diagnose_table(
             "--as", metavar="KIND", help="Kind of the labels: classes or numbers; detected by default."
         ),
     ] = None,
+    omitted: Annotated[
+        str, typer.Option("--leave-out", metavar="COLUMNS", help="Columns to leave out, separated by commas.")
+    ] = "",
+    header: Annotated[
+        Literal["true", "false"] | None,
+        typer.Option("--header", metavar="true|false", help="Whether the first line has the column names."),
+    ] = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            "--index",
+            metavar="true|false|COLUMN",
+            help="Column that only counts or names the rows; true: the first column, false: none.",
+        ),
+    ] = None,
+    separator: Annotated[
+        Literal[",", ";", "|", "tab", "space"] | None,
+        typer.Option("--separator", metavar="SIGN", help='Separator of cells: "," ";" "|" tab or space.'),
+    ] = None,
+    decimal: Annotated[
+        Literal[".", ","] | None, typer.Option("--decimal", metavar="SIGN", help='Decimal sign: "." or ",".')
+    ] = None,
+    array: Annotated[
+        str | None, typer.Option("--array", metavar="NAME", help="Array of an .npz file that has several.")
+    ] = None,
     judged_only: Annotated[
         bool, flag("--quick", help="Measure only the two pairs of learners that decide the answer.")
     ] = False,
@@ -60,6 +85,7 @@ def diagnose_table(
     from engine.diagnosis.answer import as_json as json_of
     from engine.diagnosis.plan import plan_of
     from engine.diagnosis.table_reading import read_table
+    from engine.problems.data_files import TableSettings
     from hadamard_tui.headless import console
     from hadamard_tui.headless.diagnosis_text import diagnosed, shown
 
@@ -67,7 +93,14 @@ def diagnose_table(
         if html.suffix != ".html":
             raise BadInput(f"--html {html}", "this writes an HTML page, so the name must end in .html")
         files.check(html, "--html")
-    table = read_table(source, label, kind)
+    settings = TableSettings(
+        header=None if header is None else header == "true",
+        index=None if index is None else {"true": True, "false": False}.get(index, _column(index)),
+        array=array,
+        separator=separator,
+        decimal=decimal,
+    )
+    table = read_table(source, label, kind, settings, [*filter(None, map(str.strip, omitted.split(",")))])
     diagnosis = diagnosed(table, plan_of(table, seed, splits, not judged_only), console.errors())
     with Delivery() as delivery:
         if as_json:
@@ -79,3 +112,8 @@ def diagnose_table(
 
             page = html
             delivery.attempt(lambda: files.write(page, diagnosis_page(diagnosis), "--html"))
+
+
+def _column(typed: str) -> int | str:
+    """Return the column that a text names: a position if the text is a whole number, else a name."""
+    return int(typed) if typed.removeprefix("-").isdecimal() else typed

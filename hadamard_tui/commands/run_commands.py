@@ -181,7 +181,10 @@ def prune_runs(
 
 
 def _chosen(words: list[str] | None) -> list[StoredRun]:
-    """Return the stored runs that all words select; their documents are not loaded. Raises: BadInput."""
+    """Return the stored runs that all words select. Their preset documents are not loaded.
+
+    Raises: BadInput.
+    """
     from hadamard_tui.state import run_choice, run_store
 
     return run_choice.chosen(words or [], run_store.needed_store().runs())

@@ -94,7 +94,8 @@ def run_headless(
     judged.
 
     Exit code 0: done. 1: a claim failed, or a learner diverged or lost accuracy unexpectedly. 2: bad input.
-    3: the program failed. 130: stopped by Ctrl-C.
+    3: the program failed. 130: stopped by Ctrl-C. 128 + n: stopped by signal n. The results of a stopped run
+    are stored.
     """
     from engine.core import files
     from engine.core.parts import BadInput

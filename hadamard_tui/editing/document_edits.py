@@ -187,7 +187,7 @@ class Names:
         return self._last + where + point if same else place
 
     def follow(self, raw: Raw, place: str, new: Any) -> None:
-        """Prepare for a new name of an item: update all references to the item.
+        """Update all references to an item (learner, axis or picture) that is about to get a new name.
 
         This is called before the name at `place` is set to `new`. If `place` is not the place of a name of a
         learner, an axis or a picture, do nothing.
@@ -232,7 +232,7 @@ class LeftOutClaim(NamedTuple):
 
 
 class Fitting(NamedTuple):
-    """Division of an experiment's claims into claims that are valid for it, and claims that are not.
+    """Result of checking an experiment's claims: those that are valid for it, and those that are not.
 
     A claim is not valid if it is, for example, about a learner that the experiment does not have.
 
@@ -269,7 +269,7 @@ def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fi
 def _left_out(
     refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]
 ) -> tuple[int, LeftOutClaim]:
-    """Return the position of the refused claim among all claims, and the claim with the reason.
+    """Return the claim that was refused, with its position among all claims and the reason.
 
     Args:
         numbers: for each claim of the refused document, its position among all claims.

@@ -97,7 +97,7 @@ class EditableExperiment:
         return twin
 
     def give_letters(self) -> None:
-        """Give the learners the letters A, B, … in order."""
+        """Name the learners in charts by the letters A, B, … in order."""
         self.letters = list(range(len(self.learners)))
         """Position of each learner's letter in the alphabet.
 
@@ -106,7 +106,7 @@ class EditableExperiment:
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
-        """Set the letters by which charts name the learners.
+        """Choose the letters by which charts name the learners.
 
         Learners that `letters` does not contain get the next free letters.
 
@@ -135,7 +135,7 @@ class EditableExperiment:
         return {learner.name: place for learner, place in zip(learners, places, strict=True)}
 
     def _accept(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
-        """Make a valid experiment the current state, with the title and story that `_words` returns for it.
+        """Accept a valid experiment as the current state. `_words` returns its title and story.
 
         `claims` says which of the claims are valid for the experiment.
         """
@@ -359,7 +359,7 @@ class EditableExperiment:
         return len(self.raw[part]) - 1
 
     def remove(self, part: str, number: int) -> None:
-        """Remove an axis, a picture or a claim from the list `part` of the document."""
+        """Remove an item (axis, picture or claim) from the list that is called `part` in the document."""
         self._names.forget()
         match part:
             case "axes":
@@ -376,7 +376,10 @@ class EditableExperiment:
         self._check()
 
     def _to_run(self) -> Raw:
-        """Return the document without switched-off learners, but with all claims."""
+        """Return the document of the experiment to run, without switched-off learners.
+
+        All claims stay in it.
+        """
         running = [values for place, values in enumerate(self.learners) if place not in self.off]
         return {**self.raw, "learners": running}
 
@@ -393,9 +396,9 @@ class EditableExperiment:
         self.error = BadInput(self._names.blamed(self.raw, where), error.fault)
 
     def _among_all(self, where: str) -> str:
-        """Convert a place in the experiment, such as learners[0].name, to the same place in `raw`.
+        """Convert a path in the experiment, such as learners[0].name, to the path of the same value in `raw`.
 
-        The two places can differ, because only `raw` contains switched-off learners, and claims that are not
+        The two paths can differ, because only `raw` contains switched-off learners, and claims that are not
         valid.
         """
         prefix = re.match(r"learners\[(\d+)\]", where)
@@ -405,7 +408,7 @@ class EditableExperiment:
         return f"learners[{running[int(prefix.group(1))]}]{where[prefix.end() :]}"
 
     def _among_running(self, place: str) -> str:
-        """Convert a place in `raw`, such as learners[1].name, to the same place in the experiment.
+        """Convert a path in `raw`, such as learners[1].name, to the path of the same value in the experiment.
 
         Raises: KeyError if the place is in a switched-off learner, or in a claim that is not valid.
         """

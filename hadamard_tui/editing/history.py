@@ -77,12 +77,12 @@ MOST_SHOWN = 2
 ITEMS = {"axes": "axis ", "learners": "", "pictures": "picture ", "claims": "claim "}
 """Word before the name of an item, by the list of the document that contains the item."""
 
-WORDS = ("title", "story", "source", "subject")
+WORDS = ("title", "story", "source", "subject", "reason")
 """Fields with texts that describe the set-up; they change whenever the set-up changes."""
 
 
 class Step(NamedTuple):
-    """Result of undo or redo: the restored set-up, and a description of the change."""
+    """Result of undo or redo: the set-up that was restored, and a description of the change."""
 
     editable: EditableExperiment
     change: str
@@ -188,7 +188,7 @@ def _same(editable: EditableExperiment, other: EditableExperiment) -> bool:
 
 
 def shape(value: Any) -> Any:
-    """Return the structure of a preset document, which determines the fields of the form that edits it.
+    """Return the structure of a preset document. It determines which fields the form for editing has.
 
     The structure consists of tables, lists of tables and kinds, without other values.
     """

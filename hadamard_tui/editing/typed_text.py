@@ -211,7 +211,7 @@ def _next(value: float, is_whole: bool, up: bool) -> float:
 
 
 def _ladder(value: float, is_whole: bool) -> list[float]:
-    """Return positive numbers around `value`, in increasing order, through which keys can step."""
+    """Return positive numbers around `value` in increasing order. Keys step from one to the next."""
     decade = math.floor(math.log10(value))
     numbers = {
         float(f"{step * 10.0**power:.4g}") for power in range(decade - 1, decade + 2) for step in PREFERRED

@@ -223,7 +223,7 @@ def described(
 
 
 def on_path(experiment: Experiment, path: str) -> Experiment:
-    """Return the same experiment with another backend, which `path` names."""
+    """Return the same experiment, but computed by the backend that `path` names."""
     return msgspec.structs.replace(experiment, run=msgspec.structs.replace(experiment.run, path=path))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from rich.console import Console
 
@@ -32,6 +32,7 @@ from hadamard_tui.headless.detaching import DETACHED, FORMER
 from hadamard_tui.running.costs import costs
 from hadamard_tui.running.progress import skipped
 from hadamard_tui.state import run_store
+from hadamard_tui.terminal.signals import Terminated, raised
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
@@ -50,7 +51,7 @@ POLL_SECONDS = 0.05
 
 
 PATIENCE = 0.5
-"""Maximum seconds that Ctrl-C waits for the engine to stop and store its last results.
+"""Maximum seconds that a signal waits for the engine to stop and store its last results.
 
 The product of large matrices can take longer. The run is then marked as stopped without these results.
 """
@@ -75,7 +76,8 @@ def compute_all(
     threads; by default, there is no limit. If `devices` are given, the sweep points, or groups of their
     replicas, are distributed over the devices.
 
-    Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
+    Raises: BadInput for an experiment that cannot run here, and any other error of the engine. Terminated
+        after a signal such as SIGTERM; the store then has the results so far.
     """
     for sentence in sweep.data_sentences:
         errors.print(f"data: {sentence}", soft_wrap=True)
@@ -86,16 +88,21 @@ def compute_all(
         elif isinstance(event, Removed):
             errors.print(run_store.removed_in_words(event.runs), soft_wrap=True)
 
-    job = Job(sweep, note, writer, threads, devices)
-    try:
-        with console.progress(errors, lines) as show:
-            while not job.wait(POLL_SECONDS):
-                show(*(("loading", 0.0) if job.results is None else state(job.results)))
-    except KeyboardInterrupt:
-        job.stop()
-        if not job.wait(PATIENCE) and writer is not None:
-            writer.stop_at_once()
-        raise
+    def end_at_once(code: int) -> NoReturn:
+        console.give_back(errors)
+        os._exit(code)
+
+    with raised(end_at_once):
+        job = Job(sweep, note, writer, threads, devices)
+        try:
+            with console.progress(errors, lines) as show:
+                while not job.wait(POLL_SECONDS):
+                    show(*(("loading", 0.0) if job.results is None else state(job.results)))
+        except (KeyboardInterrupt, Terminated):
+            job.stop()
+            if not job.wait(PATIENCE) and writer is not None:
+                writer.stop_at_once()
+            raise
     return job.finish()
 
 

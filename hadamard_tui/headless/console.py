@@ -96,12 +96,17 @@ def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Ca
     if bar.disable:
         yield (lines or ProgressLines(errors)).show
         return
-    with undone(lambda: _give_back(errors)), bar:
-        task = bar.add_task("loading", total=None)
-        yield lambda words, share: bar.update(task, description=words, completed=share, total=1.0)
+    with undone(lambda: give_back(errors)):
+        bar.start()
+        try:
+            task = bar.add_task("loading", total=None)
+            yield lambda words, share: bar.update(task, description=words, completed=share, total=1.0)
+        finally:
+            with suppress(OSError):  # the terminal is gone, but the command still has results to save
+                bar.stop()
 
 
-def _give_back(errors: Console) -> None:
+def give_back(errors: Console) -> None:
     """Remove the progress bar and show the cursor.
 
     If the terminal has stopped its output, do not wait for it.
@@ -112,7 +117,7 @@ def _give_back(errors: Console) -> None:
 
 
 class ProgressLines:
-    """Prints the progress of a command as lines of text, at most one line in PERIOD seconds."""
+    """Prints the progress of a command as lines of text: at most one line in PERIOD seconds."""
 
     def __init__(self, errors: Console, label: str = "") -> None:
         """Start to measure the time. Each line starts with `label`, such as the name of a preset."""

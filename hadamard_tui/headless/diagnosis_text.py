@@ -13,12 +13,14 @@ from rich.text import Text
 
 from engine.diagnosis.answer import answers
 from engine.diagnosis.diagnosing import DiagnosisJob
+from engine.diagnosis.expected_time import expected_seconds
 from engine.diagnosis.pairs import learner_called
 from hadamard_tui.charts.drawing.chart_sheet import printed
 from hadamard_tui.charts.plots.diagnosis_plot import chart_of, pairs_of
 from hadamard_tui.headless import console
 from hadamard_tui.headless.compute import POLL_SECONDS
 from hadamard_tui.headless.pictures import WIDEST_CHART, has_colours
+from hadamard_tui.running.progress import duration_in_words
 
 if TYPE_CHECKING:
     from engine.diagnosis.diagnosing import Diagnosis
@@ -37,7 +39,7 @@ def diagnosed(table: LabelledTable, plan: Plan, errors: Console) -> Diagnosis:
     """
     for note in table.notes:
         errors.print(f"data: {note}", soft_wrap=True)
-    errors.print(plan.sentence, soft_wrap=True)
+    errors.print(announcement(plan), soft_wrap=True)
     job = DiagnosisJob(table, plan)
     try:
         with console.progress(errors) as show:
@@ -46,6 +48,11 @@ def diagnosed(table: LabelledTable, plan: Plan, errors: Console) -> Diagnosis:
     finally:
         job.stop()
     return job.finish()
+
+
+def announcement(plan: Plan) -> str:
+    """Return the plan of a diagnosis in words, with its expected time on this machine."""
+    return f"{plan.sentence} Expected time: {duration_in_words(expected_seconds(plan))}."
 
 
 def shown(diagnosis: Diagnosis, console: Console) -> ConsoleRenderable:

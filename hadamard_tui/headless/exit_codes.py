@@ -58,7 +58,7 @@ def broken(error: Exception) -> int:
 
 
 def usage(error: TyperException) -> str:
-    """Return a message about wrong arguments of a command, with the --help command that documents them."""
+    """Return an error message about wrong arguments of a command. It names the --help command to read."""
     context = getattr(error, "ctx", None)
     message = error.format_message().rstrip(".")
     if message.startswith("Got unexpected extra argument") and "=" in message:
@@ -66,16 +66,21 @@ def usage(error: TyperException) -> str:
     return f"{message}; see {context.command_path if context else NAME} --help"
 
 
-def stop() -> None:
-    """End the program at once, even while another thread multiplies matrices or imports torch."""
-    _say("stopped")
+def stop(code: int = STOPPED, signal_name: str = "") -> None:
+    """End the program at once, even while another thread multiplies matrices or imports torch.
+
+    Args:
+        code: exit code, by default that of Ctrl-C.
+        signal_name: name of the signal that stopped the program, if it was not Ctrl-C.
+    """
+    _say(f"stopped by {signal_name}" if signal_name else "stopped")
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()
-    os._exit(STOPPED)
+    os._exit(code)
 
 
 def _say(line: str) -> None:
-    """Print a line on stderr. If stderr cannot be written, do nothing."""
+    """Print a line on stderr. Do nothing if stderr cannot be written."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)

@@ -145,7 +145,7 @@ def first_sentence(text: str) -> str:
 
 
 def written(default: object) -> str:
-    """Return the default value of a field as it is written in preset files."""
+    """Return the default value of a field in the form in which preset files write it."""
     return "none" if default is None else msgspec.json.encode(default).decode()
 
 
@@ -179,7 +179,7 @@ def _row(field: Field) -> tuple[str, ...]:
 
 
 def _facts(member: type[Part]) -> list[str | Text]:
-    """Return a list with the line to print below the summary of a part. For most parts, it is empty.
+    """Return the line to print below the summary of a part, in a list that is empty for most parts.
 
     For a theory line, the line gives the statement and its source. For an expensive measure, it gives the
     cost. For a claim, it gives an example.

@@ -56,7 +56,7 @@ class StoredPage(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Reported:
-    """Preset in a report, with its written page or with the reason why no page was written."""
+    """Entry of a report: a preset with the page that was written, or with the reason why there is none."""
 
     preset: str
     entry: IndexEntry | None
@@ -122,7 +122,7 @@ def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
 
 
 def _key(document: Raw) -> str:
-    """Return a digest of everything that determines the HTML page of a preset."""
+    """Return a digest of everything that determines a preset's HTML page. Equal digests mean equal pages."""
     written = msgspec.json.encode(document, order="deterministic")
     return hashlib.sha256(written + f"{_code()}{outside.digest()}".encode()).hexdigest()
 
@@ -214,7 +214,7 @@ def _question(number: int, stop: Stop) -> str:
 
 
 def _answer(number: int, stop: Stop, errors: Console) -> str:
-    """Run a stop, and return the answer to its question.
+    """Run the preset of a stop, and return the answer to the stop's question.
 
     It is the headline of the run, the explanation, and the change that makes the theorem inapplicable.
     """

@@ -252,7 +252,7 @@ def _curves(raw: Raw, **settings: object) -> tuple[Experiment, Trace]:
 
 
 def _measured(trace: Trace, number: int = 0) -> dict[str, Floats]:
-    """Return the values [records, replicas, …] of every measure of a curve."""
+    """Return the values [records, replicas, …] of all measures of a curve. Records are evaluation points."""
     curve = trace.curves[number]
     numbers = {name: curve.values(name) for name in curve.measures}
     return {name: np.asarray(array, np.float64) for name, array in numbers.items() if array is not None}
@@ -352,7 +352,7 @@ def _verdict(raw: Raw) -> Check:
 
 
 def _measured_line(raw: Raw, line: Line) -> Check:
-    """Check that learners to which a theory line applies respect the line.
+    """Check that curves of learners respect a theory line (such as a lower bound) that applies to them.
 
     Their curves may violate it by a few standard errors. An exact line counts as a lower and as an upper
     bound.

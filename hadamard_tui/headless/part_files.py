@@ -36,7 +36,10 @@ MARKS = {True: Text("holds", "green"), False: Text("fails", "bold red"), None: T
 
 
 def write_new(family: str, file: Path) -> str:
-    """Write the template of a family to a new file, and return the kind of its part. Raises: BadInput."""
+    """Write an example of a part of this family to a new file, and return the part's kind (name in presets).
+
+    Raises: BadInput.
+    """
     families = {word: name for name, singular in SINGULAR.items() for word in (name, singular)}
     if family not in families:
         raise BadInput(

@@ -101,7 +101,7 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
 def said_of(
     view: View, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> Text:
-    """Return the headline of a picture as text to print."""
+    """Return the headline of a picture as text for the terminal."""
     return Text(f"\n{headline(view, experiment, outcomes, results)}")
 
 
@@ -261,7 +261,7 @@ def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap 
 
 
 def _codes(rgb: dict[int, tuple[int, int, int]], fore: int, back: int) -> str:
-    """Return the codes that set the terminal's text colour `fore` and background colour `back`.
+    """Return the terminal's control codes for the text colour `fore` and the background colour `back`.
 
     Colours are given by their numbers. If a number has no RGB value, as in the frame, the terminal's default
     colour is used.

@@ -60,7 +60,7 @@ NOTHING = "—"
 
 
 def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
-    """Return the curves and theory lines of each loss in the table of losses, by the name of the measure."""
+    """Return the curves and theory lines of each loss in the table of losses, by the measure's name."""
     results = of_one(experiment, trace)
     return {
         measure_name: view(of_run(experiment, measure_name), results) for measure_name in ("loss", *MEASURES)
@@ -130,7 +130,7 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
 
 
 def _rate(losses: View, curve: CurveView) -> str:
-    """Return a line of text about the learning rate with which a curve is best.
+    """Return a line of text that states the best learning rate of a curve.
 
     If no other rates were tried, return "".
     """
@@ -141,7 +141,7 @@ def _rate(losses: View, curve: CurveView) -> str:
 
 
 def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]:
-    """Return the table cells of a curve at x, by column.
+    """Return the cells of a table that describe a curve at x, by column.
 
     If a bound does not apply to the learner, it is in parentheses.
     """

@@ -33,7 +33,7 @@ def show(context: PanelContext) -> Text:
 
 
 def tally(context: PanelContext) -> str:
-    """Return the number of claims that hold, of those that are judged, as in "3/4".
+    """Return how many of the judged claims hold, as in "3/4".
 
     If no claim is judged, return "".
     """

@@ -26,7 +26,7 @@ MOST_FEATURES, MOST_ROWS = 512, 256
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the entries of the matrix cannot be drawn, or None if they can."""
+    """Return the reason why the instances panel cannot draw the matrix's entries, or None if it can."""
     try:
         if can_excerpt(experiment.problem.matrix):
             return None
@@ -38,9 +38,9 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the heat map of a part of the matrix, or a text if there is none.
+    """Return a heat map of the matrix's rows around the playhead, or a text if there is none.
 
-    The part is around the row at the playhead and the feature that is the target.
+    Its columns are around the feature that is the target.
     """
     problem, seed = context.experiment.problem, context.experiment.run.seed
     n, d = problem.matrix.shape()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Nets | Text:
-    """Return the nets of all learners that are nets, with their weights at the playhead.
+    """Return the nets to draw: those of all learners that are nets, with their weights at the playhead.
 
     The weights come from a second training of the learners. A net is missing until this has reached the
     playhead.

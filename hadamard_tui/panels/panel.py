@@ -147,7 +147,7 @@ def lacks_nothing(experiment: Experiment) -> Lack | None:
 
 
 def nothing_to_count(context: PanelContext) -> str:
-    """Return "", for panels that count nothing on their tabs."""
+    """Return "". Panels that count nothing use this function for the text on their tabs."""
     return ""
 
 
@@ -230,5 +230,5 @@ def measured(context: PanelContext, measure: str) -> list[Series]:
 
 
 def nothing(text: str) -> Text:
-    """Return a text in italics, which a panel shows if it has no other content."""
+    """Return a text in italics, to be shown by a panel that has no other content."""
     return Text(text, style="italic")

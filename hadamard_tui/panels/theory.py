@@ -14,11 +14,12 @@ from hadamard_tui.panels.panel import Panel
 
 if TYPE_CHECKING:
     from engine.results.trace import Curve, TheoryLine
+    from engine.spec.experiment import Experiment
     from hadamard_tui.panels.panel import PanelContext
 
 
 def show(context: PanelContext) -> Text:
-    """Return the verdict on the selected learner, the theory lines, and the learning rates that were tried.
+    """Return why the curves are as they are, the verdict on the selected learner, theory lines and rates.
 
     Theory lines that apply to the learner come first. Lower bounds that do not apply to it follow, and then
     all other lines. After the first line that applies and has a proof, there is a drawing of the matrix rows
@@ -27,8 +28,11 @@ def show(context: PanelContext) -> Text:
     from engine.backends import backends
 
     curve = context.curve
-    text = Text.assemble(
-        (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"
+    text = reason_text(context.experiment)
+    text.append_text(
+        Text.assemble(
+            (curve.name, "bold"), " is ", (curve.verdict.word, "bold"), f": {curve.verdict.reason}.\n"
+        )
     )
     if words := backends()[curve.backends[-1]].words:
         how = f"It is computed {words} ({curve.backend})"
@@ -45,6 +49,12 @@ def show(context: PanelContext) -> Text:
     if elsewhere := [line for line in context.trace.theorems if not line.on_problem.holds]:
         text.append("\n").append_text(_elsewhere_text(elsewhere))
     return text
+
+
+def reason_text(experiment: Experiment) -> Text:
+    """Return a text that says why the curves are as they are; empty if the experiment does not say it."""
+    reason = experiment.reason.strip()
+    return Text(f"{reason}\n\n" if reason else "")
 
 
 def _rank(line: TheoryLine, learner_name: str) -> int:
@@ -78,7 +88,7 @@ def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
 
 
 def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
-    """Return a text with the theory lines that do not hold for the experiment, and with the reasons."""
+    """Return a text about the theory lines that do not hold for the experiment, with the reasons."""
     verb = "lines do" if len(lines) > 1 else "line does"
     text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
     for line in lines:

@@ -78,7 +78,7 @@ def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text
 
 
 def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
-    """Return a text with the difference between a curve and a bound at the playhead.
+    """Return a text that says how far a curve is from a bound at the playhead.
 
     If the curve has standard errors, the text also gives the difference in standard errors.
     """

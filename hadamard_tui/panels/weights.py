@@ -79,7 +79,7 @@ def _is_net(context: PanelContext) -> bool:
 
 
 def _has_course(context: PanelContext) -> bool:
-    """Return whether the weights change during the run, so that each weight is drawn as a curve.
+    """Return whether the weights change during the run. Each weight is then drawn as a curve.
 
     The run must have more than two records, and the learner must not be one that is solved only once.
     """
@@ -88,7 +88,7 @@ def _has_course(context: PanelContext) -> bool:
 
 
 def _by_feature(context: PanelContext) -> Plot:
-    """Return the chart of the weights at the playhead against the index of the feature.
+    """Return a chart with the weights at the playhead. Its x-axis is the index of the feature.
 
     The weights of the target's features are drawn on top.
     """
@@ -133,7 +133,7 @@ def target_feature(experiment: Experiment) -> int | None:
 
 
 def target_features(experiment: Experiment) -> tuple[int, ...]:
-    """Return the indices of the instance entries of which the first target is a combination.
+    """Return the indices of the instances' entries whose weighted sum is the first target.
 
     If there are no such entries, or more than MOST_MARKED, the result is empty.
     """
@@ -213,9 +213,10 @@ def _values(weights: np.ndarray) -> str:
 
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
-    """Return the features whose weights are drawn as ordinary curves, among d features.
+    """Return the features whose weights are drawn as ordinary curves, not highlighted.
 
-    They are all features that are not in `marked`. If these are too many, a selection of MOST_LINES is drawn.
+    They are those of the d features that are not in `marked`. If these are too many, a selection of
+    MOST_LINES is drawn.
     """
     unmarked: np.ndarray = np.delete(np.arange(d), marked)
     positions = np.linspace(0, len(unmarked) - 1, min(len(unmarked), MOST_LINES)).astype(int)

@@ -30,7 +30,7 @@ def costs(experiment: Experiment) -> list[str]:
 
 
 def _refitted(experiment: Experiment) -> list[str]:
-    """Return a warning for each learner whose fits, repeated after every example, take several seconds."""
+    """Return a warning for each learner that is fitted again after every example, if this takes seconds."""
     from engine.planning.run_plan import sizes_of
 
     warnings = []

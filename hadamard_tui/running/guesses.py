@@ -61,7 +61,7 @@ class Guesses:
             self.guessed += 1
 
     def x(self, name: str) -> float | None:
-        """Return the x that is guessed for a learner; None for "never"."""
+        """Return the x at which the user guesses that a learner's loss falls below 0.1; None for "never"."""
         record = self._record(name)
         return float(self.places[record]) if record < len(self.places) else None
 

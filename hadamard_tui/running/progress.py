@@ -36,7 +36,7 @@ class Remaining:
         self._remaining = math.inf
 
     def see(self, seconds: float, done: float, remaining: float) -> None:
-        """Record how much work of the engine is finished and how much remains, as amounts in the same unit.
+        """Record how much work is finished and how much remains, in the same unit.
 
         `seconds` is the time since the last call.
         """

@@ -36,7 +36,7 @@ Beyond these limits, the oldest of these runs are dropped.
 
 @dataclass(eq=False)
 class Kept:
-    """Finished run whose curves are in memory.
+    """Finished run whose curves are still in memory.
 
     While the run is pinned, its curves are drawn together with the curves of the run on the screen.
     """
@@ -154,7 +154,7 @@ class ListedRun:
         return self.kept.began if self.kept is not None else self.stored.began if self.stored else 0.0
 
     def fits(self, words: Sequence[str]) -> bool:
-        """Return whether all words occur in the texts about the run; the words must be in lower case.
+        """Return whether all of the words, in lower case, occur in the texts about the run.
 
         These texts are name, preset, title, and for a stored run also id, time, state, tags and headline.
         """
@@ -285,7 +285,10 @@ class Runs:
         return [run for run in self.pinned if run.trace is not trace]
 
     def last_but(self, trace: Trace | None) -> Kept | None:
-        """Return the newest run in memory, or None. The run with the results `trace` is not considered."""
+        """Return the newest run in memory, apart from the run whose results are `trace`.
+
+        None if there is none.
+        """
         return next((run for run in reversed(self.finished) if run.trace is not trace), None)
 
     def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:
@@ -302,7 +305,7 @@ class Runs:
         return list(pinned.values())
 
     def difference_of(self, run: Kept) -> str:
-        """Return the differences between a run and the previous run in memory, as text.
+        """Return a text about the differences between a run and the previous run in memory.
 
         For the first run, returns the title of its experiment.
         """
@@ -318,10 +321,11 @@ def changes(before: Raw, after: Raw) -> str:
 
 
 def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
-    """Return the values of `before` that `after` changes, and the changes: "d = 128", "d 128 → 256".
+    """Return two texts: the values of `before` that `after` changes, and the changes.
 
-    Both texts are empty if nothing differs, or if more than MOST_DIFFERENCES values differ. They are also
-    empty if an axis differs, or if a learner is added, removed or renamed.
+    Examples are "d = 128" and "d 128 → 256". Both texts are empty if nothing differs, or if more than
+    MOST_DIFFERENCES values differ. They are also empty if an axis differs, or if a learner is added, removed
+    or renamed.
 
     Args:
         experiment: the experiment of the set-up `before`, from which the titles of fields are taken.

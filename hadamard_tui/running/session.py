@@ -85,7 +85,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def count(self) -> str:
-        """Position of this sweep point among all as text, such as 2/5; empty without sweep axes."""
+        """Position of this sweep point among all, such as "2/5". It is empty without sweep axes."""
         return f"{self.number + 1}/{len(self.sweep.points)}" if self.sweep.axes else ""
 
     @property

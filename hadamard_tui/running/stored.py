@@ -127,9 +127,7 @@ def digest(document: Raw) -> str:
     Fields with default values are also left out. So the stored curves stay valid when a later version adds a
     field to a part.
     """
-    pictures = [{**picture, "title": ""} for picture in document["pictures"]]
-    content = {**document, "pictures": pictures, "claims": []}
-    return preset_index.digest(without_defaults(Experiment, content))
+    return preset_index.digest(without_defaults(Experiment, {**document, "claims": []}))
 
 
 def stored_of(editable: EditableExperiment) -> StoredPictures | None:

@@ -52,7 +52,7 @@ class Viewed:
 
 
 def _extent(results: Results) -> object:
-    """Return a value that changes whenever results are added."""
+    """Return a value that changes whenever results are added, to detect outdated views."""
     return len(results.skipped), [
         (
             number,

@@ -33,7 +33,7 @@ OF_THEORY = 0.1
 
 
 class Finder(Protocol):
-    """Methods that the command palette needs of the app: they open presets, parts and theory pages."""
+    """Interface of the app for the command palette: methods that open presets, parts and theory pages."""
 
     async def choose_preset(self, preset: str | None) -> None: ...
 
@@ -94,7 +94,7 @@ class TheoryProvider(Provider):
 
 
 def _source(member: type[Part]) -> str:
-    """Return the papers that a part cites, in its `source` attribute and in its docstring."""
+    """Return the papers that a part cites, in its `source` attribute or in its docstring."""
     written = docstring(member).partition("Source:")[2]
     return f"{getattr(member, 'source', '')} {written}"
 

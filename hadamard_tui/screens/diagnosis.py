@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -63,14 +64,22 @@ class DiagnosisPage(Framed[None]):
     """
 
     def __init__(
-        self, path: str, label: str | None, kind: Kind | None = None, settings: TableSettings | None = None
+        self,
+        path: str,
+        label: int | str | None,
+        kind: Kind | None = None,
+        settings: TableSettings | None = None,
+        omitted: Sequence[int | str] = (),
     ) -> None:
         """Set up the diagnosis of the file at `path`.
 
-        `label` names the column of labels. It is None for file formats that mark the labels themselves.
+        Args:
+            label: column of labels. It is None for file formats that mark the labels themselves.
+            settings: how to read the file. With None, its content decides.
+            omitted: columns that are left out.
         """
         super().__init__()
-        self._settings = settings
+        self._settings, self._omitted = settings, omitted
         self._path, self._label, self._kind = path, label, kind
         self._table: LabelledTable | None = None
         self._job: DiagnosisJob | None = None
@@ -112,7 +121,7 @@ class DiagnosisPage(Framed[None]):
 
     @work(exclusive=True)
     async def _announce(self) -> None:
-        """Read the table, and show the number of fits and the memory that the diagnosis needs."""
+        """Read the table, and show the fits, the memory and the time that the diagnosis needs."""
         with suppress(NoMatches):  # the page may have been closed
             await self._plan()
 
@@ -123,17 +132,20 @@ class DiagnosisPage(Framed[None]):
         """
         from engine.diagnosis.plan import plan_of
         from engine.diagnosis.table_reading import read_table
+        from hadamard_tui.headless.diagnosis_text import announcement
 
         self._say(f"reading {self._path.rpartition('/')[2]} …")
         try:
             splits, seed = self._number("splits", 2, MOST_SPLITS), self._number("seed", 0, MOST_SEED)
             kind = KINDS[self.query_one("#kind", Choice).value]
-            self._table = await asyncio.to_thread(read_table, self._path, self._label, kind, self._settings)
+            self._table = await asyncio.to_thread(
+                read_table, self._path, self._label, kind, self._settings, self._omitted
+            )
             plan = plan_of(self._table, seed, splits, not self.query_one("#quick", Checkbox).value)
         except BadInput as error:
             self._say(f"▲ {str(error).removeprefix('--')}", is_wrong=True)
             return None
-        self._say(plan.sentence)
+        self._say(await asyncio.to_thread(announcement, plan))
         await self._write(Static(Text("\n".join(self._table.notes))))
         if self._job is None:
             self.query_one("#start").focus()

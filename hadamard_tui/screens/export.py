@@ -181,7 +181,7 @@ class Export(Framed[None]):
 
 
 def _with_note(sentence: str, path: Path, shown: Shown) -> str:
-    """Return `sentence`, followed by a note if no font can draw some characters of the picture."""
+    """Return `sentence`. If no font can draw some characters of the picture, add a note about it."""
     return "\n".join(filter(None, (sentence, exporting.missing_letters(path, shown))))
 
 

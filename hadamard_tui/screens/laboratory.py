@@ -470,7 +470,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.query_one(Story).show(context, session.experiment)
 
     def _opened(self, session: Session) -> str:
-        """Return a note that the chart still shows a run of another preset than the opened one.
+        """Return a note that the chart still shows the run of another preset, not of the opened one.
 
         If the run belongs to the opened preset, return an empty text.
         """

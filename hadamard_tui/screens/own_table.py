@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -130,6 +131,8 @@ class OwnTable(Framed[dict[str, Any] | None]):
         self._first: FirstRows | None = None
         self._table: Table | None = None
         self._settings: dict[str, Any] = {}
+        self._chosen_label: int | None = None
+        """Label that the user chose in this file. Another setting for reading the file does not change it."""
 
     def compose(self) -> ComposeResult:
         with Vertical() as page:
@@ -238,7 +241,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     def _open(self, path: str) -> None:
         """Reset all settings, and read the first rows of another file."""
-        self._path, self._settings = path, {}
+        self._path, self._settings, self._chosen_label = path, {}, None
         for choice in self.query(".setting Choice").results(Choice):
             choice.value = AUTO
         for box in self.query(".setting"):
@@ -273,8 +276,12 @@ class OwnTable(Framed[dict[str, Any] | None]):
                 self._ask(self._first.question.field, self._first.question.fault)
 
     def _offer_labels(self, first: FirstRows) -> None:
-        """Offer the columns as labels. Preselect the column that probably contains the labels."""
-        label = probable_label(first)
+        """Offer the columns as labels.
+
+        Preselect the label that the user chose, else the column that probably contains the labels.
+        """
+        is_possible = self._chosen_label in set(first.columns) - first.aside
+        label = self._chosen_label if is_possible else probable_label(first)
         names = [(first.names[column], str(column)) for column in first.columns if column not in first.aside]
         if first.has_labels:
             names = [("the first value in every line", "")]
@@ -299,10 +306,11 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
         first = self._first
         assert first is not None, "a file has been read"
-        columns = features_of(first, self._label, self._omitted(first))
+        settings = TableSettings(**self._settings)
+        columns = features_of(first, self._label, self._omitted(first), settings)
         return TableChoices(
             str(Path(self._path).expanduser().absolute()),
-            TableSettings(**self._settings | ({} if columns is None else {"columns": columns})),
+            replace(settings, columns=columns),
             None if self._label is None else first.reference(self._label),
             KINDS[self.query_one("#kind", Choice).value],
             self._share(),
@@ -313,12 +321,9 @@ class OwnTable(Framed[dict[str, Any] | None]):
         typed = self.query_one("#omitted", Entry).value
         columns = []
         for name in filter(None, map(str.strip, typed.split(","))):
-            if name in first.names:
-                columns.append(first.names.index(name))
-            elif name.isdecimal() and int(name) < len(first.names):
-                columns.append(int(name))
-            else:
+            if (column := first.position(name)) is None:
                 raise BadInput("leave out", f"there is no column {name!r}")
+            columns.append(column)
         return columns
 
     def _share(self) -> float:
@@ -373,6 +378,8 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._settings[setting] = SETTINGS[setting][event.value]
             self._read_first(Path(self._path).name)
         elif self._first is not None:
+            if setting == "label":
+                self._chosen_label = self._label
             self.query_one(FirstRowsTable).show(self._first, self._label)
             self._read_again()
 
@@ -412,10 +419,16 @@ class OwnTable(Framed[dict[str, Any] | None]):
         if self._first is None or self._first.question is not None:
             self._refuse(NO_FILE)
             return
-        label = None if self._label is None else str(self._first.reference(self._label))
+        label = None if self._label is None else self._first.reference(self._label)
+        try:
+            omitted = self._omitted(self._first)
+        except BadInput as error:
+            self._refuse(str(error))
+            return
         path = str(Path(self._path).expanduser().absolute())
         kind = KINDS[self.query_one("#kind", Choice).value]
-        self.app.push_screen(DiagnosisPage(path, label, kind, TableSettings(**self._settings)))
+        settings = TableSettings(**self._settings)
+        self.app.push_screen(DiagnosisPage(path, label, kind, settings, omitted))
 
     @on(Button.Pressed, "#run")
     def _run_pressed(self, event: Button.Pressed) -> None:

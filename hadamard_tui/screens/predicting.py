@@ -1,4 +1,4 @@
-"""Predictions before a run: for each learner, the user moves a mark on the empty chart."""
+"""Screen for guesses before a run: for each learner, the user moves a mark on the empty chart."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ class RunControl(Screen[None]):
         self._follow_steps()
 
     def _follow_steps(self) -> None:
-        """Run the set-up at once. All further changes within `REST` seconds together cause one more run."""
+        """Run the set-up at once, and once more after further changes."""
         if self._resting is not None:
             self._wanted = True
             return

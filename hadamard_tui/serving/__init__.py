@@ -8,5 +8,5 @@ NOTICE = "Every viewer has a separate engine on the serving machine; closing the
 
 
 def served() -> bool:
-    """Return whether this process shows its app in a browser."""
+    """Return whether this process shows its app in a browser instead of a terminal."""
     return "TEXTUAL_DRIVER" in os.environ

@@ -30,7 +30,10 @@ HEAD = 5
 
 
 class ViewerDriver(WebDriver):
-    """Driver that ends the app when its server ends, writes packets whole, and sends files to the browser."""
+    """Driver that ends the app together with its server, and sends files to the browser.
+
+    It writes every packet whole.
+    """
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)

@@ -232,7 +232,7 @@ class Viewer:
 
 
 def _packet(message: Message) -> bytes:
-    """Return a message from the page as a packet for Textual's driver for the web."""
+    """Encode a message from the page as a packet, which Textual's driver for the web can read."""
     match message:
         case Stdin(text):
             return _framed(b"D", text.encode())

@@ -79,7 +79,7 @@ def gif(
 
 
 def _colours(picture: Image) -> np.ndarray:
-    """Return the RGB colours [N, 3] of an animation: the most frequent ones, and approximations of the rest.
+    """Choose the N colours [N, 3] of an animation: the most frequent ones, and approximations of the rest.
 
     Quantization alone would average the white ground with the colours of edges.
     """
@@ -90,7 +90,7 @@ def _colours(picture: Image) -> np.ndarray:
 
 
 def _reduced(picture: Image, colours: np.ndarray) -> Image:
-    """Return the picture with the nearest of these colours [N, 3] in place of every colour.
+    """Replace every colour of the picture by the nearest of these colours [N, 3], and return the picture.
 
     Pillow's own search does not tell apart colours that differ by less than four levels, such as whites.
     """

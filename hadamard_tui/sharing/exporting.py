@@ -116,7 +116,7 @@ class Shown:
 def finished(
     experiment: Experiment, trace: Trace, document: Raw | None = None, outcomes: Sequence[Outcome] = ()
 ) -> Shown:
-    """Return everything that an export of a finished run may contain, with the chart that the app would show.
+    """Return all that an export of a finished run may contain. Its chart is the one that the app would show.
 
     Args:
         document: the experiment as a preset document, in which expressions such as 1/d are kept.

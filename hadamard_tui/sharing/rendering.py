@@ -102,7 +102,7 @@ def shipped_letters() -> frozenset[str]:
 
 
 def _offers(letters: Set[str]) -> dict[str, Set[str]]:
-    """Return those of `letters` that each installed font family has, by family.
+    """Return, for each installed font family, those of `letters` that the family contains.
 
     Sans-serif families come first.
     """
@@ -237,7 +237,7 @@ class _Painter:
             self.paint(part, matrix, passed_on, area)
 
     def _cut(self, area: Bbox | None, clip_name: str, matrix: np.ndarray) -> Bbox | None:
-        """Return the part of `area` that is inside a clip rectangle of the SVG page, given by its name.
+        """Return the part of `area` that lies inside the clip rectangle with the name `clip_name`.
 
         If `clip_name` is empty, return `area`.
         """

@@ -67,7 +67,7 @@ ZERO = "M0,-9V-1M-3,-4L0,-1L3,-4"
 
 
 class Turn(NamedTuple):
-    """Index of a series among coinciding series. These share one line, along which their dashes alternate.
+    """Position of a series among series that coincide on the screen.
 
     Args:
         lead: the first of the coinciding series, whose points determine the shared line.
@@ -98,7 +98,7 @@ Chart = tuple[Sequence["Series"], Axes]
 
 
 def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:
-    """Return an SVG page with charts one above the other, usually with a single chart.
+    """Return an SVG page with one chart, or with several charts one above the other.
 
     The other arguments are those of `chart`.
     """
@@ -110,7 +110,7 @@ def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) ->
 
 
 class Drawing(NamedTuple):
-    """SVG page of a chart without legend and caption, and the same chart painted in the cells of a screen."""
+    """A chart without legend and caption, as an SVG page and as painted in the cells of a screen."""
 
     page: SvgPage
     picture: Raster
@@ -237,7 +237,7 @@ def _line_by_turns(
 
 
 def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return whether each position is between the minimum and the maximum of `limits`, up to one pixel."""
+    """Return whether positions are between the minimum and the maximum of `limits`, up to one pixel."""
     inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 

@@ -299,7 +299,7 @@ class SvgPage(SvgSheet):
 
 
 def name_apart(root: Element, name: str) -> None:
-    """Put a prefix before all ids of a page, and all references to them.
+    """Put a prefix before all ids in an SVG page, and change references to them in the same way.
 
     So the ids are unique in a document with several pages.
     """

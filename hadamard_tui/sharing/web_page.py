@@ -276,7 +276,7 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
 
 
 def _row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
-    """Return a row of the HTML table that is the legend of a figure.
+    """Return the HTML of one row in the legend of a figure, which is a table.
 
     The row has the letter of a legend entry, a sample of its line, its name and `value_cell`.
     """
@@ -367,7 +367,7 @@ def _story(story: str, source: str) -> Iterator[str]:
 
 
 def _theorems(results: Results) -> Iterator[str]:
-    """Yield HTML about the theory lines that apply to at least one learner at the first sweep point."""
+    """Yield HTML about the theory lines that apply to at least one learner. The first sweep point is used."""
     trace = next(iter(results.traces.values()))
     items = []
     for line in trace.theorems:

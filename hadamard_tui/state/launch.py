@@ -62,7 +62,7 @@ def begin(
     view: Sequence[str] = (),
     answers: Sequence[str] = (),
 ) -> Launch:
-    """Return the set-up and options with which the app starts.
+    """Return the set-up (edited experiment) and the options with which the app starts.
 
     Args:
         wanted: set-up from the command line, which is `preset` with changes. None opens the saved set-up.

@@ -21,7 +21,7 @@ HOW = (
 
 
 def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Return the runs that every word selects. Without words, return all runs.
+    """Return the stored runs that satisfy all of the words. Without words, return all runs.
 
     Args:
         runs: runs to select from, newest first; the result has the same order.

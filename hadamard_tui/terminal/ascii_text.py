@@ -94,7 +94,7 @@ def to_ascii(text: str) -> str:
 
 @lru_cache(maxsize=512)
 def _pieces(text: str) -> tuple[str, ...]:
-    """Return the ASCII form of every character; together, the forms are as wide as the text.
+    """Return the ASCII form of every character. Together, the forms are as wide as the text.
 
     A sign with a longer ASCII form takes cells from the next wide enough gap between words. Without such a
     gap, the sign becomes a single letter.

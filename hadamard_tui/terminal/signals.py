@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
@@ -16,6 +16,18 @@ GRACE = 2.0
 """Seconds that the app has after the first signal to end by itself; then it is forced to end."""
 
 
+class Terminated(BaseException):
+    """A signal that asks the program to end, as an exception in the main thread.
+
+    Args:
+        number: number of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
 def exit_code(number: int) -> int:
     """Return the exit code that a shell reports for a program ended by signal `number`."""
     return 128 + number
@@ -23,7 +35,7 @@ def exit_code(number: int) -> int:
 
 @contextmanager
 def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
-    """Shut the app down in order if a fatal signal arrives inside the block.
+    """If a signal to terminate arrives inside the block, shut the app down in order.
 
     A second signal ends the app at once. So does a timer GRACE seconds after the first signal, if the app has
     not ended by then. A second hangup is ignored, because the kernel, the shell and our own driver each send
@@ -55,6 +67,47 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
 
 
 @contextmanager
+def raised(end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
+    """Raise `Terminated` if a signal is about to end the program inside the block.
+
+    Signals that the program ignores, as after nohup, or already handles, such as Ctrl-C, are not affected.
+    A second signal is ignored, because the command timeout sends two, and so do the kernel and the shell when
+    a terminal is closed. A timer ends the program GRACE seconds after the first signal. The timer also runs
+    after the block, because a terminal that has stopped its output would block the program.
+
+    Args:
+        end_at_once: function that ends the program with an exit code. It interrupts the program at any point,
+            so it must not wait for a lock.
+    """
+    first: list[int] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        if not first:
+            first.append(number)
+            signal.signal(signal.SIGALRM, handle)
+            signal.setitimer(signal.ITIMER_REAL, GRACE)
+            raise Terminated(number)
+        if number == signal.SIGALRM:
+            end_at_once(exit_code(first[0]))
+
+    unhandled = _unhandled(FATAL)
+    for number in unhandled:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        if not first:
+            for number in unhandled:
+                signal.signal(number, signal.SIG_DFL)
+
+
+def _unhandled(signal_names: Sequence[str]) -> list[signal.Signals]:
+    """Return the signals that the program neither ignores nor handles."""
+    numbers = [signal.Signals[signal_name] for signal_name in signal_names]
+    return [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
+
+
+@contextmanager
 def undone(undo: Callable[[], None]) -> Iterator[None]:
     """If a signal is about to end or suspend the program inside the block, call `undo` first.
 
@@ -71,8 +124,7 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
         signal.raise_signal(number)
         signal.signal(number, handle)  # after a suspension, the program continues here
 
-    numbers = [getattr(signal, signal_name) for signal_name in (*FATAL, "SIGTSTP")]
-    unhandled = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
+    unhandled = _unhandled((*FATAL, "SIGTSTP"))
     for number in unhandled:
         signal.signal(number, handle)
     try:

@@ -48,7 +48,7 @@ def print_ascii() -> None:
 
 
 def lacks_letters() -> bool:
-    """Return whether the encoding of standard output lacks the characters of charts."""
+    """Return whether standard output has an encoding without the characters that charts need."""
     try:
         LETTERS.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:

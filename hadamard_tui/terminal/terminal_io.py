@@ -155,7 +155,7 @@ class TimedDriver(LinuxDriver):
         self._is_suspended = False
 
     def _continued(self, *_: object) -> None:
-        """After a suspension of the program, schedule the app to take over the terminal again."""
+        """Take over the terminal again after the program was suspended."""
         self._loop_of_app.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:
@@ -188,7 +188,7 @@ class TimedDriver(LinuxDriver):
 
 
 def line_of(app: App[Any]) -> TimedFile | None:
-    """Return the timed output of an app, or None if the app's driver does not time its output."""
+    """Return the object that times the output of an app, or None if the app's driver has none."""
     return getattr(driver_of(app), "line", None)
 
 

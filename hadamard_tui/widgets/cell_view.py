@@ -24,8 +24,9 @@ _BLANK = ord(" ")
 
 
 class CellView(Widget):
-    """Widget that redraws only the cells that changed. It redraws nothing while it is out of sight.
+    """Widget that redraws only those of its screen cells that changed.
 
+    It redraws nothing while it is out of sight.
     The method `_compose_cells` of a subclass returns all cells. A subclass calls `_changed` when cells may
     have changed.
     """
@@ -124,7 +125,7 @@ class CellView(Widget):
         return np.full(shape, _BLANK, dtype=np.uint32), np.full(shape, self._ink("frame"), dtype=np.int16)
 
     def _hinted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return blank cells for the whole widget, with its hint in the centre."""
+        """Return the widget's cells for an empty view: blanks, with its hint in the centre."""
         (width, height), (glyphs, inks) = self.size, self._empty()
         hint = [cut for line in self.hint.split("\n") for cut in wrap(line, max(width - 2, 1)) or [""]]
         for row, line in enumerate(hint, start=(height - len(hint) + 1) // 2):

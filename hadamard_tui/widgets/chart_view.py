@@ -12,7 +12,8 @@ from textual.containers import Grid
 from textual.message import Message
 
 from hadamard_tui.charts.drawing.chart_sheet import compose
-from hadamard_tui.charts.drawing.raster import DOTS_ACROSS, PLAYHEAD, Raster
+from hadamard_tui.charts.drawing.free_space import place_sentences
+from hadamard_tui.charts.drawing.raster import BLANK, DOTS_ACROSS, PLAYHEAD, Raster
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.colours.contrast import faded, legible, parse_colour
 from hadamard_tui.widgets.cell_view import CellView
@@ -54,20 +55,28 @@ class ChartView(CellView):
         self._series: Sequence[Series] = ()
         self._axes: Axes | None = None
         self._note = ""
+        self._sentences: Sequence[str] = ()
         self._playhead: float | None = None
         self._area = range(0)  # columns of the plot area
         self._legend_lines = 1
 
     def show(
-        self, series: Sequence[Series], axes: Axes, note: str = "", playhead: float | None = None
+        self,
+        series: Sequence[Series],
+        axes: Axes,
+        note: str = "",
+        playhead: float | None = None,
+        sentences: Sequence[str] = (),
     ) -> None:
         """Show these series as curves of the chart.
 
         Args:
             note: a short remark at the end of the legend.
             playhead: x of a vertical line, in data units; None draws no line.
+            sentences: texts to write where no curve is, if there is room for all of them.
         """
         self._series, self._axes, self._note, self._playhead = series, axes, note, playhead
+        self._sentences = sentences
         self._changed()
 
     @property
@@ -78,6 +87,7 @@ class ChartView(CellView):
     def clear(self) -> None:
         """Remove all curves from the chart, and show only the hint for an empty chart."""
         self._series, self._axes, self._note, self._playhead = (), None, "", None
+        self._sentences = ()
         self._area = range(0)
         self._forget()
 
@@ -153,6 +163,9 @@ class ChartView(CellView):
             picture.colours >= 0, table[picture.faint.astype(int), picture.colours], inks[area]
         )
         inks[area][picture.glyphs == PLAYHEAD] = self._ink("playhead")
+        for block in place_sentences(self._sentences, picture.glyphs == BLANK):
+            for row, line in enumerate(block.lines, start=surround.top + block.row):
+                self._write(glyphs, inks, row, surround.left + block.column, line, self._ink("title"))
 
     def _series_ink(self, index: int, faint: bool) -> int:
         colour = self._series[index].colour

@@ -324,7 +324,7 @@ class Choice(Vertical, can_focus=True):
         self.refresh()
 
     def offers(self, value: str) -> bool:
-        """Return whether a value is among the values that the user can choose."""
+        """Return whether a value is among those that the user can choose."""
         return any(value == offered for _, offered in self.choices)
 
     def compose(self) -> ComposeResult:

@@ -135,7 +135,7 @@ class Row(Vertical):
         return self.is_attached and self._control.is_attached
 
     def is_about(self, where: str) -> bool:
-        """Return whether an error at the place `where` of the set-up belongs to this row.
+        """Return whether an error at the path `where` of the set-up belongs to this row.
 
         It does if `where` is the row's place, or lies inside the row's value.
         """
@@ -258,7 +258,7 @@ class FieldRow(Row):
                 control.value = bool(value)
 
     def _read(self, value: Any) -> Any:
-        """Return the value that the user entered in the row, in the type that it has in a preset file."""
+        """Return what the user entered in the row, as a value of the type that a preset file has there."""
         if self._field.kind == "flag" and isinstance(value, str):
             return {word: flag for flag, word in FLAGS.items()}[value]
         if self._field.kind == "choice":
@@ -284,7 +284,7 @@ class KindRow(Row):
         self.part = part
 
     def is_about(self, where: str) -> bool:
-        """Return whether an error at the place `where` of the set-up belongs to this row.
+        """Return whether an error at the path `where` of the set-up belongs to this row.
 
         It does if `where` is the place of the part, or of its kind. Errors about fields of the part belong to
         the rows of these fields.
@@ -473,5 +473,5 @@ class OptionalPart(PartForm):
 
 
 def _at(values: Mapping[str, Any], field: Field) -> Any:
-    """Return the value of a field among the `values` of a part, or the field's default."""
+    """Return the value of a field in `values`, the fields of a part, or the field's default."""
     return values.get(field.name, field.default)

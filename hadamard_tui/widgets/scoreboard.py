@@ -132,13 +132,16 @@ class Heads(NamedTuple):
     """
 
     def of(self, column: str) -> str:
-        """Return the heading of the column with a given name in code, such as "line"."""
+        """Return the heading of the column that code calls `column`, such as "line"."""
         named = {"value": self.value, "line": self.line, "learner": self.place or "learner"}
         return named.get(column, column)
 
 
 def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, str]]) -> Heads:
-    """Return the headings of the table of learners for the values `rows` and the texts of their cells."""
+    """Return the headings of the table of learners.
+
+    They depend on the values `rows` and on the cells' texts.
+    """
     valued = [value for value in rows if value.value is not None]
     compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
     directions = {line.direction for line in compared}
@@ -200,7 +203,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
 
 
 def distinguishing_width(names: Sequence[str]) -> int:
-    """Return the smallest width in cells to which learners' names can be cut and still differ."""
+    """Return the smallest width in cells at which the cut names of learners still differ from each other."""
     longest = max(map(cell_len, names), default=0)
     for width in range(1, longest):
         if len({elided(learner_name, width) for learner_name in names}) == len({*names}):

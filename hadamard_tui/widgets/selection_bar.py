@@ -76,7 +76,7 @@ class Situation:
 
 
 class Progress(Static):
-    """Display of the progress of the run, in a form that fits. It is written only if its text changes."""
+    """Display of the progress of the run, long or short as the space allows."""
 
     DEFAULT_CSS = "Progress { height: 1; text-align: right; text-wrap: nowrap; text-overflow: ellipsis; }"
 
@@ -428,7 +428,7 @@ class SelectionBar(Horizontal):
 
 
 def _kind(part: Any) -> str:
-    """Return the kind of a part. In a preset document, a part is its kind or a dict of its fields."""
+    """Return the kind of a part. A preset document writes a part as its kind, or as a dict of its fields."""
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 

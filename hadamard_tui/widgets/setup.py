@@ -311,7 +311,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         return f"{named}{error}"
 
     def _gone(self, widget: Widget) -> bool:
-        """Return whether a widget has been replaced since it sent a message, or is about to be replaced."""
+        """Return whether a widget was replaced after it sent a message, or is about to be replaced."""
         around = widget.ancestors
         return self._stale or self not in around or not self._leaving.isdisjoint(around)
 
@@ -607,7 +607,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
 
 def _complaint_here(error: BadInput) -> str:
-    """Return the text of an error, to show at the field that it is about.
+    """Return the text of an error in the form in which it is shown at the faulty field.
 
     If the error occurs only at one sweep point, the text names the point.
     """

@@ -27,7 +27,7 @@ from hadamard_tui.charts.plots.series_builder import Plot
 from hadamard_tui.charts.plots.view_plot import heat_map, plot
 from hadamard_tui.colours import palette
 from hadamard_tui.keyboard import key, printed_key, shown_keys
-from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story
+from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story, theory
 from hadamard_tui.panels.panel import Lack, Panel, headline, nothing
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.cell_view import NetsView
@@ -71,7 +71,7 @@ def _draw(chart: ChartView, shown: Plot) -> None:
     """Show a plot in a chart. If curves are smoothed, a note says so and names the key that ends this."""
     smoothed = f"{shown.smoothed} ({key('smooth')})" if shown.smoothed else ""
     note = " · ".join(filter(None, (shown.note, smoothed)))
-    chart.show(shown.series, shown.axes, note, shown.playhead)
+    chart.show(shown.series, shown.axes, note, shown.playhead, shown.sentences)
 
 
 class PanelWords(Words):
@@ -304,7 +304,7 @@ class Stage(Vertical):
         switcher, chart = self.query_one("#picture", ContentSwitcher), self.query_one("#loss", ChartView)
         if self._law is not None and self.has_law_chosen:
             switcher.current = "loss"
-            _draw(chart, self._law.plot(_computes("vary"), faint=False))
+            self._draw_law(self._law)
             return
         heats = {heat.learner: heat for heat in look.view.heats}
         if heats and not refused:
@@ -334,6 +334,12 @@ class Stage(Vertical):
             chart.clear()
         else:
             _draw(chart, plot(look))
+
+    def _draw_law(self, law: StoredPicture) -> None:
+        """Draw the stored outcome of a sweep, with the experiment's reason why the curves are as they are."""
+        sentences = () if self._of is None else self._of.reason.strip().splitlines()
+        stored = law.plot(_computes("vary"), faint=False)
+        _draw(self.query_one("#loss", ChartView), stored._replace(sentences=sentences))
 
     def show(self, context: PanelContext, look: Look, refused: str = "", instead: str = "") -> None:
         """Draw the picture, the table and the open panel of a run.
@@ -377,8 +383,10 @@ class Stage(Vertical):
             return
         if self._drawn != (state := (picture, palette.current())):
             self._drawn = state
-            note = _computes("vary" if is_law else "run")
-            _draw(self.query_one("#loss", ChartView), picture.plot(note, faint=not is_law))
+            if is_law:
+                self._draw_law(picture)
+            else:
+                _draw(self.query_one("#loss", ChartView), picture.plot(_computes("run"), faint=True))
             self.screen.query_one(Caption).say(picture.headline if is_law else self._title(title))
 
     def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
@@ -398,7 +406,7 @@ class Stage(Vertical):
         return "" if stands else title
 
     def is_of_picture(self, chart: ChartView) -> bool:
-        """Return whether a chart belongs to the picture, and not to a panel."""
+        """Return whether a chart belongs to the chosen picture, and not to a panel below it."""
         return self.query_one("#picture") in chart.ancestors
 
     def redraw(self) -> None:
@@ -441,6 +449,9 @@ class Stage(Vertical):
             self.query_one(PanelView).show_words(story.story_text(self._of))
         elif self.panel is not None:
             lack = None if self._of is None else self.panel.lacks(self._of)
+            if self.panel is theory.PANEL and self._of is not None and self._of.reason:
+                self.query_one(PanelView).show_words(theory.reason_text(self._of))
+                return
             about = f"Here: {self.panel.about}."
             self.query_one(PanelView).announce(
                 about if lack is None else f"{about}\n{_reason_and_remedy(lack)}"

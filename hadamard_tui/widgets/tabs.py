@@ -71,7 +71,7 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
 
 
 def _most(lengths: Sequence[int], room: int) -> int | None:
-    """Return the largest number of cells to which names can be cut so that all fit into `room` cells.
+    """Return how many cells a name may have if all names are to fit into `room` cells.
 
     If it is below LEAST, return None.
     """
@@ -82,9 +82,9 @@ def _most(lengths: Sequence[int], room: int) -> int | None:
 
 
 def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
-    """Return texts for a row of pictures: names of the chosen picture and its neighbours, numbers for others.
+    """Return the texts for a row of pictures: some names, and numbers for the other pictures.
 
-    As many neighbours have names as fit.
+    The chosen picture has its name, and so have as many of its neighbours as fit.
     """
     shown = [str(number) for number in range(1, len(names) + 1)]
     digits = [len(text) for text in shown]
@@ -117,7 +117,7 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
-    """Return the number of leading words that are equal in two lists of words."""
+    """Return how many words at the beginning of two lists of words are equal."""
     pairs = zip(words, other_words, strict=False)
     return next(
         (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))

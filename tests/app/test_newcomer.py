@@ -6,8 +6,11 @@ import pytest
 from rich.text import Text
 
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.keyboard import panel_key
 from hadamard_tui.screens.help import questions
 from hadamard_tui.tours import break_at
+from hadamard_tui.widgets.stage import Stage
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -46,6 +49,21 @@ async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset(ap
         await until(pilot, lambda: session_of(app).experiment.claims[0].text == change.text)
         await pilot.press("u")
         await until(pilot, lambda: len(app.laboratory.editable.raw["learners"]) == 5)
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE])
+async def test_the_slopes_stand_beside_their_reasons(size: tuple[int, int]):
+    app = HadamardApp(EditableExperiment.of("hadamard-128"))
+    async with opened(app, size) as pilot:
+        await pilot.press("i")
+        await until(pilot, lambda: app.laboratory.query_one(Stage).has_law_chosen)
+        await until(pilot, lambda: "why log d:" in screen_text(app))
+        shown = screen_text(app)
+        assert "GD and least squares ∝ d^1.00" in shown
+        for phrase in ("why d:", "coin", "factor"):
+            assert phrase in shown
+        await pilot.press(panel_key("why"))
+        await until(pilot, lambda: screen_text(app).count("why log d:") == 2)
 
 
 @pytest.mark.parametrize("word", ["EGU", "EGU±", "spindly", "one pass", "binds", "≡", "≈", "star"])

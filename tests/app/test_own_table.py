@@ -68,7 +68,7 @@ def choices_of(name: str, **changes: object) -> TableChoices:
     """Choices that the page would propose for a file."""
     first = first_rows(name, TableSettings(), "file")
     label = probable_label(first)
-    settings = TableSettings(columns=features_of(first, label, ()))
+    settings = TableSettings(columns=features_of(first, label, (), TableSettings()))
     reference = None if label is None else first.reference(label)
     return TableChoices(name, settings, reference, **changes)  # type: ignore[arg-type]
 
@@ -252,6 +252,34 @@ async def test_a_diagnosis_is_announced_stopped_and_answered(app: HadamardApp, f
         await until(pilot, lambda: len(page.query(ChartView)) == 2, 120)
         await until(pilot, lambda: "examples" in screen_text(app))
         assert page._job is None
+
+
+@pytest.mark.slow
+async def test_a_diagnosis_reads_the_table_as_the_page_of_the_file_does(app: HadamardApp, folder: Path):
+    draws = np.random.default_rng(1)
+    cells = zip(*(draws.integers(0, 10**6, ROWS).tolist() for _ in range(3)), strict=True)
+    rows = [f"{a / 1000:.3f},{'uv'[c % 2]},{b / 100:.2f},{c / 10:.1f}" for a, b, c in cells]
+    Path("plain.csv").write_text("\n".join(row for row in rows))
+    async with opened(app, WIDE) as pilot:
+        page = await at_the_page(app, pilot)
+        await pilot.press(*"plain.csv", "enter")
+        await until(pilot, lambda: page._first is not None)
+        page.query_one("#header", Choice).value = "no"
+        page.query_one("#index", Choice).value = "no"
+        page.query_one("#label", Choice).value = "3"
+        await until(pilot, lambda: f"{ROWS} rows × 2 columns, no header" in report(app))
+        page.query_one("#omitted", Entry).value = "nothing"
+        page.query_one("#diagnose", Button).press()
+        await until(pilot, lambda: "there is no column 'nothing'" in report(app))
+        page.query_one("#omitted", Entry).value = "2"
+        page.query_one("#diagnose", Button).press()
+        await until(pilot, lambda: isinstance(app.screen, DiagnosisPage))
+        await until(pilot, lambda: "Expected time" in screen_text(app), 60)
+        diagnosis_page = app.screen
+        assert isinstance(diagnosis_page, DiagnosisPage)
+        assert diagnosis_page._table is not None
+        assert diagnosis_page._table.feature_names == ("column 0", "column 1_v")
+        assert len(diagnosis_page._table.labels) == ROWS
 
 
 @pytest.mark.slow

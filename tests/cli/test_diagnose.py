@@ -9,7 +9,9 @@ import pytest
 
 from engine.core.parts import BadInput
 from engine.diagnosis.answer import examples_to_reach, span_bound
+from engine.diagnosis.mixed_columns import Treatment, in_groups
 from engine.diagnosis.table_reading import read_table
+from engine.problems.data_files import TableSettings
 from engine.problems.table import MixedTable, Request, read
 
 NAMES = "size", "age", "rooms", "price"
@@ -35,7 +37,9 @@ def test_one_command_gives_answers_curves_and_a_page_that_needs_no_other_file(ca
     words = " ".join(out.split())
     assert "L1 against L2:" in words
     assert "extra trees, rotated" in words
-    assert "learn from 20, 40 rows, test on 18; decide at 40" in " ".join(err.split())
+    announced = " ".join(err.split())
+    assert "learn from 20, 40 rows, test on 18; decide at 40" in announced
+    assert re.search(r"about \d+ \w+ of memory\. Expected time: (a few seconds|about \d+ s)\.", announced)
     html = page.read_text(encoding="utf-8")
     assert html.count("<svg") >= 6
     assert "MLP (Adam)" in html
@@ -176,3 +180,109 @@ def test_a_table_of_words_names_the_library_that_reads_it(tmp_path, monkeypatch)
     file.write_text("a,b,y\n" + "\n".join(f"{i},{'uv'[i % 2]},{i * 0.5}" for i in range(60)) + "\n")
     with pytest.raises(BadInput, match="run pip install skrub"):
         read_table(str(file), "y")
+
+
+def words_and_decimal_commas(tmp_path):
+    """A table without header, with a counter, words, a date, gaps, and cells that no program can read."""
+    generator = np.random.default_rng(9)
+    lines = []
+    for row in range(60):
+        size = f"{generator.uniform(40, 90):.2f}".replace(".", ",")
+        price = f"{generator.normal():.3f}".replace(".", ",")
+        town = ("Bonn", "Ulm", "Kiel")[row % 3]
+        lines.append(
+            f"{row + 1};{town};{'' if row % 9 == 4 else size};{row % 28 + 1}.02.2020;{price};{row % 5}"
+        )
+    file = tmp_path / "flats.csv"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+SETTINGS = TableSettings(header=False, index=True, separator=";", decimal=",")
+
+
+def test_settings_and_omitted_columns_hold_for_words_and_missing_cells(tmp_path):
+    file = words_and_decimal_commas(tmp_path)
+    table = read_table(str(file), 4, settings=SETTINGS, omitted=["3"])
+    assert table.label == "column 4"
+    assert table.feature_names == ("column 1_Bonn", "column 1_Kiel", "column 1_Ulm", "column 2", "column 5")
+    cells = [line.split(";") for line in file.read_text().splitlines()]
+    size, price = ([float(row[at].replace(",", ".") or "nan") for row in cells] for at in (2, 4))
+    np.testing.assert_array_equal(table.labels, price)
+    np.testing.assert_array_equal(table.features[:, 3], np.nan_to_num(size, nan=np.nanmedian(size)))
+    assert any(note.startswith("columns 0, 3: left out") for note in table.notes)
+    every_column = read_table(str(file), 4, settings=SETTINGS)
+    assert {"column 3_day", "column 3_month"} & {*every_column.feature_names}
+    assert "column 0" not in every_column.feature_names
+
+
+def test_settings_and_omitted_columns_hold_for_numbers(tmp_path):
+    file = tmp_path / "numbers.csv"
+    file.write_text(
+        "\n".join(f"{row};{row * 0.5:.1f};{row % 7};{row % 4}" for row in range(50)).replace(".", ",")
+    )
+    settings = TableSettings(header=False, index=False, separator=";", decimal=",")
+    table = read_table(str(file), "-1", settings=settings, omitted=["2"])
+    np.testing.assert_array_equal(table.features, [[row, row * 0.5] for row in range(50)])
+    with pytest.raises(BadInput, match="--leave-out: there is no column 'area'"):
+        read_table(str(file), "-1", settings=settings, omitted=["area"])
+    with pytest.raises(BadInput, match="'3' is the label"):
+        read_table(str(file), "-1", settings=settings, omitted=["3"])
+    with pytest.raises(BadInput, match="no column remains"):
+        read_table(str(file), "-1", settings=settings, omitted=["0", "1", "2"])
+
+
+def test_a_column_whose_name_is_a_number_is_found_by_its_name(tmp_path):
+    file = tmp_path / "years.csv"
+    file.write_text("2019,2020,1\n" + "\n".join(f"{row}.5,{row * row},{row % 9}.25" for row in range(50)))
+    table = read_table(str(file), "1", settings=TableSettings(header=True, index=False))
+    np.testing.assert_array_equal(table.labels, [row % 9 + 0.25 for row in range(50)])
+
+
+def test_missing_numbers_alone_need_no_library_of_words(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skrub", None)
+    file = tmp_path / "gaps.csv"
+    file.write_text(
+        "a,b,y\n" + "\n".join(f"{'' if i == 3 else i},{i % 7},{i * 0.5}" for i in range(60)) + "\n"
+    )
+    table = read_table(str(file), "y")
+    train, tested = np.arange(10), np.arange(10, 60)
+    assert table.rows_of(train, tested)[0][3, 0] == np.median([0, 1, 2, 4, 5, 6, 7, 8, 9])
+    assert "1 missing cells" in " ".join(table.notes)
+
+
+def test_a_parquet_file_of_words_and_gaps_is_read_like_its_text(tmp_path):
+    import pandas as pd
+
+    rows = [f"{'' if i == 3 else i},{'uvw'[i % 3]},{i % 7},{i * 0.5}" for i in range(60)]
+    text = tmp_path / "table.csv"
+    text.write_text("size,town,floor,price\n" + "\n".join(rows) + "\n")
+    frame = pd.read_csv(text)
+    frame["town"] = frame["town"].astype("category")
+    frame.to_parquet(tmp_path / "table.parquet", index=False)
+    of_text, of_parquet = (
+        read_table(str(tmp_path / f"table.{suffix}"), "price", omitted=["floor"])
+        for suffix in ("csv", "parquet")
+    )
+    assert of_parquet.feature_names == of_text.feature_names == ("size", "town_u", "town_v", "town_w")
+    np.testing.assert_array_equal(of_parquet.features, of_text.features)
+
+
+@pytest.mark.slow
+def test_the_command_takes_the_settings_of_the_reader(call, tmp_path):
+    file = words_and_decimal_commas(tmp_path)
+    settings = ["--header", "false", "--index", "true", "--separator", ";", "--decimal", ","]
+    arguments = ["diagnose", str(file), "--label", "4", "--leave-out", "3, 5", "--quick", "--splits", "2"]
+    code, out, err = call(*arguments, *settings, "--json")
+    assert code == 0
+    described = json.loads(out)
+    assert described["features"] == ["column 1_Bonn", "column 1_Kiel", "column 1_Ulm", "column 2"]
+    assert "left out" in err
+
+
+def test_columns_that_are_treated_alike_are_one_note_and_others_one_each():
+    many = [Treatment(f"x{place}", "numeric, as it is", 0, place % 2) for place in range(9)]
+    notes = [*in_groups([*many, Treatment("town", "words", 3), Treatment("street", "words", 4)])]
+    assert notes[0].startswith("9 columns, x0, x1")
+    assert "(4 missing cells)" in notes[0]
+    assert notes[1:] == ["column 'town': words (3 features)", "column 'street': words (4 features)"]

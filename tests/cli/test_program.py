@@ -162,14 +162,61 @@ def test_a_progress_bar_does_not_end_by_a_signal_that_is_ignored() -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_terminated_leaves_the_cursor_shown(tmp_path: Path) -> None:
+def test_a_run_that_is_terminated_is_stored_as_stopped_and_leaves_the_cursor_shown(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     started, line = on_terminal("-m", "hadamard_tui", "run", str(tmp_path / "long.toml"))
-    read(line, b"\x1b[?25l")
+    read(line, b"running")
     started.terminate()
-    assert started.wait(20) == -signal.SIGTERM
-    assert b"\x1b[?25h" in read(line)
+    assert started.wait(20) == 128 + signal.SIGTERM
+    rest = read(line)
+    assert b"\x1b[?25h" in rest
+    assert rest.endswith(b"stopped by SIGTERM\r\n")
     os.close(line)
+    (run,) = run_store.needed_store().runs()
+    assert run.fate == "stopped"
+
+
+@pytest.mark.slow
+def test_a_run_whose_terminal_is_closed_is_stored_as_stopped_or_goes_on_after_nohup(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    command = ("-m", "hadamard_tui", "run", str(tmp_path / "long.toml"))
+    started, line = on_terminal(*command)
+    ignoring, other_line = on_terminal(*command, hearing=signal.SIG_IGN)
+    for terminal in (line, other_line):
+        read(terminal, b"running")
+        os.close(terminal)
+    for process in (started, ignoring):
+        process.send_signal(signal.SIGHUP)
+    assert started.wait(20) == 128 + signal.SIGHUP
+    assert ignoring.poll() is None
+    ignoring.terminate()
+    assert ignoring.wait(20) == 128 + signal.SIGTERM
+    assert [run.fate for run in run_store.needed_store().runs()] == ["stopped", "stopped"]
+
+
+STOPPING = """
+import os, time
+from hadamard_tui.terminal.signals import Terminated, raised
+with raised(os._exit):
+    try:
+        print("here", flush=True)
+        time.sleep(60)
+    except Terminated as ending:
+        print(ending.number, flush=True)
+        time.sleep(60)  # as if the terminal had stopped its output
+"""
+
+
+def test_a_command_that_does_not_end_after_a_signal_is_ended_two_seconds_later() -> None:
+    started = subprocess.Popen([sys.executable, "-c", STOPPING], stdout=subprocess.PIPE, text=True)
+    assert started.stdout is not None
+    assert started.stdout.readline() == "here\n"
+    started.send_signal(signal.SIGUSR1)
+    assert int(started.stdout.readline()) == signal.SIGUSR1
+    started.send_signal(signal.SIGTERM)  # the command timeout sends two signals
+    time.sleep(0.5)
+    assert started.poll() is None
+    assert started.wait(10) == 128 + signal.SIGUSR1
 
 
 LIGHT = [

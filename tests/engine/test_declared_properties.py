@@ -14,10 +14,12 @@ from engine.architectures.linear import Linear
 from engine.architectures.spindly import Spindly
 from engine.core import catalogue
 from engine.core.groups import TRIVIAL
+from engine.core.parts import Finding
 from engine.core.streams import Streams
 from engine.losses.square import Square
 from engine.measures import named
 from engine.measures.loss import AverageLoss
+from engine.planning.run_plan import plan_run
 from engine.problems.matrices import drawn_rows
 from engine.problems.matrices.gaussian import Gaussian
 from engine.problems.matrices.hadamard import Hadamard
@@ -25,6 +27,7 @@ from engine.problems.matrices.rademacher import Rademacher
 from engine.problems.targets.feature import Feature
 from engine.solvers.ridge import Ridge
 from engine.symmetry.verdict import verdict
+from engine.theory import RotationInvariant, on_learner
 from engine.theory.ri_signed import RISigned
 from engine.training.evaluators import ByPredictions, ByWeights, evaluator
 from engine.updates import Diagonal
@@ -491,6 +494,39 @@ def test_a_theory_line_with_another_value_says_of_whom_it_speaks_itself():
     assert not Doubled().holds(described).holds
     assert not Doubled().binds(described.learners[0], described).holds
     assert (Doubled().structure().direction, Doubled().structure().group) == ("reference", None)
+
+
+def test_a_theory_line_that_replaces_binds_is_asked_by_it():
+    class ForTwo(RotationInvariant, frozen=True):
+        """A bound for rotation-invariant learners whose names have two letters."""
+
+        def binds(self, learner, experiment):
+            finding = super().binds(learner, experiment)
+            return finding if len(learner.name) == 2 else Finding(False, f"{learner.name} is not two letters")
+
+    learners = {"GD": gd(0.01), "descent": gd(0.01)}
+    described = experiment("hadamard", learners=learners, d=D)
+    bound = [
+        on_learner(ForTwo(), learner, described, verdict(learner, described)).holds
+        for learner in described.learners
+    ]
+    assert bound == [True, False]
+
+
+def test_a_plan_derives_the_verdict_on_each_learner_once(monkeypatch):
+    described = experiment("hadamard", learners={"GD": gd(0.01), "LLS": LLS}, d=D)
+    expected = plan_run(described)
+    judged = []
+
+    def counted(learner, setup):
+        judged.append(learner.name)
+        return verdict(learner, setup)
+
+    monkeypatch.setattr("engine.planning.run_plan.verdict", counted)
+    monkeypatch.setattr("engine.theory.verdict", counted)
+    assert plan_run(described) == expected
+    assert judged == ["GD", "LLS"]
+    assert [line.on_learners["GD"].holds for line in expected.lines if line.line == RISigned()] == [True]
 
 
 def test_two_measures_of_one_name_are_refused(monkeypatch):

@@ -52,8 +52,9 @@ def test_a_bound_for_rotation_invariant_learners_binds_all_learners_of_rotated_d
         setup = described(BINDING[kind], WITH_AXES, rotate)
         assert on_problem(line, setup).holds, on_problem(line, setup).reason
         for learner in setup.learners:
-            finding = on_learner(line, learner, setup)
-            invariant = verdict(learner, setup).invariant is not False
+            judged = verdict(learner, setup)
+            finding = on_learner(line, learner, setup, judged)
+            invariant = judged.invariant is not False
             assert finding.holds == (rotate or invariant), learner.name
             if rotate and not invariant:
                 assert finding.reason.endswith(

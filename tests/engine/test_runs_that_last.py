@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -281,6 +282,69 @@ def test_where_the_disk_is_full_the_runs_before_stay_and_later_ones_end(tmp_path
         assert answers(opened(Path(first.path))[1]) == answers(computed)
     for run in Store(tmp_path).runs():
         opened(Path(run.path))
+
+
+ON_FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from engine.results.outcomes import judge
+from engine.results.report import encode
+from engine.runtime.run import NotKept
+from engine.runtime.run_reader import opened
+from engine.runtime.run_writer import RunWriter
+from engine.runtime.store import Store
+from engine.runtime.sweep_run import run_sweep
+from engine.spec.documents import sweep_of
+words, folder, limit = {words!r}, Path(sys.argv[1]), int(sys.argv[2])
+if limit:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+computed, refused = {{}}, []
+for seed in range(200):
+    document = {{**words, "title": f"seed {{seed}}", "run": {{**words["run"], "seed": seed}}}}
+    events = []
+    traces = run_sweep(sweep_of(document), notify=events.append, writer=RunWriter(Store(folder), document))
+    assert traces.complete
+    reasons = [event.why for event in events if isinstance(event, NotKept)]
+    assert len(reasons) <= 1, reasons
+    if not reasons:
+        computed[f"seed {{seed}}"] = encode({{}}, traces, judge(traces))
+    refused += reasons
+    if len(refused) == 3:
+        break
+print(refused[0].replace(str(folder), "FOLDER"), len(computed))
+assert all("\\n" not in why for why in refused), refused
+stored = {{run.title: run for run in Store(folder).runs() if run.state == "finished"}}
+for title, answers in computed.items():
+    _, again = opened(Path(stored[title].path))
+    assert encode({{}}, again, judge(again)) == answers, title
+"""
+
+
+def can_mount():
+    """Whether this process may mount a file system, at least in namespaces of its own."""
+    command = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+@pytest.mark.slow
+def test_on_a_small_full_disk_one_line_says_so_and_nothing_is_lost(tmp_path):
+    """The disk is a tmpfs of 600 kB. Where nothing can be mounted, a limit on file sizes takes its place."""
+    writer = [sys.executable, "-c", ON_FULL_DISK.format(words=SINGLE), str(tmp_path)]
+    mount = 'mount -t tmpfs -o size=600k none "$0" && exec "$@"'
+    in_namespace = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, str(tmp_path)]
+    if is_mounted := can_mount():
+        done = subprocess.run([*in_namespace, *writer, "0"], capture_output=True, text=True)
+    else:
+        done = subprocess.run([*writer, "30000"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    line, _, count = done.stdout.strip().rpartition(" ")
+    reason = "No space left on device" if is_mounted else "File too large"
+    assert line.startswith("FOLDER/")
+    assert reason in line
+    assert "\n" not in line
+    assert int(count) > 0 or not is_mounted
 
 
 def test_a_live_writer_is_seen_and_its_run_is_not_deleted(tmp_path):

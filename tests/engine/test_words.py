@@ -181,8 +181,14 @@ def test_lists_of_presets_say_texts_with_their_numbers_and_their_digests_are_tho
 
 @pytest.mark.parametrize(
     ("old", "new", "differs"),
-    [("{2*steps} steps", "T", False), ("Of {n} rows", "Of all rows", False), ("1 + 1", "3", True)],
-    ids=["title", "text of a claim", "number of a claim"],
+    [
+        ("{2*steps} steps", "T", False),
+        ("Of {n} rows", "Of all rows", False),
+        ("After {steps}", "At the end", False),
+        ("1 + 1", "3", True),
+        ('measure = "loss"', 'measure = "residual"', True),
+    ],
+    ids=["title", "text of a claim", "title of a picture", "number of a claim", "measure of a picture"],
 )
 def test_a_digest_changes_with_numbers_and_not_with_texts(old: str, new: str, differs: bool):
     before, after = (preset_index.digest(tomllib.loads(text)) for text in (PRESET, PRESET.replace(old, new)))

@@ -18,6 +18,7 @@ from engine.measures import named
 from engine.problems.problem import Problem
 from engine.spec import presets, reading
 from engine.spec.experiment import Experiment
+from engine.symmetry.verdict import verdict
 from engine.theory import Direction, Line, on_learner, on_problem
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "engine")]
@@ -138,7 +139,7 @@ def bound(line: Line, base: int) -> tuple[Learner, ...]:
 def _is_bound(line: Line, learner: Learner, experiment: Experiment) -> bool:
     """Whether a line binds a learner; False if the learner does not fit the experiment."""
     try:
-        return on_learner(line, learner, experiment).holds
+        return on_learner(line, learner, experiment, verdict(learner, experiment)).holds
     except (AssertionError, ValueError, IndexError, KeyError, TypeError):
         return False
 

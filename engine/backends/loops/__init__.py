@@ -33,16 +33,17 @@ def keep(loop: Any, *sources: Path) -> None:
 
 
 def kept_at(loop: Any) -> tuple[Path, ...]:
-    """Return the path of the file in which numba lists a loop's compiled versions; empty if none is stored.
+    """Return the path of the index file in which numba lists the stored versions of a compiled loop.
 
-    The public `loop.stats` names only the folder, which contains files of other loops as well.
+    The path is empty if no version is stored. The public `loop.stats` names only the folder, which contains
+    files of other loops as well.
     """
     index = _index_of(loop)
     return () if index is None else (Path(index._index_path),)
 
 
 def _index_of(loop: Any) -> IndexDataCacheFile | None:
-    """Return numba's index of the stored versions of a loop, or None if nothing is stored.
+    """Return the object with which numba manages the stored versions of a loop, or None if there are none.
 
     numba has no public names for a loop's cache and the index of the cache.
     """

@@ -10,5 +10,5 @@ SOURCES = (Path(__file__).with_name("trained_group.py"),)
 
 
 def code_of(dtype: str) -> CompiledCode:
-    """Return the compiled code that trains nets with numbers of a dtype."""
+    """Return the compiled code that trains nets whose numbers have the type `dtype`."""
     return CompiledCode(f"nets-{dtype}", SOURCES)

@@ -1,4 +1,4 @@
-"""Models for different numbers of examples k, each trained from scratch by a compiled loop."""
+"""Networks for different numbers of examples k. A compiled loop trains a new network for every k."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Array = Any
 
 
 class TrainedGroup(BatchedModels):
-    """Group of models for consecutive numbers k of examples, trained one after another.
+    """Group of networks with different numbers k of training examples. They are trained one by one.
 
     While a model is trained, it stays in the processor's cache.
     """
@@ -80,7 +80,7 @@ class TrainedGroup(BatchedModels):
 
 
 class NetBatch(NamedTuple):
-    """B nets Σ_i a_i σ(w_iᵀx) of h units, each trained on k instances for its own k.
+    """Batch of B nets Σ_i a_i σ(w_iᵀx) with h units each. Every net has its own number k of instances.
 
     They are the first k of the instances c·e_1, c·e_2, …
     """

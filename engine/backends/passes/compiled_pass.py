@@ -1,4 +1,4 @@
-"""A hypothesis that learns ±1 examples by a compiled loop, many of them in one call."""
+"""A model that is trained on ±1 examples by a compiled loop. One call can train on many examples."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COUNT = 8
 
 
 class Reached(NamedTuple):
-    """Losses, weights and numbers of right minus wrong predictions after an example is learned."""
+    """State after a training example: losses, weights, and right minus wrong predictions."""
 
     losses: torch.Tensor
     """Means of ‖w − w*‖² over targets, [R, V]."""
@@ -49,13 +49,16 @@ class Reached(NamedTuple):
 
 
 class CompiledPass:
-    """A hypothesis whose steps on ±1 examples are a `MultiplicativeStep`, for labels xᵀw* and square loss.
+    """Weight vectors trained by a `MultiplicativeStep` on ±1 examples, with labels xᵀw* and square loss.
 
     The examples are rows of a Sylvester matrix. The average loss over all of its rows is ‖w − w*‖².
     """
 
     def __init__(self, inputs: TrainingInputs, examples: Instances, counts: bool) -> None:
-        """Store the examples, in the order of training; with `counts`, count mistakes at the start."""
+        """Store the examples in the order of training.
+
+        If `counts` is set, count the mistakes at the start.
+        """
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         multiplicative_step = update.multiplicative_step(architecture)
@@ -99,23 +102,23 @@ class CompiledPass:
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
     def _losses(self) -> torch.Tensor:
-        """Return ‖w − w*‖² of every weight vector, [R·B] in float64."""
+        """Return the losses ‖w − w*‖² of all weight vectors, [R·B] in float64."""
         errors_apart = _difference(self._apart) - self._sizes
         return square_lengths(errors_apart) + square_lengths(_difference(self._halves))
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has reached the last of the examples that `learn_ahead` has learned."""
+        """Whether `step` has returned the states after all examples that `learn_ahead` has trained on."""
         return not self.to_come
 
     @property
     def at_once(self) -> int:
-        """Largest number of examples that one call of `learn_ahead` may learn."""
+        """Largest number of examples on which one call of `learn_ahead` may train."""
         kept_bytes = self._data.variants * self._halves[0, 0].nbytes
         return min(AHEAD, max(1, min(CHANGES // self._halves.numel(), KEPT_AHEAD // kept_bytes)))
 
     def learn_ahead(self, keep: Sequence[bool], count: Sequence[bool]) -> None:
-        """Learn the next examples: as many as `keep` and `count` have entries.
+        """Train on the next examples. Their number is the length of `keep` and of `count`.
 
         Weights are stored after the examples marked in `keep`, and mistakes on all rows are counted after the
         examples marked in `count`.
@@ -130,8 +133,9 @@ class CompiledPass:
     def _learn(
         self, keep: Sequence[bool], count: Sequence[bool]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Learn the next K examples. Return the losses [K, B] after each of them, weights, and counts.
+        """Train on the next K examples.
 
+        Return the losses [K, B] after each example, weights, and counts of mistakes.
         `keep` and `count` have K + 1 marks, for the state before the first example and after each example.
         Weights [slots, V, d] are those at the marks in `keep`, and counts [slots, B] those at the marks in
         `count`.
@@ -159,7 +163,7 @@ class CompiledPass:
         return losses, weights, right.mul_(self._data.instances.n / d)
 
     def _in_shares(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
-        """Train all weight vectors on the examples, and divide the vectors among threads.
+        """Train all weight vectors on the examples. The vectors are divided among threads.
 
         `passes` is the amount of work: the number of examples whose training takes as long. A small amount of
         work uses a single thread.
@@ -181,11 +185,14 @@ class CompiledPass:
                 pass
 
     def step(self) -> None:
-        """Advance to the state after the next example, which `learn_ahead` has already learned."""
+        """Advance to the state after the next example. `learn_ahead` has already trained on this example."""
         self.reached = self.to_come.popleft()
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] of the V variants, in the first replica and for the first target."""
+        """Return the weights [V, d] for all V hyperparameter settings (variants).
+
+        They are those of the first replica and the first target.
+        """
         assert self.reached.first_weights is not None, "it is declared before where these will be needed"
         return self.reached.first_weights
 
@@ -199,12 +206,12 @@ class CompiledPass:
         return instances.products(self.weights())
 
     def right(self) -> torch.Tensor:
-        """Return the number of rows that are predicted right, minus the number predicted wrong, [B]."""
+        """Return the number of rows predicted right minus the number predicted wrong, for every model [B]."""
         assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 
     def _turned_labels(self) -> NDArray[np.int8]:
-        """Return the signs of the labels xᵀw* of all rows of the Sylvester matrix, [R, targets, d].
+        """Return the signs of all labels xᵀw*, [R, targets, d], where x are the rows of the Sylvester matrix.
 
         The rows are in the order in which the function `transform` writes their products.
         """
@@ -219,21 +226,21 @@ class CompiledPass:
 
 
 def _difference(halves: torch.Tensor) -> torch.Tensor:
-    """Return the weights w = a − b, [B, d], of halves [B, 2, d], which are the vectors a and b.
+    """Return the weights w = a − b, [B, d], from their two parts a and b, stored as `halves` [B, 2, d].
 
-    Learners without b have halves [B, 1, d], and w = a.
+    A learner that has no b has `halves` [B, 1, d], and its weights are w = a.
     """
     return halves[:, 0] - halves[:, 1] if halves.shape[1] == 2 else halves[:, 0]
 
 
 def _slots(marked: Sequence[bool]) -> NDArray[np.int64]:
-    """Return the rank of each marked entry among the marked entries, and −1 for all other entries."""
+    """Return the marked entries' numbers 0, 1, 2 …, and −1 for every unmarked entry."""
     places = np.array(marked, bool)
     return np.where(places, places.cumsum() - 1, -1)
 
 
 class CompiledEvaluator:
-    """Evaluator that returns the mean square loss and the mistakes that `CompiledPass` computed."""
+    """Evaluator that returns losses and mistakes which `CompiledPass` has already computed while training."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -255,7 +262,7 @@ class CompiledEvaluator:
 
 
 class CompiledLearner:
-    """Learner that learns examples one by one, in the order of training; one call learns many of them."""
+    """Learner that trains on single examples in the order of training. One call trains on many of them."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         data = inputs.data
@@ -268,8 +275,8 @@ class CompiledLearner:
     def learn(self, k: int) -> Iterable[None]:
         """Advance to the state after example number k.
 
-        If this example is not learned yet, learn all examples up to the next record whose measures need the
-        hypothesis itself.
+        If the model has not been trained on it, train on all examples up to the next evaluation that needs
+        the model itself.
         """
         if self.hypothesis.exhausted:
             end = min(self._records, k + self.hypothesis.at_once)

@@ -1,7 +1,8 @@
 """Loops that numba compiles: they train weight vectors on ±1 examples, and count right predictions.
 
-Where x_i is ±1, a step multiplies a_i by one of two factors, and b_i by the other. The loop that makes the
-step for a weight vector also computes ‖w‖² and the product of w with the next example.
+A step on an example x multiplies every weight a_i by one of two factors, selected by the sign of x_i. It
+multiplies b_i by the other factor. The loop that makes the step for a weight vector also computes ‖w‖² and
+the product of w with the next example.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Members(NamedTuple):
 
 
 class Records(NamedTuple):
-    """Arrays to which the values after each of K examples are written."""
+    """Output arrays for the losses, weights and counts after each of K examples."""
 
     losses: Array
     """[K, R·B], ‖w − w*‖²; float64."""
@@ -117,7 +118,7 @@ def part(function: Function) -> Function:
 
 
 def loop(function: Function) -> Function:
-    """Compile a function that runs without Python's global lock, and store it on disk."""
+    """Compile a function with numba. It runs without Python's global lock, and is stored on disk."""
     compiled: Any = njit(**OPTIONS)(function)
     keep(compiled)
     result: Function = compiled
@@ -126,7 +127,7 @@ def loop(function: Function) -> Function:
 
 @loop
 def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
-    """Write rows of a Sylvester matrix, each multiplied by ±1, to `signs`, int8 [R, K, d].
+    """Compute rows of a Sylvester matrix, each times a given sign ±1. Write them to `signs`, int8 [R, K, d].
 
     `numbers` and `row_signs` [R, K] are the indices and signs of the rows. Entry i of row h is
     (−1)^popcount(h & i). So the 2^j entries from index 2^j on are the first 2^j entries times one sign.
@@ -145,7 +146,7 @@ def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
 
 @part
 def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply each a_i by the factor for the sign x_i in `signs`: `up` for +1, and `down` for −1.
+    """Multiply each weight a_i by a factor that depends on the sign x_i: `up` for +1, and `down` for −1.
 
     Return two sums over the new a_i: Σ a_i y_i, where y = `after` is the next example, and Σ a_i².
     """
@@ -168,9 +169,10 @@ def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tu
 def multiply_both(
     a: Array, b: Array, signs: Array, after: Array, up: float, down: float
 ) -> tuple[float, float]:
-    """Do the same as `multiply` for w = a − b, where each b_i is multiplied by the other factor.
+    """Make the step of `multiply` for weights w = a − b.
 
-    The sums are Σ w_i y_i and Σ w_i².
+    Each a_i is multiplied by `up` where x_i = +1 and by `down` where x_i = −1. For b_i, the two factors are
+    exchanged. The returned sums are Σ w_i y_i and Σ w_i².
     """
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
@@ -192,9 +194,10 @@ def multiply_both(
 
 @part
 def step(halves: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply the halves a and b of a weight vector, [2 or 1, d], by the factors of an example.
+    """Make a step on an example: multiply the two parts a and b of a weight vector by their factors.
 
-    Return the product of w with the next example, and ‖w‖².
+    The parts are `halves` [2 or 1, d]; the first is a. Return the product of w with the next example, and
+    ‖w‖².
     """
     # Factors have the dtype of the weights; with float64 factors, the whole loop would compute in float64.
     rounded_up, rounded_down = halves.dtype.type(up), halves.dtype.type(down)
@@ -211,9 +214,9 @@ def weight(halves: Array, i: int) -> Any:
 
 @part
 def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
-    """Return the two factors by which an example with this residual ŷ − y multiplies the entries of a.
+    """Return the two factors, for x_i = +1 and for x_i = −1, by which an example multiplies the entries a_i.
 
-    The first factor is for x_i = +1, and the second is for x_i = −1.
+    They depend on the example's residual ŷ − y.
     """
     pull = members.rates[member] * residual
     up, down = 1.0 - pull, 1.0 + pull
@@ -227,7 +230,7 @@ def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
 
 @part
 def step_apart(members: Any, member: int, signs: Array, up: float, down: float) -> float:
-    """Multiply those entries of a and b where w* ≠ 0 by their factors.
+    """Make the multiplicative step for those entries of a and b where the target weight w*_i is not 0.
 
     These entries are stored in `apart`. Return Σ (w_i − w*_i)² over them.
     """
@@ -244,9 +247,9 @@ def step_apart(members: Any, member: int, signs: Array, up: float, down: float) 
 
 @part
 def residual_apart(members: Any, member: int, signs: Array) -> float:
-    """Return Σ x_i (w_i − w*_i) over the entries with w* ≠ 0, which are stored in `apart`.
+    """Return what the entries with w* ≠ 0 contribute to an example's residual: Σ x_i (w_i − w*_i).
 
-    It is their contribution to the residual of an example x.
+    These entries are stored in `apart`.
     """
     apart, total = members.apart[member], 0.0
     for n in range(apart.shape[1]):
@@ -256,7 +259,7 @@ def residual_apart(members: Any, member: int, signs: Array) -> float:
 
 @part
 def assemble(members: Any, member: int, weights: Array) -> None:
-    """Write the weight vector w [d] of one batch member to `weights`."""
+    """Assemble the weight vector w [d] of one batch member, and write it to `weights`."""
     halves = members.halves[member]
     for i in range(len(weights)):
         weights[i] = weight(halves, i)
@@ -314,7 +317,7 @@ def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int
 
 @part
 def record(members: Any, records: Any, member: int, after: int, scratch: Array) -> None:
-    """Store the weights of a member after `after` examples, and count its right predictions.
+    """Store the weights of one batch member after `after` examples, and count its right predictions.
 
     Do each of the two only if `records` has an index for it.
     """
@@ -330,7 +333,7 @@ def record(members: Any, records: Any, member: int, after: int, scratch: Array) 
 
 @loop
 def learn(members: Any, signs: Array, records: Any, scratch: Array, begin: int, end: int) -> None:
-    """Train the batch members `begin` to `end` − 1 on K examples, given as int8 signs [R, K, d]."""
+    """Train some batch members, `begin` to `end` − 1, on K examples, whose signs are int8 [R, K, d]."""
     replicas, count = signs.shape[0], signs.shape[1]
     for member in range(begin, end):
         record(members, records, member, 0, scratch)

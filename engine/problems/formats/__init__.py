@@ -1,4 +1,4 @@
-"""Readers of the file formats that can hold a table.
+"""Readers of the file formats that can hold a table of numbers or words.
 
 A reader determines the columns of a table from the beginning of its file, before it reads any number. Files
 may be compressed by gzip. The columns of a pandas DataFrame become numbers or words.
@@ -72,7 +72,7 @@ class TooLarge(NotATable):
 
 
 class IndexFinding(NamedTuple):
-    """Index columns of a table: columns that only count or name the rows."""
+    """Which columns of a table are index columns, that is, only count or name the rows."""
 
     columns: Mapping[int, str] = MappingProxyType({})
     """Index columns by position, each with the reason why it is an index."""
@@ -96,7 +96,10 @@ class TableCells(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """Description of the table in a file, made from the beginning of the file, and its reading function."""
+    """Description of the table in a file, with a function that reads the table.
+
+    The description is made from the beginning of the file.
+    """
 
     width: int
     """Number of columns."""
@@ -138,6 +141,12 @@ class Content:
     first_rows: tuple[Sequence[str], ...] = ()
     """Cells of the first rows of a text file. Empty for other formats."""
 
+    frame: Callable[[], pd.DataFrame] | None = None
+    """Function that reads all cells, also words, dates and missing cells; it names columns by their position.
+
+    None for formats that hold only numbers. Raises: NotATable, or errors of a library.
+    """
+
 
 class Format(NamedTuple):
     """Reader of one file format."""
@@ -177,14 +186,14 @@ def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str])
 
 
 def no_number(value: float, place: str) -> NotATable:
-    """Return the error for a cell whose number is missing or infinite."""
+    """Return the error that reports a cell whose number is missing or infinite."""
     if np.isnan(value):
         return MissingCell(f"{place} has no value (empty, NA or nan); every cell must be a finite number")
     return NotATable(f"{place} holds {value}; every cell must be a finite number")
 
 
 def refuse_settings(settings: TableSettings, file_format: Format, name: str) -> None:
-    """Check the settings for reading a file. Raises: BadField for a setting that its format does not have.
+    """Check that the file's format supports the user's settings for reading it. Raises: BadField.
 
     Settings that are None are ignored.
     """
@@ -259,14 +268,14 @@ def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
 
 
 def numbers_in(words: Sequence[str], decimal: str = ".") -> NDArray[np.float64] | None:
-    """Convert words to numbers, or return None if a word is not a number."""
+    """Convert words to numbers. Return None if one of them is not a number."""
     if not all(is_number(word, decimal) for word in words):
         return None
     return np.array([float(word.replace(decimal, ".")) for word in words])
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
-    """Return whether a cell is a number, written with this decimal sign."""
+    """Return whether the text of a cell is a number, if `decimal` is the decimal sign."""
     if decimal != ".":
         if "." in cell:
             return False
@@ -275,12 +284,12 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 
 
 def quoted_cell(cell: object) -> str:
-    """Return the text of a cell, quoted and shortened for messages."""
+    """Return the text of a cell for use in messages: in quotes, and shortened."""
     return repr(cut(str(cell).strip(), SHOWN))
 
 
 def _column(cells: pd.Series[Any], column: int, place: Place) -> NDArray[np.float64]:
-    """Convert a column to numbers, with NaN for missing values. Raises: NotATable."""
+    """Convert the cells of a column to numbers. Missing values become NaN. Raises: NotATable."""
     from pandas.api import types
 
     kind: Any = cells.dtype

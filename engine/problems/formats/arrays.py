@@ -81,7 +81,7 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors that numpy and zipfile raise for unusable files.
+    """Return the types of the errors that numpy and zipfile raise for unusable files.
 
     zipfile raises RuntimeError for encrypted archives and for unknown compression methods.
     """
@@ -109,7 +109,7 @@ class _Member(AbstractContextManager[IO[bytes]]):
 
 
 def _content(opened: Opener, size: int) -> Content:
-    """Return the description of the array in a stream of `size` bytes. Raises: NotATable."""
+    """Return the description of the numpy array in a stream of `size` bytes. Raises: NotATable."""
     with opened() as stream:
         header = _header(stream)
     shape = header.shape if len(header.shape) != 1 else (*header.shape, 1)
@@ -144,7 +144,7 @@ def _content(opened: Opener, size: int) -> Content:
 
 
 def _of_words(array: NDArray[np.str_]) -> TableCells:
-    """Return an array of words as labels. Raises: NotATable for an empty word."""
+    """Convert a numpy array of words to labels. Raises: NotATable for an empty word."""
     words = [word.strip() for word in array.tolist()]
     if not all(words):
         raise MissingCell(f"{_place(words.index(''), 0)} has no value; every row needs a label")

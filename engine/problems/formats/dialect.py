@@ -1,4 +1,4 @@
-"""Dialect of a text file: separator, decimal sign, header and index, determined by its first lines.
+"""Dialect of a text file: separator, decimal sign, header and index. Its first lines determine them.
 
 If these lines are ambiguous, the file is refused. The error names the setting that resolves the ambiguity.
 """
@@ -84,7 +84,7 @@ class Dialect:
 
 
 class _Records(NamedTuple):
-    """Records of a file (its rows and header), divided into cells."""
+    """Records of a text file (the header and the rows), divided into cells."""
 
     cells: tuple[Row, ...]
     ends: tuple[int, ...]
@@ -137,7 +137,7 @@ def dialect_of(
 
 
 def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
-    """Yield the positions of columns in which most cells are words, each with one of these words.
+    """Yield the position of each column in which most cells are words, with one of its words.
 
     Missing cells, numbers and truth values are not words.
     """
@@ -156,9 +156,9 @@ def truth_values_in(dialect: Dialect) -> Iterator[int]:
 
 
 def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]]:
-    """Yield each record that is not empty, after the number of its last line, counted from 1.
+    """Yield the records that are not empty, each with the number of its last line in the file.
 
-    Raises: NotATable.
+    Lines are counted from 1. Raises: NotATable.
     """
     if separator == " ":
         lines = (re.sub(r"[ \t]+", " ", line.strip(BLANKS)) + "\n" for line in lines)
@@ -174,7 +174,7 @@ def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]
 
 
 def _comments(lines: Sequence[str]) -> tuple[int, str]:
-    """Return the number of comment lines before the table, and the separator that a comment declares."""
+    """Return how many comment lines come before the table, and the separator that a comment specifies."""
     separator, count = "", 0
     for line in lines:
         text = line.strip(BLANKS)
@@ -191,7 +191,7 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
 def _written(
     lines: Sequence[str], settings: TableSettings, declared: str, suffix: str
 ) -> tuple[_Records, str, str]:
-    """Try separators and decimal signs. Return the records, separator and decimal sign that fit best.
+    """Find the separator and the decimal sign that fit best, and return the records divided by them.
 
     Raises: NotATable; BadField if the meaning of a comma is not clear.
     """
@@ -325,7 +325,7 @@ def _is_header(
 
 
 def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
-    """Return whether the first record is a header, judged by the number of records in the file.
+    """Return whether the first record is a header: the file then has one record more than rows are needed.
 
     Raises: BadField, with the reason `doubt`, if the required number of rows is unknown.
     """
@@ -346,7 +346,7 @@ def _undecided(doubt: str) -> BadField:
 
 
 def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
-    """Return whether an integer in the first record does not look like the numbers in the column below it.
+    """Return whether an integer in the first record looks unlike the numbers in the column below it.
 
     This is the case if all numbers below have a decimal sign or an exponent. It is also the case if they are
     −1 and 1, or bits, and the integer is not one of these values.
@@ -360,7 +360,7 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
 
 
 def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
-    """Return why the numbers in the first record may be column names, or an empty text if they are values."""
+    """Return a reason to think that numbers in the first record are column names; empty if there is none."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
         return "unlike the rows below, it has consecutive whole numbers"
     if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):
@@ -383,7 +383,7 @@ def _steps_by_one(row: Row) -> bool:
 
 
 def _are_numbers(column: Sequence[str], decimal: str) -> bool:
-    """Return whether a column holds mostly numbers, or only truth values."""
+    """Return whether the cells of a column are mostly numbers, or only truth values."""
     values = [cell for cell in column if cell not in MISSING]
     return 2 * sum(is_number(cell, decimal) for cell in values) > len(values) or _are_truth_values(values)
 
@@ -398,7 +398,7 @@ def _repeat(column: Sequence[str]) -> bool:
 
 
 def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -> tuple[str, ...]:
-    """Return the names of the columns from the cells of a header, one for each column of `rows`.
+    """Return a name for each column of `rows`, from the cells of the header.
 
     Raises: NotATable if the number of names differs from that of the columns.
     """
@@ -435,7 +435,7 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
 
 
 def _empty_columns(names: Sequence[str] | None, rows: Sequence[Row]) -> tuple[int, ...]:
-    """Return the positions of columns at the end that have neither a name nor values.
+    """Return the positions of empty columns at the end of a table: they have no name and no values.
 
     Such columns arise if all lines end in separators.
     """
@@ -483,7 +483,7 @@ def index_of(
 
 
 def _counts(cells: Sequence[str], decimal: str) -> str:
-    """Return "0, 1, 2 …" or "1, 2, 3 …" if the cells are these numbers, or an empty text.
+    """Return "0, 1, 2 …" or "1, 2, 3 …" if cells count in this way, or an empty text.
 
     Fewer than FEW cells are no evidence, and give an empty text.
     """

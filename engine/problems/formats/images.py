@@ -1,4 +1,4 @@
-"""Readers of images in ten classes: IDX files such as MNIST's, binary CIFAR-10 files, and mnist.npz.
+"""Readers of images with ten classes: IDX files such as MNIST's, binary CIFAR-10 files, and mnist.npz.
 
 IDX and CIFAR-10 files may be compressed by gzip.
 """
@@ -99,7 +99,7 @@ def read(images: Path, labels: Path | None) -> Images:
 
 
 def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Return (pixels − mean)/deviation, where mean and standard deviation are those of all pixels in `of`.
+    """Standardise pixels: (pixels − mean)/deviation, with the mean and deviation of all pixels in `of`.
 
     The mean and the deviation are computed from a histogram of the 256 possible values.
     """
@@ -112,7 +112,7 @@ def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np
 
 @contextmanager
 def _at_fault(file: Path, field: str) -> Iterator[None]:
-    """Convert errors that a file causes to a BadField for the field that names the file."""
+    """Convert an error that a file causes to a BadField. It names the field that contains the file's name."""
     try:
         yield
     except NotATable as error:
@@ -153,7 +153,7 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
 
 
 def _of_cifar(file: Path) -> Images:
-    """Return the images in a binary file of CIFAR-10, with their classes. Raises: NotATable."""
+    """Read a binary file of CIFAR-10, and return its images and their classes. Raises: NotATable."""
     with formats.opened(file) as stream:
         content = _all_of(stream)
     place, mark = TAR
@@ -179,7 +179,7 @@ def _of_cifar(file: Path) -> Images:
 
 
 def _of_archive(file: Path) -> Images:
-    """Return the training images in mnist.npz, with their classes. Raises: NotATable, or errors of numpy."""
+    """Read the training images of mnist.npz with their classes. Raises: NotATable, or errors of numpy."""
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         for name in (NPZ_IMAGES, NPZ_LABELS):
             if name not in archive:
@@ -203,7 +203,7 @@ def _of_archive(file: Path) -> Images:
 
 
 def _all_of(stream: IO[bytes]) -> bytearray:
-    """Return all bytes of a stream. Raises: NotATable if they do not fit into free memory."""
+    """Read all bytes of a stream, and return them. Raises: NotATable if they do not fit into free memory."""
     content = bytearray()
     while piece := stream.read(PIECE):
         _check_memory(len(content) + len(piece))
@@ -221,6 +221,6 @@ def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> Non
 
 
 def _check_memory(size: int) -> None:
-    """Check that this number of bytes of memory is free. Raises: NotATable."""
+    """Check that `size` bytes of memory are free. Raises: NotATable."""
     if size > (free := free_bytes()):
         raise NotATable(f"has {in_words(size)} of pixels, but only {in_words(free)} of memory are free")

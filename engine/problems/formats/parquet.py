@@ -48,6 +48,14 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
         frame.columns = [*columns]
         return TableCells(numbers_of(frame, lambda row, column: _place(row, schema.names[column])), labels)
 
+    def frame() -> Any:
+        with parquet.ParquetFile(file) as table:
+            arrow = table.read()
+        cells = arrow.rename_columns([str(number) for number in range(arrow.num_columns)])
+        in_pandas = cells.to_pandas(ignore_metadata=True)
+        in_pandas.columns = [*range(arrow.num_columns)]
+        return in_pandas
+
     return Content(
         len(schema),
         read,
@@ -59,11 +67,12 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
             column for column, kind in enumerate(schema.types) if pyarrow.types.is_boolean(kind)
         ),
         words=dict(_words(schema)),
+        frame=frame,
     )
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors that Arrow raises for unusable files."""
+    """Return the types of the errors that Arrow raises for unusable files."""
     import pyarrow
 
     return ValueError, pyarrow.ArrowException
@@ -101,7 +110,7 @@ def _index(file: Path, schema: Any) -> IndexFinding:
 
 
 def _words(schema: Any) -> Iterator[tuple[int, str]]:
-    """Yield the columns that do not hold numbers, each with a description of its content."""
+    """Yield each column that does not hold numbers, with a description of its content."""
     import pyarrow
 
     types = pyarrow.types

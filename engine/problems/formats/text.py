@@ -8,12 +8,13 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.memory import free_bytes, in_words
+from engine.core.parts import MOST
 from engine.problems import formats
 from engine.problems.data_files import TableSettings
 from engine.problems.formats import (
@@ -43,6 +44,9 @@ from engine.problems.formats.dialect import (
     truth_values_in,
     words_in,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SAMPLE, FEWEST_LINES, MOST_LINES = 1 << 16, 5, 1000
 """Limits of the sample of first lines that determines the dialect.
@@ -91,6 +95,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
         words={column: f"words such as {quoted_cell(word)}" for column, word in words_in(dialect)},
         notes=tuple(_notes(dialect, lines, suffix)),
         first_rows=dialect.rows,
+        frame=lambda: next(_frames(file, dialect, None, MOST)),
     )
 
 
@@ -101,7 +106,7 @@ def first_lines(file: Path, count: int) -> list[str]:
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors that pandas, scikit-learn and gzip raise for unusable files."""
+    """Return the types of the errors that pandas, scikit-learn and gzip raise for unusable files."""
     return ValueError, *formats.FAULTS
 
 
@@ -150,20 +155,50 @@ def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
 
 
 def _count_records(file: Path) -> int:
-    """Return the number of records in a file, without empty lines and comments."""
+    """Return how many records (rows and header) a file has. Empty lines and comments do not count."""
     with _opened(file) as stream:
         return sum(bool(line.strip(BLANKS)) and not line.startswith(COMMENTS) for line in stream)
 
 
 def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | None) -> TableCells:
     """Read the numbers and labels of a file. Raises: NotATable, TooLarge, or errors of pandas."""
-    import pandas as pd
-
     if dialect.width == 1:
         _check_no_gaps(file, dialect)
     blocks: list[NDArray[np.float64]] = []
     words: list[str] = []
     count, free = 0, free_bytes()
+    for frame in _frames(file, dialect, label, max(FEWEST_ROWS, PIECE // dialect.width)):
+        place = _Place(file, dialect, count)
+        _check_empty(frame, dialect, place)
+        features = frame if [*columns] == [*frame.columns] else frame[[*columns]]
+        blocks.append(numbers_of(features, place))
+        if label is not None:
+            words += words_of(frame[label], label, place)
+        count += len(frame)
+        if (least := LEAST * count * max(1, len(columns))) > free:
+            raise TooLarge(
+                f"needs more than {in_words(least)} of memory, but only {in_words(free)} are free; take "
+                "fewer rows"
+            )
+    numbers = np.concatenate(blocks)
+    if label is None:
+        return TableCells(numbers)
+    if (labels := numbers_in(words, dialect.decimal)) is None:
+        return TableCells(numbers, words)
+    check_finite(labels[:, None], lambda row, _: _Place(file, dialect, 0)(row, label))
+    return TableCells(numbers, labels)
+
+
+def _frames(file: Path, dialect: Dialect, words: int | None, rows: int) -> Iterator[pd.DataFrame]:
+    """Yield the cells of a file, up to `rows` rows at a time. Columns are named by their position.
+
+    Args:
+        words: position of a column whose cells stay text, or None.
+
+    Raises: NotATable, or errors of pandas.
+    """
+    import pandas as pd
+
     with _table(file, dialect) as stream:
         try:
             for frame in pd.read_csv(
@@ -176,41 +211,23 @@ def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | Non
                 keep_default_na=False,
                 na_values=[*MISSING],
                 low_memory=False,
-                chunksize=max(FEWEST_ROWS, PIECE // dialect.width),
-                dtype=None if label is None else {label: str},
+                chunksize=rows,
+                dtype=None if words is None else {words: str},
             ):
                 if frame.shape[1] != dialect.width:
                     raise _ragged(file, dialect)
-                place = _Place(file, dialect, count)
-                _check_empty(frame, dialect, place)
-                features = frame if [*columns] == [*frame.columns] else frame[[*columns]]
-                blocks.append(numbers_of(features, place))
-                if label is not None:
-                    words += words_of(frame[label], label, place)
-                count += len(frame)
-                if (least := LEAST * count * max(1, len(columns))) > free:
-                    raise TooLarge(
-                        f"needs more than {in_words(least)} of memory, but only {in_words(free)} are "
-                        "free; take fewer rows"
-                    )
+                yield frame
         except pd.errors.ParserError as error:
             if "EOF inside string" in str(error):
                 raise NotATable("a quotation mark is not closed") from error
             raise _ragged(file, dialect) from error
         except pd.errors.EmptyDataError as error:
             raise NotATable("it has no rows") from error
-    numbers = np.concatenate(blocks)
-    if label is None:
-        return TableCells(numbers)
-    if (labels := numbers_in(words, dialect.decimal)) is None:
-        return TableCells(numbers, words)
-    check_finite(labels[:, None], lambda row, _: _Place(file, dialect, 0)(row, label))
-    return TableCells(numbers, labels)
 
 
 @contextmanager
 def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
-    """Open a text file at its first row, after comments and header."""
+    """Open a text file, and skip its comments and header, so that the first row is read next."""
     with _opened(file) as stream:
         for _ in range(dialect.lines):
             stream.readline()
@@ -218,17 +235,20 @@ def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
 
 
 class _Place:
-    """Function that names the line and column of a cell in messages. It rereads the file to find the line."""
+    """Function that returns the line and column of a cell, for messages.
+
+    It rereads the file to find the line.
+    """
 
     def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
-        """Store the file, its dialect, and the number of rows before the chunk that pandas has just read.
+        """Store the file and its dialect.
 
-        This number is `first`.
+        `first` is the number of rows before the chunk that was just read.
         """
         self._file, self._dialect, self._first = file, dialect, first
 
     def __call__(self, row: int, column: int) -> str:
-        """Return the line and the column of a cell as text.
+        """Return the line and column of a cell as text for messages.
 
         Raises: NotATable if the cell's row does not have as many cells as the table has columns.
         """
@@ -243,7 +263,7 @@ class _Place:
 
 
 def _ragged(file: Path, dialect: Dialect) -> NotATable:
-    """Return the error for a file with a row that does not have as many cells as the table has columns."""
+    """Return the error for a file in which a row has more or fewer cells than the table has columns."""
     with _table(file, dialect) as stream:
         for line, cells in records_of(stream, dialect.separator):
             if len(cells) != dialect.width:
@@ -286,7 +306,7 @@ def _check_no_gaps(file: Path, dialect: Dialect) -> None:
 
 
 def _notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Iterator[str]:
-    """Yield the unusual properties of a file's format, as phrases for the report."""
+    """Yield phrases about unusual properties of the file's format, for the report on the file."""
     if dialect.width > 1 and dialect.separator != ("\t" if suffix == ".tsv" else ","):
         yield f"separated by {SEPARATORS_IN_WORDS[dialect.separator]}"
     if dialect.decimal != ".":

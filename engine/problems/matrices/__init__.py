@@ -29,7 +29,7 @@ RowSigns = Annotated[
 
 
 class Arrangement(NamedTuple):
-    """Indices and signs of rows of Sylvester's matrix that are the instances, for R replicas."""
+    """Which rows of Sylvester's matrix are the instances, and with which signs, for R replicas."""
 
     order: NDArray[np.int64]
     """Index of every instance's row in Sylvester's matrix, [R, n]."""
@@ -52,7 +52,7 @@ class Arrangement(NamedTuple):
 
 
 class RowNumbers(NamedTuple):
-    """Numbers that describe each row, such as its class, for R replicas.
+    """Numbers that describe each row, such as the index of its class, for R replicas.
 
     Rows are those before repetition, in the order in which learners see them.
     """
@@ -76,7 +76,7 @@ class RowNumbers(NamedTuple):
 
 
 class MatrixStructure(NamedTuple):
-    """Properties of a matrix's instances, as declared by its family. With the defaults, no theorem applies.
+    """Properties of the instances that a matrix family states for theorems. With the defaults, none applies.
 
     `Matrix.structure` sets the fields up to `features_made`, which it derives from fields and methods of the
     family. The family sets all other fields.
@@ -215,7 +215,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def _repeated_values(self) -> Values:
-        """Range of the entries after repetition, which adds negated rows.
+        """Range of the entries, such as bits or signs, after `repeat` has added negated rows.
 
         If entries are bits, their range becomes "any", because −1 is not a bit.
         """
@@ -223,7 +223,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def has_orthogonal_rows(self) -> bool:
-        """Whether the matrix, before its rows are repeated, has d orthogonal rows of length √d."""
+        """Whether the matrix has d orthogonal rows of length √d, before rows are repeated."""
         return self.is_hadamard or self.is_scaled_orthogonal
 
     @property
@@ -288,7 +288,7 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     @property
     def second_moment(self) -> float | Floats | None:
-        """Expectation Σ [d, d] of (1/n) Σ_j x_j x_jᵀ over the n rows before rotation, or σ² if Σ = σ²I.
+        """Second moment Σ = E (1/n) Σ_j x_j x_jᵀ [d, d] of the n rows before rotation. If Σ = σ²I, it is σ².
 
         None if unknown. It is not a field of the structure, because it may be as large as the instances.
         """
@@ -302,7 +302,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def shape(self) -> tuple[int, int]:
-        """Return (n, d): the number of instances, and the number of entries of each.
+        """Return (n, d): the number of instances, and the number of entries of an instance.
 
         Raises BadInput for an unusable file.
         """
@@ -310,40 +310,43 @@ class Matrix(Part, frozen=True, kw_only=True):
         return n * 2 * (self.repeat or 0) or n, d
 
     def feature_count(self) -> int:
-        """Return the number D of features that a target can name."""
+        """Return D, the number of features from which targets compute labels."""
         return self.size()[1]
 
     def rows(self, streams: Streams) -> Rows:
-        """Draw the rows [R, n, d] for every replica, in the order in which learners see them.
+        """Draw the rows of the matrix for every replica, [R, n, d], in the order of training.
 
         These are the rows before repetition and rotation.
         """
         raise NotImplementedError
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        """Return classes, clusters and other numbers that describe the rows returned by `rows`."""
+        """Return numbers that describe the rows from the method `rows`, such as classes and clusters."""
         return RowNumbers()
 
     def arrangement(self, streams: Streams) -> Arrangement:
-        """Return the indices and signs of the rows of Sylvester's matrix that the method `rows` returns.
+        """Return which rows of Sylvester's matrix, with which signs, the method `rows` returns.
 
         Only families with `is_sylvester` need this method.
         """
         raise NotImplementedError
 
     def named(self, rows: Rows) -> Rows:
-        """Return the features [R, n, D] that targets can name. By default, these are the rows' entries."""
+        """Return the D features of all rows, [R, n, D]. Labels are computed from them.
+
+        By default, the features are the entries of the rows.
+        """
         return rows
 
     def columns_of(self, rows: Rows) -> Callable[[NDArray[np.int64]], Rows]:
-        """Return a function that maps indices [R, m] of features to their values on the rows, [R, m, n]."""
+        """Return a function from indices [R, m] of features to their values on all rows, [R, m, n]."""
         features = self.named(rows)
         return lambda places: np.stack(
             [of_replica.T[numbers] for of_replica, numbers in zip(features, places, strict=True)]
         )
 
     def instances(self, rows: Rows, streams: Streams) -> Rows:
-        """Return the given rows as instances [R, n, d], after a random rotation if `rotate` is set."""
+        """Convert rows to instances [R, n, d]. If `rotate` is set, they are rotated at random."""
         if not self.rotate:
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])

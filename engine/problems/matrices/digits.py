@@ -107,7 +107,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
     @property
     def _counts(self) -> tuple[int, ...]:
-        """Number of images of each selected digit. Raises: BadInput for an unusable file."""
+        """How many images of each selected digit there are. Raises: BadInput for an unusable file."""
         if self.images is None:
             return tuple(COUNTS[digit] for digit in self._digits)
         counts = np.bincount(self._collection().classes, minlength=len(COUNTS))
@@ -156,7 +156,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return scaled[order]
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Return the positions [R, n] of images, in the order in which each replica sees the images."""
+        """Return the order in which each replica sees the images, as positions [R, n] in the collection."""
         n, _ = self.size()
         if self.permute:
             orders = streams("order").permutation(sum(self._counts))
@@ -167,7 +167,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return orders[:, :n]
 
     def _turns(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return positions in `order`, sorted so that the digits take turns.
+        """Reorder the positions in `order` so that the digits take turns.
 
         The sort key is the number of earlier images of the same digit.
         """
@@ -178,7 +178,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return np.lexsort((numbers, before))
 
     def _numbers(self) -> NDArray[np.int64]:
-        """Return the class of every selected image, in the order of the collection."""
+        """Return the class of each selected image. The images are in the order of the collection."""
         classes = self._collection().classes
         numbers = np.full(len(COUNTS), -1)
         numbers[list(self._digits)] = np.arange(len(self._digits))

@@ -103,5 +103,5 @@ class Outer(Matrix, frozen=True, tag="outer"):
         return placed(reduce(np.kron, map(hadamard, self.sizes)), self.arrangement(streams))
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Return the order in which the D outer products are the instances, as indices [R, D]."""
+        """Return the order of the D outer products in which they are the instances, as indices [R, D]."""
         return arranged(streams, math.prod(self.sizes), self.permute, row_signs=False).order

@@ -68,12 +68,12 @@ class RingWalk(Matrix, frozen=True, tag="ring-walk"):
 
 
 def lengths(sites: int) -> NDArray[np.int64]:
-    """Return, for each site, the length of the steps that start there."""
+    """Return the length of the steps that start at each site."""
     return np.where(np.arange(sites) < sites // 2, 1, LONG)
 
 
 def stationary(sites: int) -> NDArray[np.float64]:
-    """Return the stationary probabilities of the sites, p = pT, where T has the transition probabilities."""
+    """Return the stationary probabilities p of the sites: p = pT for the transition probabilities T."""
     starts, steps = np.arange(sites), lengths(sites)
     balance = -np.eye(sites)  # (Tᵀ − I) p = 0
     for sign in (1, -1):

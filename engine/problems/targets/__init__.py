@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Combination(NamedTuple):
-    """m targets for R replicas, each a weighted sum of r features: y = Σ_j sizes_j · x_(places_j)."""
+    """Labels of m targets in R replicas. Each is a weighted sum of r features, Σ_j sizes_j · x_(places_j)."""
 
     places: NDArray[np.int64]
     """Indices of the features in each target, [R, m, r]. The features in a target are all different."""
@@ -28,7 +28,7 @@ class Combination(NamedTuple):
 
     @classmethod
     def of(cls, places: NDArray[np.int64], size: float, replicas: int) -> Combination:
-        """Return m targets, each of which is `size` times one feature. They are the same in all replicas.
+        """Return targets that are each `size` times one feature. They are the same in all replicas.
 
         `places` [m] are the indices of these features.
         """
@@ -36,7 +36,7 @@ class Combination(NamedTuple):
         return cls(chosen, np.full(chosen.shape, size))
 
     def labels(self, columns: Callable[[NDArray[np.int64]], Rows]) -> Rows:
-        """Return the labels [R, m, n] that the targets give to all rows.
+        """Compute the labels [R, m, n] of all rows for the m targets.
 
         `columns` maps the indices [R, m] of features to their values on all rows, [R, m, n].
         """
@@ -49,7 +49,7 @@ class Combination(NamedTuple):
 
 
 class TargetStructure(NamedTuple):
-    """Properties of a target's labels on a given matrix, before noise.
+    """Properties of the labels that a target gives to the instances of a matrix. Noise is not yet added.
 
     With the defaults, no bound applies to any learner.
     """
@@ -109,7 +109,7 @@ class Target(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(("structure",))
 
     def structure(self, matrix: Matrix) -> TargetStructure:
-        """Return the properties of the labels on instances of this matrix."""
+        """Return the properties of the labels that this target gives to instances of `matrix`."""
         return TargetStructure()
 
     def columns(self, matrix: Matrix) -> int:
@@ -117,11 +117,11 @@ class Target(Part, frozen=True):
         return 1
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
-        """Return the targets as weights w* of the features, or None if they are not linear in features."""
+        """Return the weights w* of the features if labels are linear in the features, or None otherwise."""
         return None
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
-        """Return labels [R, m, n] of the rows, for targets that are not linear in the features.
+        """Compute the labels [R, m, n] of the rows, for a target that is not linear in the features.
 
         `features` computes the features [R, n, D], which may need much memory. Raises: BadInput if the labels
         do not fit the instances.
@@ -136,7 +136,7 @@ class Target(Part, frozen=True):
         return None
 
     def check(self, matrix: Matrix) -> None:
-        """Check that this target fits the matrix. Raises: BadInput."""
+        """Check that this target can label the instances of a matrix. Raises: BadInput."""
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
         """Return the report on the file from which labels were read, or None if there is no such file.

@@ -119,7 +119,7 @@ class File(Target, frozen=True, tag="file"):
         return report.of_labels(labels.numbers.shape[1], f"labels: {classes or numbers}", classes)
 
     def _labels(self, matrix: Matrix) -> RowLabels:
-        """Return the labels that a file gives to the rows of the matrix.
+        """Return the labels that a file contains for the rows of the matrix.
 
         Raises: BadInput for an unusable or missing file.
         """

@@ -72,7 +72,7 @@ class Weights(Target, frozen=True, tag="weights"):
 
 
 def _never_cancel(sizes: list[float]) -> bool:
-    """Return whether no choice of signs makes the sum of these sizes 0.
+    """Return whether Σ ± size is never 0, whatever the signs are.
 
     The function detects only two cases: one size is above the sum of all others, or an odd number of sizes
     are all equal.

@@ -31,7 +31,10 @@ _LEAST_ROWS_PER_LEGEND_LINE, _LEAST_CHART = 3, 11
 
 
 class ChartSheet(NamedTuple):
-    """Parts of a chart. The legend is below the frame and takes the last `legend_lines` lines."""
+    """A chart in characters: its frame, picture and legend.
+
+    The legend takes the last `legend_lines` lines.
+    """
 
     surround: Frame
     picture: Raster

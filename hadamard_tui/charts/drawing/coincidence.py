@@ -35,7 +35,7 @@ LEAST_SHARE = 1 / 8
 
 
 def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
-    """Return groups of series that coincide on the screen, as lists of the indices of the series.
+    """Group the series that coincide on the screen. Return lists of the indices of the series.
 
     All members of a group are near its first member wherever both are visible. Series with a letter come
     first, then lines by increasing gaps in their dashes. Every drawn series with a name is in exactly one
@@ -102,7 +102,7 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
 def drawn_once(
     series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
 ) -> list[Series]:
-    """Return the series, with gaps in those columns of a line in which `repeated` hides the line.
+    """Return the series, with gaps where a line coincides with another one and need not be drawn.
 
     Args:
         axes: the axes for which the vertical ranges in `lines` were computed.
@@ -155,7 +155,7 @@ def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
 
 
 def _sparseness(line: Series) -> float:
-    """Return the fraction of a line that is gaps between dashes."""
+    """Return how much of a dashed line is gaps, as a fraction."""
     dashes = PATTERNS.get(line.style, (True,))
     return 1 - sum(dashes) / len(dashes)
 
@@ -194,7 +194,7 @@ def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]
 
 
 def are_close(curve: Series, other: Series, axes: Axes) -> bool:
-    """Return whether two curves differ by at most CLOSE, and on a log axis also by at most FACTOR.
+    """Return whether two curves differ by at most CLOSE and, on a log axis, by at most the factor FACTOR.
 
     They are compared only where both are visible.
     """

@@ -25,7 +25,7 @@ _ENDS = 4  # a border and a blank at both ends of the upper line
 
 
 class TopLine(NamedTuple):
-    """Text of the upper border without its corners, and the cells of the border that contain the title."""
+    """Text of the upper border of a chart, without corners, and the cells that contain the title."""
 
     text: str = ""
     title: range = range(0)

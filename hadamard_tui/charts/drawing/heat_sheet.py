@@ -163,7 +163,7 @@ def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
 
 
 def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
-    """Return pairs of the dots of a contour line and the character that draws it.
+    """Return the contour lines to paint: pairs of a line's dots and the character that draws them.
 
     An empty character means braille. All lines in braille form a single pair, so that both lines are visible
     where they cross.
@@ -313,7 +313,7 @@ def _put_frame(cells: Inked, surround: Frame) -> None:
 
 
 def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the column index and the row index of a cell, or None if the heat map does not contain it."""
+    """Return the column and the row of a cell as numbers, or None if the heat map has no such cell."""
     return cell if 0 <= cell[0] < len(heat.x) and 0 <= cell[1] < len(heat.y) else None
 
 

@@ -30,7 +30,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
-    """Yield the names in ever shorter forms.
+    """Yield the list of names again and again, each time shorter.
 
     A name such as "net, C_w = 1" contains the key "C_w =". At first, keys that all names share are left out.
     Then words are also shortened, more and more. If `once` is True, the first name keeps its keys.
@@ -41,7 +41,7 @@ def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]
 
 
 def within(names: Sequence[str], width: int) -> list[str]:
-    """Return the names, each shortened until it fits into `width`, or as short as possible."""
+    """Shorten the names until each of them fits into `width` cells, or as far as possible."""
     forms = zip(names, *ever_shorter(names, once=False), strict=True)
     return [next((name for name in form if cell_len(name) <= width), form[-1]) for form in forms]
 
@@ -125,7 +125,10 @@ _NOTE_MARGIN = 1
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """Text in the legend that begins at `column`, for the series with the index `index`, or for none (−1)."""
+    """Part of a row in the legend. It begins in column `column`, and belongs to the series `index`.
+
+    The index is −1 if the part belongs to no series.
+    """
 
     column: int
     text: str
@@ -133,7 +136,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class EntryPart(NamedTuple):
-    """Legend entry of one series, which has the index `at` among all series of the chart."""
+    """Part of a legend entry for one series. The series has the index `at` in the chart."""
 
     name: str
     at: int
@@ -159,11 +162,11 @@ class EntryPart(NamedTuple):
         return self.named(f"{self.name} {self.formula}".rstrip())
 
     def named(self, name: str) -> str:
-        """Return the text of the legend entry with `name` in place of its name."""
+        """Return the text of the legend entry, but with `name` in place of its own name."""
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the text of the legend entry with `name` in place of its name.
+        """Return the text of the legend entry, but with `name` in place of its own name.
 
         If `name` is empty, there is no name. If the series has a letter, there is no line sample.
         """
@@ -229,7 +232,7 @@ def legend_entries(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[LegendEntry, ...]:
-    """Return the entries of a legend, with series that have letters first.
+    """Return the entries of a legend. Series that have letters come first.
 
     `legend` describes the arguments.
     """
@@ -475,7 +478,7 @@ def _by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tu
 
 
 def _without_values(name: str) -> str:
-    """Return a name without the values of sweep axes at its end: "GD" for "GD, d = 32"."""
+    """Remove the values of sweep axes at the end of a name: "GD, d = 32" becomes "GD"."""
     parts = name.split(", ")
     while len(parts) > 1 and _EQUALS in parts[-1]:
         parts.pop()
@@ -489,14 +492,14 @@ def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
 def _called(
     entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield one form of the legend for each list of names; the entries have the names in the list."""
+    """Yield one form of the legend for each list of names. Its entries have the names in the list."""
     for names in name_lists:
         remaining_names = iter(names)
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
 
 
 def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
-    """Return whether a theory line has the same name as one of the entries before it.
+    """Return whether an earlier legend entry already has the name of this theory line.
 
     If so, its entry needs no name, and a sample of the line is enough.
 

@@ -313,7 +313,7 @@ def _side(row: int, rows: np.ndarray) -> int:
 
 
 def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
-    """Yield cells in which the name of a theory line may begin, the best first.
+    """Yield cells in which the name of a theory line could begin, from the best to the worst.
 
     The first cell is right of the line's end. All others are above or below the line.
     """
@@ -328,7 +328,7 @@ def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> 
 
 
 class _Heights(NamedTuple):
-    """Highest and lowest row of each series in every column of cells, [series, columns]."""
+    """Highest and lowest row of each series in every column of cells, as arrays [series, columns]."""
 
     top: np.ndarray
     bottom: np.ndarray
@@ -343,10 +343,10 @@ class _Heights(NamedTuple):
         return cls(top, bottom, np.asarray(is_shown.any(2)))
 
     def belongs(self, index: int, along: Sequence[int], row: int, column: int, length: int) -> bool:
-        """Return whether a text that begins in a cell is nearer to line `index` than to all other lines.
+        """Return whether a text would be nearer to line `index` than to all other lines.
 
-        Then a reader sees that the text names this line. The lines with the indices `along` coincide with
-        line `index`, so they are not compared.
+        The text would begin in the given cell. A reader then sees that it names this line. The lines with the
+        indices `along` coincide with line `index`, so they are not compared.
         """
         near = np.s_[:, max(column - _REACH, 0) : column + length + _REACH]
         places = np.arange(self.top.shape[1])[near[1]]

@@ -83,7 +83,7 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 class NodePlace(NamedTuple):
-    """Drawn units of a layer and their rows.
+    """Which units of a layer are drawn, and in which rows.
 
     `more` is the row that states the number of units that are not drawn.
     """

@@ -58,7 +58,7 @@ def code_points(text: str) -> np.ndarray:
 
 
 def runs(glyphs: np.ndarray, inks: np.ndarray) -> Sequence[tuple[str, int]]:
-    """Split a row of cells into pairs of a text and an ink (colour number), where the ink stays the same."""
+    """Divide a row of cells into stretches of one ink (colour number). Return pairs of a text and its ink."""
     text = glyphs.astype("<u4").tobytes().decode("utf-32-le")
     starts = [0, *(np.flatnonzero(np.diff(inks)) + 1).tolist()]
     pieces = zip(starts, [*starts[1:], len(text)], inks[starts].tolist(), strict=True)
@@ -131,7 +131,7 @@ DOTS_ACROSS, DOTS_DOWN = 2, 4
 PLAYHEAD, POINT, ZERO = ord("┊"), ord("•"), ord("▾")
 _TURN, _THROUGH = 4, 6  # cells after which series alternate; distance at which covered lines show
 _APART = 4  # distance between the dots in a column of a band
-_BLANK, BRAILLE = ord(" "), 0x2800
+BLANK, BRAILLE = ord(" "), 0x2800
 # Bit of each dot in Unicode's braille patterns: _BITS[row][column].
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
@@ -181,7 +181,7 @@ def paint_series(
     line_owner = _showing_through(line_owner, _owners(lines, on & _are_lines(series), rows, columns))
     bits = braille(_dots(lines, on, high) | _shade(series, bands, high))
 
-    glyphs = np.where(bits > 0, bits.astype(np.uint32) + BRAILLE, _BLANK).astype(np.uint32)
+    glyphs = np.where(bits > 0, bits.astype(np.uint32) + BRAILLE, BLANK).astype(np.uint32)
     colours = np.where(bits > 0, np.where(line_owner >= 0, line_owner, band_owner), -1).astype(np.int16)
     for index, row, column in _points(series, lines):
         glyphs[row, column], colours[row, column] = POINT, index
@@ -231,10 +231,10 @@ def _are_lines(series: Sequence[Series]) -> np.ndarray:
 
 
 def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
-    """Return the index of the series that colours each cell, so that coinciding series share a line.
+    """Return which series colours each cell, so that coinciding series take turns along one line.
 
-    The line is the first series of a group of coinciding series. The colours of all series in the group
-    alternate along this line.
+    All of them are drawn along the line of the first series of their group. The result has the index of a
+    series for each cell.
     """
     columns = np.arange(owner.shape[1])
     is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
@@ -245,9 +245,10 @@ def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.nd
 
 
 def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return the index of the series that colours each cell, so that curves do not hide theory lines.
+    """Return which series colours each cell, so that theory lines show through curves that cover them.
 
     Where a curve covers a theory line (`below`), the cell has the colour of the line in every few columns.
+    The result has the index of a series for each cell.
     """
     through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
     return np.where(through, below, owner)
@@ -272,7 +273,7 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 
 
 def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
-    """Return the sparse pattern of dots with which bands are filled, bool [high, wide].
+    """Return the sparse pattern of dots with which shaded bands are filled, bool [high, wide].
 
     Every column whose index is a multiple of `apart` // 2 has a dot in one of `apart` rows.
     """

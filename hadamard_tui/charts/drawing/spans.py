@@ -88,7 +88,7 @@ def fill_spans(
 
 
 class _Grid(msgspec.Struct, frozen=True):
-    """Assignment of the points of curves to columns of dots. The curves have the same x values."""
+    """How points are assigned to columns of dots, for curves with the same x values."""
 
     full: np.ndarray  # int [m], dot columns that contain points
     starts: np.ndarray  # int [m], the first point in each of these columns
@@ -143,7 +143,7 @@ def _fill(spans: Spans, which: np.ndarray, low: np.ndarray, high: np.ndarray, gr
 def _edge(
     values: np.ndarray, extreme: np.ufunc, grid: _Grid, up: Scale, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return one end of the vertical run of each curve in each column, and which column borders curves cross.
+    """Return the lower or upper end of each curve's run in each column, and which column borders it crosses.
 
     The ends [curves, columns] are positions counted upwards, NaN where there is no run. They are the lower
     ends if `extreme` is the minimum, and the upper ends if it is the maximum. The crossings, bool [curves,
@@ -181,7 +181,7 @@ def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.n
 
 
 class Hidden(NamedTuple):
-    """Numbers of points that the axes cannot show, whatever their limits are.
+    """How many points the axes cannot show, whatever the limits of the axes are.
 
     NaN does not count as a point.
     """
@@ -230,7 +230,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
 
 
 def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
-    """Group series that have equal x values; return the indices of the series in each group."""
+    """Divide series into groups with equal x values, and return the indices of each group's series."""
     groups: list[tuple[np.ndarray, list[int]]] = []
     for index, curve in enumerate(series):
         for x, members in groups:

@@ -105,7 +105,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return low, high if low < high else low + 1.0
 
     def _ruler(self, x: np.ndarray) -> tuple[Ruler, Ruler, float, float]:
-        """Return a function from x to the position on the axis, its inverse, and the ends of the axis.
+        """Return functions that convert x to a position on the axis and back, and the ends of the axis.
 
         On a log axis, the position is log x; otherwise, it is x.
         """
@@ -117,7 +117,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
 
 
 def _is_wide(window: Limits) -> bool:
-    """Return whether the limits of a shown part of an axis differ by a finite, visible amount."""
+    """Return whether the limits of an axis are finite, and far enough apart to be told apart."""
     low, high = window
     return ROUNDING * max(abs(low), abs(high)) < high - low < math.inf
 
@@ -294,7 +294,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     is_complete: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Return whether another `Look` has equal fields, so that it results in the same chart."""
+        """Return whether another `Look` has equal fields. It then gives the same chart."""
         return all(
             getattr(self, field_name) == getattr(other, field_name) for field_name in self.__struct_fields__
         )
@@ -353,7 +353,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def _common(self) -> float:
-        """The x at which the most curves have values; if there are several, the largest of these."""
+        """The x at which the most curves have values. If there are several such x, it is the largest."""
         places = self.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
         curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
@@ -435,7 +435,10 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def y(self) -> float | None:
-        """The y of the selected row of a heat map, or of the newest row; None if there is no heat map."""
+        """The y of the row that the user selected in a heat map, or of the newest row.
+
+        None if there is no heat map.
+        """
         rows = np.unique(np.concatenate([*(heat.y for heat in self.view.heats), np.empty(0)]))
         newest = self.point if self.newest is None else self.newest
         wanted = self.view.y_of(newest) if self.height is None else self.height
@@ -491,6 +494,6 @@ def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
 
 
 def _until(places: np.ndarray | None, x: float) -> int:
-    """Return how many of the increasing numbers `places` are at most x."""
+    """Return how many of the numbers in `places` are at most x. The numbers are in increasing order."""
     assert places is not None, "a curve that is played has a clock"
     return int(np.searchsorted(places, x, side="right"))

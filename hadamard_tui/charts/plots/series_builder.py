@@ -26,7 +26,7 @@ Key = tuple[int, int, int]
 
 
 class BufferCache(Generic[T]):
-    """Cache that stores one value per buffer, for the arrays that hold the values of growing curves.
+    """Cache with one value per buffer. A buffer is an array that holds the values of a growing curve.
 
     Each column of a buffer counts as a separate buffer. Every array that is a slice from the start of the
     buffer has the same value in the cache. The identity of the array cannot be the key, because every frame
@@ -38,7 +38,7 @@ class BufferCache(Generic[T]):
         self._entries: dict[Key, tuple[weakref.ref[object], T]] = {}
 
     def of(self, array: np.ndarray) -> T:
-        """Return the cached value of a growing buffer, of which `array` is a slice.
+        """Return the cached value for the growing buffer that `array` is a slice of.
 
         If nothing is cached yet, compute the value.
         """
@@ -54,14 +54,14 @@ class BufferCache(Generic[T]):
 
 
 class Sums:
-    """Cumulative sums of the values of a growing curve, and of the number of values that are not NaN."""
+    """Cumulative sums of a growing curve's values, and cumulative counts of the values that are not NaN."""
 
     def __init__(self) -> None:
         self._sums = np.zeros((2, 1))
         self._count = 0
 
     def mean(self, y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
-        """Return the mean of y[i − h … i + h] for every i in `at`, where h = `half`.
+        """Return the moving average of y at each index i in `at`: the mean of y[i − h … i + h], h = `half`.
 
         Near the ends of y, h is smaller. If y[i] is NaN, the mean is NaN. From call to call, y may grow, but
         its earlier values must not change.
@@ -135,7 +135,7 @@ class Thinning:
         )
 
     def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
-        """Return the indices of the lowest and the highest point of each block of a curve, [blocks, 2].
+        """Return the indices of the lowest and the highest point in each block of a curve, [blocks, 2].
 
         A block has `block` adjacent points. Only full blocks up to index `last` of y are included. Blocks
         that are not cached yet are searched.
@@ -199,10 +199,12 @@ class Plot(NamedTuple):
     playhead: float | None = None
     smoothed: str = ""
     """Width of the moving average as text; empty if no curve is smoothed."""
+    sentences: Sequence[str] = ()
+    """Sentences that are written where no curve is, from top to bottom, if there is room for all of them."""
 
 
 class Pen(msgspec.Struct, frozen=True):
-    """Converts the curves of one run to series. Points beyond the playhead are faint.
+    """Converts the curves of one run to drawable series. Points beyond the playhead are faint.
 
     Args:
         number: 0 for the run on the screen, and 1, 2, … for pinned runs, which are drawn completely.
@@ -264,7 +266,7 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _passed(x: np.ndarray) -> np.ndarray:
-    """Return whether each point of a curve goes further along x than all points before it.
+    """Return which points of a curve go further along x than all points before them.
 
     Only such points are drawn. The direction is that from the first to the last x, so x may also decrease.
     """
@@ -337,5 +339,5 @@ def others() -> str:
 
 
 def pinned_style(run: int) -> LineStyle:
-    """Return the line style of pinned run number 1, 2, …."""
+    """Return the line style for the curves of a pinned run, which has the number 1, 2, …."""
     return PINNED_STYLES[(run - 1) % len(PINNED_STYLES)]

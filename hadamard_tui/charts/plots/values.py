@@ -26,7 +26,7 @@ MOST_TIMES = 1e5
 
 
 class ShownValue(msgspec.Struct, frozen=True):
-    """Value of a curve or of a learner's heat map that tables show: the value at the playhead or cursor."""
+    """Value of a curve or heat map that tables show: the value at the playhead or cursor."""
 
     mark: str
     """Letter of the curve in the chart, or a blank if it has none."""
@@ -111,7 +111,7 @@ def _values(look: Look) -> list[ShownValue]:
 
 
 def looked_at(look: Look, learner_name: str) -> ShownValue | None:
-    """Return the one value that a short summary of a picture states, or None if the picture has no values.
+    """Return the value that a short summary of a picture states. None if the picture has no values.
 
     If the picture compares learners, it is the smallest value of a learner that has not diverged. Otherwise,
     it is the value of `learner_name`, or the first value if this learner has none.
@@ -141,7 +141,7 @@ def compares(view: View) -> bool:
 
 
 def equals(look: Look, best: ShownValue) -> int:
-    """Return the number of other learners whose value is equal to the value `best`, up to rounding."""
+    """Return how many other learners have the value `best`, up to rounding."""
     lowest = _value(best)
     candidates = [value for value in _unpinned(look) if value.value is not None and not value.diverged]
     return sum(_is_same(_value(value), lowest, value.rounding) for value in candidates) - 1
@@ -202,7 +202,7 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: 
 
 
 def _lost_by(curve: CurveView, place: int) -> int:
-    """Return the number of replicas that have diverged up to index `place` of a curve.
+    """Return how many replicas have diverged by the point of a curve with the index `place`.
 
     If the curve ends at this index because all replicas diverged, return the number of all replicas.
     """
@@ -221,7 +221,7 @@ def _is_signed(view: View) -> bool:
 
 
 def _is_place(view: View) -> bool:
-    """Return whether the values of a view are x values, such as the x at which the loss reaches a level.
+    """Return whether a picture's values are positions, such as the step at which the loss reaches a level.
 
     An infinite value means that the level is never reached.
     """

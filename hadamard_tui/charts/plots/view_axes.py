@@ -58,7 +58,7 @@ def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
 
 
 def _apart(places: np.ndarray, log: bool) -> float:
-    """Return the smallest distance between neighbouring x values.
+    """Return the smallest distance between neighbouring x values, on the scale of the axis.
 
     On a log axis, it is the distance between their logarithms. If there is only one x value, return 1.
     """

@@ -255,7 +255,7 @@ def _proved(view: View, curve: CurveView) -> list[LineView]:
 
 
 def _along(line: LineView, x: np.ndarray) -> np.ndarray:
-    """Return the values of a theory line at x, interpolated linearly; NaN beyond the ends of the line."""
+    """Return the values of a theory line at positions x, interpolated linearly; NaN beyond its ends."""
     heights: np.ndarray = np.interp(x, line.x, line.y, left=np.nan, right=np.nan)
     return heights
 
@@ -288,7 +288,7 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
 
 
 def _is_drawn(line: LineView, view: View) -> bool:
-    """Return whether a picture already contains a theory line with the same points as `line`."""
+    """Return whether a picture already shows a theory line with the same points as `line`."""
     return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
 
 

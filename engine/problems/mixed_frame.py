@@ -1,0 +1,70 @@
+"""Tables with words, dates and missing cells, read from a user's files as pandas DataFrames."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from engine.core.parts import BadField, BadInput
+from engine.problems.data_files import LeftOut, version_of
+from engine.problems.formats import Content, NotATable, refuse_settings
+from engine.problems.table import ColumnLayout, Request, check_size, layout_of, reading_faults
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class MixedFrame(NamedTuple):
+    """Columns of a file that may hold numbers, words, dates and missing cells."""
+
+    features: pd.DataFrame
+    """Features of all rows. Columns have different names, which are texts."""
+
+    labels: pd.Series[Any]
+    label: str
+    """Name of the column of labels."""
+
+    left_out: tuple[LeftOut, ...]
+
+
+def read_frame(request: Request, where: str) -> MixedFrame | None:
+    """Return the columns of a file, read by the same settings as a table of numbers.
+
+    Return None for file formats that hold only numbers. The request must name the column of labels.
+
+    Args:
+        where: the path of the table in messages, such as data.
+
+    Raises: BadInput, at the faulty field, for a file that cannot be read as a table.
+    """
+    from engine.problems.formats.of_file import format_of  # imports all readers, so only if needed
+
+    file = version_of(request.path, f"{where}.path", "a table").file
+    try:
+        with reading_faults(file_format := format_of(file)):
+            refuse_settings(request.settings, file_format, file.name)
+            content = file_format.content(file, request.settings, request.rows_wanted)
+            if content.frame is None:
+                return None
+            # Without the descriptions of words, the layout has columns of words as features.
+            layout = layout_of(replace(content, words={}), request.settings, request.label, is_target=False)
+            check_size(content)
+            return _named(content, layout, content.frame)
+    except NotATable as error:
+        raise BadInput(f"{where}.path", f"{file.name} cannot be read as a table: {error}") from error
+    except BadField as error:
+        raise BadInput(f"{where}.{error.field}", error.fault) from error
+
+
+def _named(content: Content, layout: ColumnLayout, read: Callable[[], pd.DataFrame]) -> MixedFrame:
+    """Return the features and labels of a file with their names, or positions where names repeat."""
+    assert layout.label is not None, "a diagnosis names the column of labels"
+    frame = read()
+    headings = content.names or ("",) * content.width
+    counts = Counter(headings)
+    names = [name if name and counts[name] == 1 else f"column {place}" for place, name in enumerate(headings)]
+    features = frame[[*layout.features]]
+    features.columns = [names[place] for place in layout.features]
+    return MixedFrame(features, frame[layout.label], names[layout.label], layout.left_out)
