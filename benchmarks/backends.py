@@ -1,16 +1,21 @@
 """What each backend saves: `python benchmarks/backends.py` runs jobs with and without it, in fresh processes.
 
+Names of backends as arguments select their jobs. The columns are the least wall clock and the least processor
+time (user and system) of the whole process. On a busy machine, only the processor time can be compared.
+
 A backend earns its place by a factor of 2 and half a second of wall clock, on a shipped preset, on a job of
 `make bench`, or on a preset of which one number is changed. Loading counts; compiled code is on disk before.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from engine import backends
 from engine.planning.run_plan import plan_run
@@ -64,13 +69,23 @@ def lines_of(name: str) -> int:
     return sum(len(file.read_text(encoding="utf-8").splitlines()) for file in (module, *beside))
 
 
-def timed(backend: str, job: str, without: str) -> tuple[float, str]:
-    """Seconds of wall clock of a job in a fresh process, and the backends that served it."""
-    began = time.perf_counter()
+class Turn(NamedTuple):
+    """Seconds of wall clock and of processor time of a job, and the backends that served it."""
+
+    wall: float
+    processor: float
+    served: str
+
+
+def timed(backend: str, job: str, without: str) -> Turn:
+    """Run a job in a fresh process."""
+    before, began = os.times(), time.perf_counter()
     done = subprocess.run(
         [sys.executable, __file__, backend, job, without], capture_output=True, text=True, check=True
     )
-    return time.perf_counter() - began, done.stdout.strip()
+    wall, after = time.perf_counter() - began, os.times()
+    processor = after.children_user + after.children_system - before.children_user - before.children_system
+    return Turn(wall, processor, done.stdout.strip())
 
 
 def work(backend: str, job: str, without: str) -> None:
@@ -84,22 +99,20 @@ def work(backend: str, job: str, without: str) -> None:
     print(*dict.fromkeys(curve.backend for curve in run(described).curves))
 
 
-def main() -> None:
+def main(names: Sequence[str]) -> None:
     """Print a row for every job as soon as it is measured."""
-    print(f"{'backend':16}{'lines':>6}  {'job':28}{'with it':>10}{'without':>10}{'factor':>8}  served by")
-    for backend, of_backend in JOBS.items():
-        for job, _ in of_backend:
+    print(f"{'backend':16}{'lines':>6}  {'job':28}" + f"{'with it':>10}{'without':>10}{'factor':>8}" * 2)
+    for backend in names or JOBS:
+        for job, _ in JOBS[backend]:
             timed(backend, job, "")  # which also compiles
             turns = [(timed(backend, job, ""), timed(backend, job, backend)) for _ in range(TURNS)]
-            with_it = min(seconds for (seconds, _), _ in turns)
-            without = min(seconds for _, (seconds, _) in turns)
-            (_, served), (_, instead) = turns[0]
-            print(
-                f"{backend:16}{lines_of(backend):6}  {job:28}{with_it:8.2f} s{without:8.2f} s"
-                f"{without / with_it:8.2f}  {served}; else {instead}",
-                flush=True,
-            )
+            row = f"{backend:16}{lines_of(backend):6}  {job:28}"
+            for clock in ("wall", "processor"):
+                with_it, without = (min(getattr(turn[side], clock) for turn in turns) for side in (0, 1))
+                row += f"{with_it:8.2f} s{without:8.2f} s{without / with_it:8.2f}"
+            (used, instead), *_ = turns
+            print(f"{row}  {used.served}; else {instead.served}", flush=True)
 
 
 if __name__ == "__main__":
-    work(*sys.argv[1:]) if len(sys.argv) > 1 else main()
+    work(*sys.argv[1:]) if len(sys.argv) == 4 else main(sys.argv[1:])

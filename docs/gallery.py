@@ -42,7 +42,7 @@ from hadamard_tui.running.progress import duration_in_words
 from hadamard_tui.running.stored import StoredPicture, StoredPictures, StoredSeries
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import Shown
-from hadamard_tui.sharing.svg import charts, heat_map_svg, outline
+from hadamard_tui.sharing.svg import charts, heat_map_page, outline
 
 DOCS = Path(__file__).resolve().parent
 PAGE, PICTURES = DOCS / "reference" / "gallery.md", DOCS / "gallery"
@@ -162,7 +162,7 @@ def make(entry: PresetEntry, errors: Console) -> Thumbnail:
     PICTURES.mkdir(exist_ok=True)
     heat = None if shown.pictures is None else shown.pictures.heat
     if heat is not None:
-        (PICTURES / f"{entry.name}.svg").write_bytes(heat_map_svg(heat))
+        (PICTURES / f"{entry.name}.svg").write_bytes(heat_map_page(heat).written())
         drawn_small = preview.of_heat_map(heat)
     else:
         assert shown.axes is not None, "what was run has a chart"

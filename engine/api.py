@@ -273,7 +273,7 @@ class Run(Generic[T]):
 
 
 class Runner(Generic[T]):
-    """Class with the functions of the API that run presets.
+    """Class with the functions of the API that run presets. Its attribute `traces` is their return type.
 
     All of them return traces of the class `traces`.
     """

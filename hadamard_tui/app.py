@@ -59,6 +59,7 @@ from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import Stage
 
 if TYPE_CHECKING:
+    from engine.runtime.spreading import Begin
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from hadamard_tui.editing.editable_experiment import EditableExperiment
@@ -104,6 +105,7 @@ class HadamardApp(FailingApp):
         tour: Tour | None = None,
         first: bool = False,
         watched: Path | None = None,
+        devices: Sequence[Begin] = (),
     ) -> None:
         """Open the app on a set-up.
 
@@ -111,6 +113,7 @@ class HadamardApp(FailingApp):
             notes: lines to show at the start, for example that a broken file was set aside.
             first: whether to show the welcome page, because the app is opened for the first time.
             watched: file of a stored run to show, or None.
+            devices: devices to which runs are spread; without any, this process computes every run.
         """
         super().__init__(driver_class=None if served() else TimedDriver)
         self.config = config or Config()
@@ -128,6 +131,15 @@ class HadamardApp(FailingApp):
         self.wear(view.theme or self.config.theme)
         rate = FrameRate(most_frames(self.config.fps, self.config.fps_over_ssh))
         self.laboratory = Laboratory(editable, autorun, view, rate, self.config.ascii)
+        if devices:
+            from multiprocessing import resource_tracker
+
+            from engine.runtime.spreading import without_output
+
+            # The first process that multiprocessing starts inherits stderr. Later, Textual replaces stderr by
+            # an object without a file descriptor.
+            resource_tracker.ensure_running()
+            self.laboratory.devices = [partial(without_output, begin) for begin in devices]
         self._guide = None
         self._is_walking = False
         """Whether the tour is a guided path that was chosen in the app."""
@@ -688,6 +700,7 @@ def open_app(start: Launch) -> int:
         start.tour,
         start.first,
         start.watched,
+        start.devices,
     )
     unwritten: list[str] = []
     try:

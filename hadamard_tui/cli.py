@@ -6,6 +6,7 @@ import errno
 import gc
 import signal
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,12 +24,13 @@ from hadamard_tui.commands import (
     theory_command,
 )
 from hadamard_tui.commands.command_types import CommandGroup, documented_functions, new_group
-from hadamard_tui.commands.loading import DEFAULT_PRESET, load, need_terminal
+from hadamard_tui.commands.loading import DEFAULT_PRESET, devices_at, load, need_terminal
 from hadamard_tui.commands.options import (
     Ascii,
     Device,
     NoParts,
     Parts,
+    Place,
     Settings,
     Theme,
     configured_parts,
@@ -84,6 +86,7 @@ def laboratory(
     run: Annotated[bool, flag("--run", help="Start the run at once.")] = False,
     settings: Settings = None,
     device: Device = None,
+    place: Place = None,
     reset: Annotated[bool, flag("--reset", help="Start fresh: ignore the saved set-up and view.")] = False,
     theme: Theme = None,
     ascii_only: Ascii = False,
@@ -111,7 +114,7 @@ def laboratory(
 
     outside.configure(configured_parts)
     if context.invoked_subcommand is not None:
-        if any((preset, run, settings, device, reset, theme, ascii_only, view)):
+        if any((preset, run, settings, device, place, reset, theme, ascii_only, view)):
             from engine.core.parts import BadInput
 
             where = context.invoked_subcommand
@@ -122,12 +125,14 @@ def laboratory(
     need_terminal(preset or DEFAULT_PRESET)
     from hadamard_tui.state.launch import begin
 
+    devices = devices_at(place, device)
     wanted: Raw | None = None
     answers: list[str] = []
     if preset or settings or device:
         preset = preset or DEFAULT_PRESET
-        wanted = load(preset, settings, device, answer=answers.append)
+        wanted = load(preset, settings, "cuda" if devices else device, answer=answers.append)
     start = begin(wanted, preset or DEFAULT_PRESET, run, reset, theme, ascii_only, view or (), answers)
+    start = replace(start, devices=devices)
     from hadamard_tui.app import open_app
 
     return open_app(start)

@@ -191,7 +191,7 @@ ACTIONS = (
         "unlimited",
         "f",
         "As fast as possible",
-        "Show records as soon as they are computed, or go back to the previous pace",
+        "Show results as soon as they are computed, or go back to the previous pace",
         RUN,
     ),
     Action(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from typing import Any
 from unittest import mock
 
@@ -16,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from engine.core import device as devices
+from engine.runtime.spreading import serve
 
 CARD = torch.device("meta")
 """Device that the tensors report, because torch built for the CPU lets no tensor report a CUDA device."""
@@ -110,3 +112,9 @@ def fake_cuda() -> Iterator[None]:
         Factories(),
     ):
         yield
+
+
+def serve_on_cpu(connection: Connection) -> None:
+    """Serve a connection in a process whose CUDA device is the CPU, for `engine.runtime.spreading`."""
+    with mock.patch.object(devices, "resolve", return_value="cpu"):
+        serve(connection)

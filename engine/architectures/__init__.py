@@ -300,8 +300,8 @@ class Architecture(Part, frozen=True):
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
         """Return the weights and biases of all layers of a net, input layer first.
 
-        `inputs` selects the inputs of the net, and `units` is the number of units that are taken from each
-        hidden layer. Only edges between these are included. The list is empty for architectures that are not
+        The result contains only edges between some units: the selected `inputs`, and the first `units` units
+        of each hidden layer. The list is empty for architectures that are not
         layers of units.
         """
         return []
@@ -332,7 +332,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return the initial tensors that correspond to `params` if every instance x becomes U x.
+        """Return the initial tensors that take the place of `params` if every instance x is rotated to U x.
 
         `turn` maps w to U w. If the start is random and its distribution is rotation invariant, the result
         has the same distribution. If the start is not random, it is returned unchanged.

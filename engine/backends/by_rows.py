@@ -45,8 +45,8 @@ class ByRows(Backend):
     """Backend for a linear neuron whose rule adds multiples of single examples, in one pass.
 
     A step w ← w − s x changes the predictions of all rows by −s Xx. The products Xx are the same for all
-    rates and targets. So a record takes n d multiplications once per replica, and a small multiple of n for
-    each rate and target. Other backends take n d for each rate and target.
+    rates and targets. So an evaluation takes n d multiplications once per replica, and a small multiple of n
+    for each rate and target. Other backends take n d for each rate and target.
     """
 
     place: ClassVar[int] = 40

@@ -34,8 +34,8 @@ The first number also limits memory, because the predictions of many records are
 class Numpy(Backend):
     """Backend for rules that multiply weights by factors or add multiples of examples.
 
-    It requires one pass with square loss. Every step and every record take a few operations on whole arrays,
-    without torch.
+    It requires one pass with square loss. Every step and every evaluation take a few operations on whole
+    arrays, without torch.
     """
 
     place: ClassVar[int] = 5

@@ -333,7 +333,7 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """Return the name of the quantity that a picture shows, for messages about claims.
+    """Return the name under which messages about claims speak of the quantity that a picture shows.
 
     It is the name of the measure. If the picture shows the x positions at which the measure reaches a
     threshold or an extreme value, it is the label of the y-axis.
@@ -363,7 +363,7 @@ def divergence(view: View, curve: CurveView) -> str:
 
 
 def unfinished(view: View, curve: CurveView) -> str:
-    """Return the reason why a curve lacks planned records or replicas; empty if it is complete."""
+    """Return the reason why a curve lacks planned evaluation points or replicas; empty if it is complete."""
     if curve.ends.complete:
         return ""
     if curve.ends.diverged_at is not None:
@@ -388,7 +388,7 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 
 
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
-    """Return the second curve or theory line of a comparison: its name, and a function for its values.
+    """Return the curve or theory line to compare with: its name, and a function that returns its values.
 
     The function interpolates the values linearly at the x positions of `curve`. It is called with a second
     function, which says over which replicas the values are taken. For all replicas, call it with `whole`.

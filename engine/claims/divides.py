@@ -39,7 +39,7 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
         ),
     ] = False
     share: Annotated[
-        float, Meta(gt=0, le=1, title="share", description="least share of the places that satisfy the claim")
+        float, Meta(gt=0, le=1, title="share", description="least share of the cells that satisfy the claim")
     ] = 1.0
 
     def finding(self, view: View, outcome: Outcome) -> str:

@@ -83,7 +83,9 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         try:
             line = line_of(view, kind, curve.name)
         except KeyError:
-            reason = view.absences.lines.get(kind, "the picture has no line of this kind for this curve")
+            reason = view.absences.lines.get(
+                kind, "the picture has no theory line of this kind for this curve"
+            )
             return self.fails(f"{kind} does not apply: {reason}")
         x, gap, tolerance, error = self._compared(view, curve, line)
         if not len(x):

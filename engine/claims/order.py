@@ -65,7 +65,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
             is_defined &= np.arange(len(curve.x)) == (-1 if place is None else place)
         places = np.flatnonzero(is_defined)
         if not len(places):
-            return self.fails("there is no place where both curves have a value")
+            return self.fails("there is no x at which both curves have a value")
         gap = (curve.y - np.interp(curve.x, other.x, other.y))[places]
         error = self._errors(curve, other)
         errors = np.zeros_like(gap) if error is None else error[places]

@@ -36,7 +36,7 @@ class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):
         for checked in (curve, other):
             if not checked.ends.complete:
                 records = np.count_nonzero(checked.ends.sound)
-                ends = f"the curve of {curve_name(view, checked)} ends after {records} records"
+                ends = f"the curve of {curve_name(view, checked)} ends after {records} evaluation points"
                 diverged = divergence(view, checked)
                 return self.fails(f"{curve_name(view, checked)}: {diverged}" if diverged else ends)
         gap = curve.y - np.interp(curve.x, other.x, other.y)

@@ -30,7 +30,7 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, other_curves))
 
     def _arrivals(self, view: View) -> str:
-        """Return a sentence that says from which x position on each curve stays below the claimed number.
+        """Return a sentence that says from which x on each curve stays below the number in the claim.
 
         Curves that stay below the number from `at` or earlier on are named first. The sentence is empty if
         the claim's own curve is not one of these. It is also empty if x is not a clock of the run.

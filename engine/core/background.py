@@ -25,6 +25,11 @@ class BackgroundWork(Generic[T]):
         self._outcome: Future[T] = Future()
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether the work goes on."""
+        return not self._outcome.done()
+
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until the work ends, for at most `seconds` if given. Return whether it has ended."""
         return bool(wait([self._outcome], seconds).done)

@@ -294,7 +294,7 @@ def tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _finite(value: Any) -> Any:
-    """Return a number in the form of `_bounded`, or an array with NaN in place of infinite entries."""
+    """Apply `_bounded` to a number. In an array, replace infinite entries by NaN."""
     return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else _bounded(value)
 
 

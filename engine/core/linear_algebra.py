@@ -113,8 +113,9 @@ Later, the distance between records with expensive measures doubles whenever the
 def looked_at(record: int, dense: int = DENSE_RECORDS) -> bool:
     """Return whether expensive measures, such as spectra, are computed at a record (evaluation point).
 
-    `record` is the number of the record, counted from 0. Expensive measures are computed at every record
-    below 2^`dense`, at every second one up to twice this number, then at every fourth, and so on.
+    `record` is the number of the evaluation point, counted from 0. Expensive measures are computed at every
+    evaluation point below 2^`dense`, at every second one up to twice this number, then at every fourth, and
+    so on.
     """
     return record % (1 << max(0, record.bit_length() - dense)) == 0
 

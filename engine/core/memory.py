@@ -69,7 +69,7 @@ class Sizes(NamedTuple):
     def predicted(self) -> int:
         """Number of predictions that are in memory at the same time while losses are computed.
 
-        The predictions of several records are collected until there are CELLS of them.
+        The predictions of several evaluation points are collected until there are CELLS of them.
         """
         return max(CELLS, self.batch * self.n)
 

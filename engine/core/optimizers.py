@@ -79,8 +79,9 @@ SET_BY_PROGRAM = frozenset(
 def entry(name: str, library: str) -> str:
     """Return the name of an optimizer with its package, such as `torch.SGD`, without importing the package.
 
-    The result is the same as that of `qualified`. For an optimizer that a user registered, `registered` takes
-    the place of the package. No table of optimizers, such as REFUSED, contains such a name.
+    For an optimizer of a library, the result is the same as that of `qualified`. For one that a user
+    registered, `registered` takes the place of the package. No table of optimizers, such as REFUSED, contains
+    such a name.
     """
     return f"{MODULES[library].split('.')[0] if name not in registered else 'registered'}.{name}"
 

@@ -145,6 +145,7 @@ def _from_file(path: Path) -> LoadedModule:
         from engine.core.user_errors import place_of, typed
 
         raise BadInput(place_of(error, str(path)), typed(error)) from error
+    _check_methods(module, where)
     if not _offers_parts(module):
         raise BadInput(where, 'it defines no part; a part is a class with a tag, such as tag="my-rule"')
     imported = (getattr(sys.modules[name], "__file__", None) for name in sorted(set(sys.modules) - names))
@@ -178,6 +179,7 @@ def _from_packages() -> Iterator[LoadedModule]:
 
             fault = f"its entry point {point.name} fails: {typed(error)}"
             raise BadInput(where, f"{fault}; the option --no-parts starts without it") from error
+        _check_methods(module, where)
         version = point.dist.version if point.dist is not None else ""
         origin = {"distribution": where, "version": version, "module": point.module}
         yield LoadedModule(module, ({**origin, "sha256": _digest(_sources(module))},))
@@ -238,6 +240,16 @@ def _register_optimizers(module: ModuleType) -> None:
         from engine.core.optimizers import registered
 
         registered.update(optimizers)
+
+
+def _check_methods(module: ModuleType, where: str) -> None:
+    """Check that no part of a module defines a method that the program no longer calls. Raises: BadInput."""
+    for part in classes_in(module):
+        if not issubclass(part, Part):
+            continue
+        for method in sorted(vars(part).keys() & part.former.keys()):
+            fault = f"{part.__name__}.{method} is no longer called; {part.former[method]} instead"
+            raise BadInput(where, fault)
 
 
 def _offers_parts(module: ModuleType) -> bool:

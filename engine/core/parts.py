@@ -11,7 +11,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
@@ -217,6 +217,12 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """Methods that must agree with other methods, such as a hand-written gradient.
 
     They are reset under the same conditions as the properties in `declares`.
+    """
+
+    former: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Methods that the program no longer calls, by name, and what replaces each.
+
+    A part from outside the program that defines one of them is refused, because its method would be ignored.
     """
 
     def __init_subclass__(cls) -> None:

@@ -47,7 +47,7 @@ def answers(diagnosis: Diagnosis) -> list[str]:
 
 
 def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> float:
-    """Return the number of examples at which a learner's mean loss first falls to `target`, or infinity.
+    """Return after how many examples a learner's mean loss first falls to `target`; else infinity.
 
     Between two numbers m of examples, log m is interpolated linearly in the logarithm of the loss.
     """
@@ -178,7 +178,7 @@ def _saving(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
     Args:
         winner: name of the better learner.
         other: name of its partner.
-        place: index of the number of examples at which the pair is judged.
+        place: index, in the list of numbers of examples, of the one at which the pair is judged.
     """
     sizes = diagnosis.plan.sizes
     target = float(diagnosis.mean(winner)[place])

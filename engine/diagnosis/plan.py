@@ -82,7 +82,7 @@ class Plan(NamedTuple):
         return self.sizes if learner.judged else self.shown_sizes
 
     def rotated_at(self, learner: DiagnosisLearner, size: int) -> bool:
-        """Return whether a learner is also trained on rotated features, at a number `size` of examples.
+        """Return whether a learner is also trained on rotated features, for `size` training examples.
 
         A learner that depends on the feature axes is trained on them at every size. For a rotation-invariant
         learner, this is only a control. It is trained on them at the one size at which pairs are judged.

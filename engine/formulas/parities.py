@@ -47,10 +47,11 @@ def relu_eigenvalue(bits: int, degree: int) -> float:
 
 
 def first_layer(bits: int, degree: int) -> float:
-    """Return the mean squared gradient, by the weights w of a ReLU unit, of its correlation with a parity.
+    """Return the mean squared gradient of the correlation between a ReLU unit and a parity.
 
-    It is Σ_i E_w(E_x χ_S(x) x_i 1[w·x > 0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1} for any set S of k = `degree` of
-    the n = `bits` bits. The sum is 0 for odd k ≥ 3.
+    The gradient is with respect to the unit's weights w. Its mean square is Σ_i E_w(E_x χ_S(x) x_i 1[w·x >
+    0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1} for any set S of k = `degree` of the n = `bits` bits. The sum is 0
+    for odd k ≥ 3.
     """
     below = degree * steps_eigenvalue(bits, degree - 1)
     return below + (bits - degree) * steps_eigenvalue(bits, degree + 1)
@@ -89,7 +90,7 @@ def _eigenvalue(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any])
 
 
 def _krawtchouk(bits: int, degree: int, distance: int) -> int:
-    """Return the sum of a parity of k = `degree` bits over all x of which m = `distance` bits are −1.
+    """Sum a parity of k = `degree` bits over all vectors x with m = `distance` bits −1, and return the sum.
 
     For n = `bits`, it is Σ_j (−1)^j C(k, j) C(n − k, m − j), which equals K_m(k) = K_k(m) C(n, m)/C(n, k).
     """
@@ -147,7 +148,7 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Return whether each of n products follows from the observed products, [n], and which are −1.
+        """Return which of n products follow from the observed products, [n], and which of them are −1.
 
         The second result is [n, answers]. `numbers` [n, r] are the indices of the signs of each product. If a
         product is not determined, its entry of the second array has no meaning.

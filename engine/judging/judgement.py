@@ -185,7 +185,7 @@ def judgement(
     learner: Learner,
     going: Callable[[float], object] = lambda done: None,
 ) -> LearnerJudgement:
-    """Return the judgement of a learner after a run: its invariance, and whether lower bounds hold for it.
+    """Judge a learner after a run: whether it is rotation invariant, and whether lower bounds hold for it.
 
     To measure the invariance, the learner is trained again on transformed instances. Each group of
     transformations requires three training runs, at the learner's best rate.

@@ -89,7 +89,9 @@ def _in_file(file: str, class_name: str, settings: Mapping[str, object]) -> Upda
         raise BadInput(file, "the file defines no update rule and no optimizer of torch")
     if class_name not in rules:
         choices = f"the choices are {listed(f'{file}:{rule}' for rule in rules)}"
-        raise BadInput(f"{file}:{class_name}".rstrip(":"), f"no rule of the file has this name; {choices}")
+        if not class_name:
+            raise BadInput(file, f"the file defines several rules; {choices}")
+        raise BadInput(f"{file}:{class_name}", f"no rule of the file has this name; {choices}")
     if class_name in parts:
         return _made(parts[class_name], settings)
     return _of_library(class_name, "torch", settings)

@@ -63,7 +63,7 @@ class Loss(Part, frozen=True):
     """
 
     def of_targets(self, targets: int) -> Cost:
-        """Return this loss in a form that accepts predictions [B, n] for instances with several targets.
+        """Return this loss for instances with several targets, in a form that accepts predictions [B, n].
 
         Only joint losses, which couple the predictions of an instance, need another form than their own.
 

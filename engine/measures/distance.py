@@ -31,7 +31,7 @@ class Distance(Measure, frozen=True, tag="distance"):
         return MeasureNeeds(weights=True, start=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        return None if learner.tends_to is not None else "the learner declares to which solution it converges"
+        return None if learner.tends_to is not None else "the learner's `tends_to` names its limit"
 
     def bytes_held(self, sizes: Sizes) -> int:
         return DERIVED * 3 * sizes.batch * sizes.d

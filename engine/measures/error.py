@@ -87,7 +87,7 @@ def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch
 
 
 def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss: Cost) -> torch.Tensor:
-    """Return the side of each prediction: +1 if it is that of its label, −1 if it is the other, 0 for a tie.
+    """Return whether each prediction is on the side of its label: +1 if so, −1 if not, 0 for a tie.
 
     Labels are ±1, or 0 and 1 if `values` is "bits". A prediction is tied if it is within √eps of the decision
     boundary, because rounding moves predictions off the boundary.

@@ -37,8 +37,8 @@ def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
 def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
     """Return the theory line (curve that theory predicts) to compare a curve with at x, or None.
 
-    It is the strongest lower bound. If the curve has no lower bound at x, it is the most informative theory
-    line that applies to the learner, in the order of EXACTNESS. The two edges of a band are left out.
+    It is the strongest lower bound on the curve. If there is none at x, it is the theory line that says most
+    about the learner, by the order in EXACTNESS. The two edges of a band are left out.
     """
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound

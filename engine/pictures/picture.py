@@ -55,9 +55,9 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     place before the largest gap. A gap between two neighbouring values is the ratio of the larger to the
     smaller.
 
-    `until` is a condition on a clock or on another measure. Every replica is read only up to the first record
-    that meets the condition; later records count as having the value of this record. A replica that never
-    meets the condition has no reading.
+    `until` is a condition on a clock or on another measure. Every replica is read only up to the first
+    evaluation point that meets the condition; later evaluation points count as having the value of this
+    evaluation point. A replica that never meets the condition has no reading.
     """
 
     over: Text = "record"
@@ -92,7 +92,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.first_below is not None or self.first_above is not None
 
     def in_words(self, label: str, over: str) -> str:
-        """Return the label of a y-axis that shows positions, such as steps, which were found by this reading.
+        """Return the label of a y-axis whose numbers are positions, such as steps at which a loss is reached.
 
         Args:
             label: label of the measure that is read.
@@ -206,13 +206,13 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     of the measure, the `rate` if a learner tries several rates, or the mean over replicas of a measure that
     is a single number (loss, functional_margin …). Every learner has a curve. If `curves` names sweep axes,
     every learner has one curve for each of their values. `at` fixes the value of another dimension, and
-    `read` reduces a dimension to one number. If neither `at` nor `read` concerns the records, the last record
-    is shown.
+    `read` reduces a dimension to one number. If neither `at` nor `read` concerns the evaluation points, the
+    last evaluation point is shown.
 
     The measured values go through these steps, in this order. `at` selects values. `running` replaces each
-    value by a statistic of all records so far. `times` multiplies by a factor. `read` reduces a dimension to
-    one number. `relative` divides by the curve of a learner or by a theory line. Last, `summary` summarises
-    the replicas, or `share` counts the share of replicas that meet a condition. The summary
+    value by a statistic of all evaluation points so far. `times` multiplies by a factor. `read` reduces a
+    dimension to one number. `relative` divides by the curve of a learner or by a theory line. Last, `summary`
+    summarises the replicas, or `share` counts the share of replicas that meet a condition. The summary
     `relative-variance` is the variance divided by the squared mean, and `log-variance` is the variance of the
     logarithms. Both need at least two replicas. Theory lines of the measure go through the same steps. The
     picture shows all of them, or only those that `lines` names. It shows none with `share`, or if `read`
@@ -383,7 +383,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def reads_places(self) -> bool:
-        """Whether the picture shows the point in training at which a measure first passes a threshold."""
+        """Whether the picture shows the point in training, such as a step, at which a threshold is passed."""
         how = self.reading
         return how is not None and how.is_threshold and how.over == "record"
 

@@ -56,7 +56,7 @@ class PlannedLine:
 
 
 def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verdict]) -> PlannedLine:
-    """Check to what a theory line's theorem applies, the problem and each learner, and return the line.
+    """Check whether a theory line's theorem applies to the problem and to each learner. Return the line.
 
     `verdicts` has the verdict on invariance of each learner, by name.
 

@@ -59,7 +59,7 @@ class DataReport(NamedTuple):
     """Sentence that replaces the whole report, or empty."""
 
     def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
-        """Return a report on the labels alone. This report is on a file with both features and labels.
+        """Return a report on the labels alone, from this report on features and labels.
 
         `targets` is the number of targets that are made from the label column.
         """

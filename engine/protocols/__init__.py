@@ -301,9 +301,9 @@ class Protocol(Part, frozen=True):
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return why `measure`, at k, does not measure a model that was learned from k different rows.
+        """Return why `measure` at k does not evaluate a model that has learned from k different rows.
 
-        Return None if it was. Reasons are, for example, that predictions are clipped, or that rows repeat.
+        Return None if it does. Reasons are, for example, that predictions are clipped, or that rows repeat.
         The k rows are those that a learner with an update rule has seen, or that a solver has been given.
         """
         return f"protocol {self.kind} does not say from which rows a hypothesis is learned"
@@ -367,7 +367,7 @@ class Protocol(Part, frozen=True):
     def training_run(
         self, inputs: TrainingInputs, begin: BeginOnline | BeginGroup | None = None
     ) -> TrainingRun:
-        """Return the training run of a learner, from its start. The run also takes the measures.
+        """Return the training run of a learner, from its start. The run also computes the measures.
 
         Args:
             begin: function by which a faster backend creates the learner. It is only used by schedules that
@@ -411,13 +411,13 @@ class EarlyEnd:
     ) -> int:
         """Return how many of the next S records (evaluations) belong to the learner's curve.
 
-        The curve ends at the first record by which every replica has passed the value of `until` or diverged.
-        At least one replica must have passed it.
+        The curve ends at the first evaluation point by which every replica has passed the value of `until` or
+        diverged. At least one replica must have passed it.
 
         Args:
             clocks: clocks by name, [S], or [S, R] if replicas differ.
             measures: measures by name, [S, R].
-            sound: number of these S records that each replica reaches before it diverges, [R].
+            sound: number of these S evaluation points that each replica reaches before it diverges, [R].
         """
         records = np.arange(len(next(iter(clocks.values()))))[:, None]
         now = self._until.passed(clocks, measures) & (records < sound)

@@ -69,7 +69,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
 class FreshModels(InPieces):
     """Training run in which a separate model is trained for every number k of examples.
 
-    The models of a group train side by side. All records become available only at the end.
+    The models of a group train side by side. All evaluation points become available only at the end.
     """
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs, begin: BeginGroup) -> None:
@@ -234,7 +234,8 @@ def _apart(values: Floats, k: int) -> Floats:
 def _joined(blocks: list[Block]) -> Block:
     """Join the records (evaluations) of all groups of models.
 
-    Every record has weights. The block keeps the weights only of the records in `kept_records`.
+    Every evaluation point has weights. The block keeps the weights only of the evaluation points in
+    `kept_records`.
     """
     weights = [vector for block in blocks for vector in block.weights.values()]
     records = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()
@@ -256,7 +257,7 @@ def _joined(blocks: list[Block]) -> Block:
 class SolverFits(InPieces):
     """Fits of a solver to more and more examples, evaluated at the same k as `FreshModels`.
 
-    The solver is given new examples before each record.
+    The solver is given new examples before each evaluation point.
     """
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs) -> None:

@@ -247,7 +247,7 @@ class Flowing(InPieces):
                 yield
 
     def _along_the_flow(self, descent: Descent) -> Iterator[None]:
-        """Follow the flow to the last record. Raises: BadInput after too many gradient evaluations."""
+        """Follow the flow to its last point. Raises: BadInput after too many gradient evaluations."""
         protocol = self._protocol
         fields = list(self._fields(descent))
         trajectories = [VerifiedTrajectory(field, protocol.time, protocol.accuracy) for field in fields]

@@ -155,8 +155,8 @@ class Pass(InPieces):
     def _averaged(self, block: Block) -> Block:
         """Replace the loss and the error at every k by their means over the hypotheses 0 … k−1.
 
-        At k = 0, they are the values at the start. If errors are not measured at every record, they have no
-        mean, and are removed.
+        At k = 0, they are the values at the start. If errors are not measured at every evaluation point, they
+        have no mean, and are removed.
         """
         measures = dict(block.measures)
         if not self._counted_everywhere:

@@ -334,7 +334,7 @@ def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a curve is finished far enough for a picture to show it.
+    """Return whether a curve has advanced so far that a picture can show it.
 
     A picture whose x is a sweep axis can only show finished curves. If it chooses among the rates of a
     learner, the curves of all rates must be finished. All other pictures can show unfinished curves.
@@ -520,11 +520,11 @@ def _along(results: Results, point: Point, axis: int) -> Results:
 
 
 def _known(picture: Picture, results: Results) -> frozenset[str]:
-    """Return the names of the learners whose values in a picture no further sweep point can change.
+    """Return the names of the learners whose values in a picture are final, before all sweep points are run.
 
-    All these values and their standard errors must be finite. The result is empty unless the picture finds
-    the first x at which a measure passes a threshold. A minimum, for example, is known only after the last
-    sweep point.
+    No further sweep point can change them. All these values and their standard errors must be finite. The
+    result is empty unless the picture finds the first x at which a measure passes a threshold. A minimum, for
+    example, is known only after the last sweep point.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()

@@ -146,7 +146,7 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
 
 
 def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
-    """Choose two curves to compare: the one with the highest number in the later run, and a second one.
+    """Choose two curves for a comparison: the one with the highest number in the later run, and another.
 
     The second curve is the one named `claimed`. If this curve is missing, or has the highest number itself,
     the second curve is the one with the lowest number. If there are fewer than two curves, all are returned.

@@ -199,10 +199,10 @@ def of_line(
     single replica. The result is empty if the line has no values.
 
     Args:
-        beyond: whether to include the values of the line that are known beyond the last record.
+        beyond: whether to include the values of the line that are known beyond the last evaluation point.
         clocks: names of the picture's clocks. If some of these are measured during training and not planned,
-            the line has samples at the records of each curve. All curves then share the line only if their
-            clocks agree.
+            the line has samples at the evaluation points of each curve. All curves then share the line only
+            if their clocks agree.
     """
     by_curve = line.by_curve(trace.curves)
     if not by_curve and not len(line.values):
@@ -321,7 +321,7 @@ class PictureSteps:
         return set() if self.picture.y is None else names_in(self.picture.y)
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
-        """Yield the rows that a sweep point contributes to a heat map.
+        """Yield the rows of a heat map that come from one sweep point.
 
         If the expression for y contains an index of the measure, there is one row for every value of the
         index. Otherwise, there is a single row. For curves, there is also a single row.
@@ -353,7 +353,7 @@ class PictureSteps:
         """Return whether curves follow the training, so that x grows during a run.
 
         The expression for x must then contain one of `clocks`, and `at` must fix none of them. The reading
-        must not reduce the records of a run to one number.
+        must not reduce the evaluation points of a run to one number.
         """
         if self._reading is not None and self._reading.over == "record":
             return False
@@ -468,7 +468,7 @@ class PictureSteps:
     def _number(
         self, text: str, point: Point, samples: Samples | None, by_replica: bool = False
     ) -> float | Floats:
-        """Return the value of an expression at a sweep point.
+        """Evaluate an expression of the picture at a sweep point.
 
         If the expression contains clocks or indices of the samples, the result is an array that broadcasts
         with [S, *index]. If it contains clocks that differ between replicas, and `by_replica` is True, the

@@ -41,7 +41,10 @@ class Spectrum(NamedTuple):
 
     @property
     def rank(self) -> NDArray[np.int64]:
-        """Numerical rank of the weight matrix at each record, [S]: its number of nonzero singular values."""
+        """Numerical rank of the weight matrix, its number of nonzero singular values, at each evaluation.
+
+        The result is [S], for S evaluation points.
+        """
         return np.asarray(np.count_nonzero(self.values, axis=1))
 
 

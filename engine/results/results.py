@@ -54,8 +54,8 @@ class Results:
     def share(self) -> float:
         """Finished share of all sweep points.
 
-        The sweep point that is running counts by the finished share of its records. Sweep points that are
-        left out count as finished.
+        The sweep point that is running counts by the finished share of its evaluation points. Sweep points
+        that are left out count as finished.
         """
         points, remaining = self.points_done
         return 1 - remaining / len(self.sweep.points) if points else 0.0
@@ -64,7 +64,8 @@ class Results:
     def points_done(self) -> tuple[float, float]:
         """Number of computed sweep points, and of those that may still have to be computed.
 
-        The sweep point that is running is split between both numbers, by the finished share of its records.
+        The sweep point that is running is split between both numbers, by the finished share of its evaluation
+        points.
         """
         number = max(self.traces, default=None)
         if number is None:

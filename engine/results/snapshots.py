@@ -88,7 +88,8 @@ def take(
 ) -> None:
     """Train a learner again, exactly as in the run, and store snapshots of its weights.
 
-    Snapshots are taken at the last record, and at the records at which expensive measures are computed.
+    Snapshots are taken at the last evaluation point, and at the evaluation points at which expensive measures
+    are computed.
 
     Args:
         rate: rate of the curve if the learner tried several rates; otherwise None.
@@ -136,7 +137,7 @@ def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64
 
 
 def _units(net: Parametrised, d: int) -> list[int]:
-    """Return the number of units of every layer, starting with the inputs.
+    """Return how many units each layer has, starting with the inputs.
 
     The number is extrapolated from nets with one input and with two inputs, because the weights for all d
     inputs may need too much memory. Tensors on torch's meta device would need no memory, but their first use

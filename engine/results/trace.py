@@ -158,7 +158,7 @@ class Curve:
     def mean(self, measure: str) -> Floats | None:
         """Return the mean [S] of a measure over replicas, or None if the measure was never recorded.
 
-        The mean is NaN at records without a measurement.
+        The mean is NaN at evaluation points without a measurement.
         """
         series = self._series.get(measure)
         return None if series is None else series.mean[: self.length]
@@ -282,10 +282,10 @@ class Curve:
         self.ended = True
 
     def snapshot(self) -> Curve:
-        """Return a shallow copy of the curve, which has the records so far and does not grow.
+        """Return a shallow copy of the curve, which has the evaluation points so far and does not grow.
 
-        The copy shares the arrays with this curve. Records that are written later lie beyond the `length` of
-        the copy.
+        The copy shares the arrays with this curve. Evaluation points that are written later lie beyond the
+        `length` of the copy.
         """
         snapshot = copy.copy(self)  # one step, so that the writer cannot interfere
         snapshot.divergences, snapshot.inaccurate = self.divergences.copy(), self.inaccurate.copy()
@@ -496,8 +496,8 @@ class TheoryLine:
     def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
         """Return the values of the theory line for each curve, by curve name.
 
-        A line that is computed from measured values has values only for the records so far. If all curves
-        share the same line, the result is empty.
+        A line that is computed from measured values has values only for the evaluation points so far. If all
+        curves share the same line, the result is empty.
         """
         if self.along_runs is None:
             return self.of_curves
@@ -509,8 +509,8 @@ class TheoryLine:
 class Trace:
     """Results of a run: the curves of its learners, and its theory lines.
 
-    `planned` holds the values of each clock [S] at the records that the protocol plans, by clock name. The
-    first clock is the x-axis. A curve may have fewer records than planned.
+    `planned` holds the values of each clock [S] at the evaluation points that the protocol plans, by clock
+    name. The first clock is the x-axis. A curve may have fewer evaluation points than planned.
     """
 
     curves: list[Curve]
@@ -536,8 +536,9 @@ class Trace:
     def frontier(self) -> int:
         """Index of the last evaluation point that all unfinished curves have; −1 if one has no point yet.
 
-        If all curves have ended, it is the index of the last record of the longest curve. Curves that will
-        show only the best rate are left out, because they have no records until all rates are complete.
+        If all curves have ended, it is the index of the last evaluation point of the longest curve. Curves
+        that will show only the best rate are left out, because they have no evaluation points until all rates
+        are complete.
         """
         growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
         reached = [curve.length - 1 for curve in growing or self.curves]
@@ -557,7 +558,7 @@ class Trace:
     def share(self) -> float:
         """Finished share of the planned evaluation points.
 
-        If a curve ended early, its missing records count as finished.
+        If a curve ended early, its missing evaluation points count as finished.
         """
         finished = sum(curve.capacity if curve.ended else curve.length for curve in self.curves)
         return finished / max(sum(curve.capacity for curve in self.curves), 1)
@@ -565,7 +566,7 @@ class Trace:
     def snapshot(self) -> Trace:
         """Return a copy of the trace that does not grow.
 
-        The copy shares the records with this trace, so it is cheap.
+        The copy shares the evaluation points with this trace, so it is cheap.
         """
         return replace(self, curves=[curve.snapshot() for curve in self.curves])
 
@@ -584,11 +585,11 @@ class Trace:
         return f"{next(iter(self.planned))} = {self.x[record]:g}"
 
     def clocks_at(self, x: float, curve: Curve | None = None) -> dict[str, float]:
-        """Return the value of each clock at the first planned record at or after x.
+        """Return the value of each clock at the first planned evaluation point at or after x.
 
         If `curve` is given, the result also has the clocks that are not planned but measured along this
-        curve. They are interpolated linearly at x, and extrapolated linearly beyond the last record of the
-        curve. If the curve has fewer than two records, extrapolated values are NaN.
+        curve. They are interpolated linearly at x, and extrapolated linearly beyond the last evaluation point
+        of the curve. If the curve has fewer than two evaluation points, extrapolated values are NaN.
         """
         record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
         planned = {clock: float(times[record]) for clock, times in self.planned.items()}

@@ -221,7 +221,7 @@ def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
 
 
 def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
-    """Return the values [R, N] of a curve or theory line at x [N], divided by another curve or theory line.
+    """Divide the values [R, N] of a curve or theory line at x [N] by another curve or theory line.
 
     Each replica is divided by the same replica of the divisor, interpolated linearly at x. If the divisor has
     no samples, the result is NaN.

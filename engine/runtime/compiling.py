@@ -34,7 +34,8 @@ def compile_first(plan: RunPlan) -> None:
 class Handover:
     """Training run that begins on a slow backend and moves to a faster one once that is compiled.
 
-    Both backends give the same records up to rounding. The faster backend starts again at the first record.
+    Both backends give the same evaluation points up to rounding. The faster backend starts again at the first
+    evaluation point.
     """
 
     def __init__(

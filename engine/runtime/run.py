@@ -185,16 +185,16 @@ def run(
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records (evaluation points) at a time.
 
-    Learners that are ahead wait for the others. A learner that needs several rounds for a record finishes
-    this record before the next learner continues, so that the first results appear early. The division into
-    rounds does not change the curves, not even in the last bit.
+    Learners that are ahead wait for the others. A learner that needs several rounds for an evaluation point
+    finishes this evaluation point before the next learner continues, so that the first results appear early.
+    The division into rounds does not change the curves, not even in the last bit.
 
     Args:
-        gate: returns the number of records of the next round.
+        gate: returns the number of evaluation points of the next round.
         notify: receives events.
         writer: provides curves of earlier runs, and keeps the curves of learners that end.
-        turn: seconds after which a learner pauses, even in the middle of a record. The run can then be paused
-            or stopped.
+        turn: seconds after which a learner pauses, even in the middle of an evaluation point. The run can
+            then be paused or stopped.
         data: source of data; runs with equal data share the data.
         is_spread: whether other processes have computed the curves that `writer` provides.
 
@@ -527,7 +527,8 @@ def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
 def _most_records(plan: RunPlan) -> int:
     """Return how many evaluation points a learner may add per round, so that few weights are buffered.
 
-    If a run may end early, a round has few records, because records beyond the end are lost.
+    If a run may end early, a round has few evaluation points, because evaluation points beyond the end are
+    lost.
     """
     size, d = plan.vector_bytes, plan.learners[0].sizes.d
     stored = kept_records(plan.learners[0].records, d, size // d)

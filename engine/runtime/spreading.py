@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from engine.core import journal
 from engine.core.outside import outside
 from engine.core.parts import BadInput
-from engine.core.stopping import go_on
+from engine.core.stopping import Stopped, go_on
 from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.results.measure_series import MeasureSeries, replicas_kept
 from engine.results.results import Results
@@ -90,6 +90,14 @@ def serve(connection: Connection) -> None:
         except Exception:
             answer = {"failed": traceback.format_exc()}
         connection.send_bytes(journal.pack(answer))
+
+
+def without_output(begin: Begin, connection: Connection) -> None:
+    """Call `begin` in a new process that prints nothing, because an app shows its screen on the terminal."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    begin(connection)
 
 
 class Collector:
@@ -190,14 +198,15 @@ class Spread:
         number: int,
         grown: Results,
         writer: RunWriter | None,
-        look: Callable[[], None],
+        gate: Callable[[], int],
     ) -> Keeper:
         """Wait until a sweep point is computed, and return a keeper that provides its curves and stores them.
 
         Meanwhile, idle devices compute the next sweep points.
 
         Args:
-            look: called repeatedly while devices work.
+            gate: called repeatedly while devices work; it waits while the run is paused, and returns 0 to
+                stop the run.
 
         Raises: BadInput for an experiment that cannot be run; Stopped.
         """
@@ -208,7 +217,8 @@ class Spread:
             numbers = {device.task for device in at_work} | {task for task, _ in self._tasks}
             if number < self._next_point and number not in numbers:
                 return SpreadKeeper(self, writer)
-            look()
+            if not gate():
+                raise Stopped
             go_on()
             connections = [device.connection for device in at_work]
             for connection in wait(connections, POLL_SECONDS):
@@ -317,7 +327,8 @@ def groups(plan: RunPlan, count: int) -> list[RunSettings]:
 def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int]) -> Arrays:
     """Join arrays of groups of replicas to arrays for all replicas of one curve.
 
-    A group whose replicas have all diverged has fewer records. Its values at later records are NaN.
+    A group whose replicas have all diverged has fewer evaluation points. Its values at later evaluation
+    points are NaN.
     """
     if len(parts) == 1:
         return dict(parts[0])

@@ -99,7 +99,7 @@ def run_sweep(
     """
     results, look = Results(sweep), _sampling(notify, writer)
     gate, spread = _looking(gate, look), Spread(sweep, devices) if devices else None
-    work = partial(_run_points, results, gate, notify, writer, turn, stopped, spread, look)
+    work = partial(_run_points, results, gate, notify, writer, turn, stopped, spread)
     try:
         if writer is None:
             notify(Begun(results))
@@ -168,7 +168,6 @@ def _run_points(
     turn: float,
     stopped: Callable[[], bool],
     spread: Spread | None,
-    look: Look,
 ) -> bool:
     """Run all sweep points of a sweep, and return whether all of them are complete. Raises: BadInput."""
     sweep, data, trace = grown.sweep, DrawnData(), None
@@ -190,9 +189,7 @@ def _run_points(
                     notify(event)
 
             try:
-                keeper = (
-                    writer if spread is None else spread.reach(number, grown, writer, partial(look, False))
-                )
+                keeper = writer if spread is None else spread.reach(number, grown, writer, gate)
                 trace = run(experiment, gate, received, keeper, turn, data, spread is not None)
             except Stopped:
                 return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,6 +14,7 @@ from engine.planning import memory_estimate
 from engine.results.trace import Trace
 from engine.runtime.run import Loaded, Pacing
 from engine.runtime.run_writer import RunWriter
+from engine.runtime.spreading import Begin
 from engine.runtime.sweep_run import Event as RunEvent
 from engine.runtime.sweep_run import load_torch_for, run_sweep
 from engine.spec.sweep import Sweep
@@ -63,9 +64,10 @@ class Worker:
         threads: int | None = None,
         writer: RunWriter | None = None,
         turn: threading.Lock | None = None,
+        devices: Sequence[Begin] = (),
     ) -> None:
         self._sweep, self._notify, self._threads, self._writer = sweep, notify, threads, writer
-        self._turn = turn or threading.Lock()
+        self._turn, self._devices = turn or threading.Lock(), devices
         self._change = threading.Condition()
         self._paused = False
         self._stopped = False
@@ -159,7 +161,13 @@ class Worker:
             load_torch_for(self._sweep, self._threads)
             self._notify(Changed("running"))
             run_sweep(
-                self._sweep, self._gate, self._receive, self._writer, ROUND_SECONDS, lambda: self._stopped
+                self._sweep,
+                self._gate,
+                self._receive,
+                self._writer,
+                ROUND_SECONDS,
+                lambda: self._stopped,
+                self._devices,
             )
             self._notify(Changed("stopped" if self._stopped else "finished"))
         except BadInput as error:

@@ -109,7 +109,7 @@ class Solver(Part, frozen=True):
         return None
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Return the hypothesis before the first example, for every replica and target of `data`.
+        """Return a hypothesis (model) that has seen no example yet, for every replica and target of `data`.
 
         The hypothesis may use all instances of `data`, but never the labels.
 
@@ -242,10 +242,10 @@ class Refit(SolvedWeights):
 
 
 class Limit:
-    """Function that computes the solution to which a learner with an update rule should converge.
+    """Function that computes a learner's limit: the weights to which its training should converge.
 
-    The solution is that of a solver on the rows that the learner has seen. It is computed again only if the
-    learner has seen other rows since the last call.
+    The limit is the solution of a solver on the rows that the learner has seen. It is computed again only if
+    the learner has seen other rows since the last call.
     """
 
     def __init__(self, solver: Solver, data: Data) -> None:
@@ -254,7 +254,7 @@ class Limit:
         self._weights: torch.Tensor | None = None
 
     def __call__(self, counts: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
-        """Return the weights [B, d] of the solver's solution on the rows that a learner has seen.
+        """Return the limit of a learner, as weights [B, d]: the solver's solution on the rows seen.
 
         Until every replica has seen an example, all weights are NaN.
 

@@ -153,7 +153,7 @@ def _least_spectrum(Z: Floats) -> Floats | None:
 
 
 def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Floats:
-    """Return the constraints Re(e^(−ia) c_f) ≤ t_f for pairs of a frequency f and an angle a.
+    """Return linear constraints Re(e^(−ia) c_f) ≤ t_f, one for each pair of a frequency f and an angle a.
 
     They are the coefficients [pairs, d + h] of the variables w [d] and t [h] in Re(e^(−ia) c_f) − t_f, where
     c is the Fourier transform of w.

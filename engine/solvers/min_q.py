@@ -109,7 +109,7 @@ class MinQ(Solver, frozen=True, tag="min-q"):
 
 
 class Path:
-    """Minimisers of Q_α for fixed examples, as a function of α.
+    """Minimisers of Q_α for fixed examples, as a function of the scale α.
 
     The search for the minimiser at one α first finds minimisers at larger α. They are stored for later
     searches. The stored values of α do not depend on the order in which minimisers are requested.

@@ -112,7 +112,7 @@ def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
 
 @cache
 def types_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the types of a Struct's fields, without a description of nested types.
+    """Return the types of a Struct's fields. Unlike msgspec.inspect, do not describe nested types.
 
     The function msgspec.inspect would also describe every nested type.
     """

@@ -103,7 +103,7 @@ def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]
 
 
 def sweep_of(preset: str, described: Raw) -> Sweep:
-    """Return the sweep that `described` describes: the document of a preset with the overrides of the user.
+    """Return the sweep of a preset document, `described`, in which the user's overrides are applied.
 
     Claims that the overrides make invalid are not judged. If the document without the overrides is invalid,
     no claim is judged. For example, the overrides may set a file that the preset requires.

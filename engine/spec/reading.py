@@ -63,7 +63,7 @@ def read_raw(path: Path) -> Raw:
 
 
 def _experiment_of_run(path: Path) -> Raw:
-    """Return the document that the user gave for a stored run, from its file. Raises: BadInput, OSError."""
+    """Read the file of a stored run, and return the document that the user ran. Raises: BadInput, OSError."""
     try:
         document: Raw = next(journal.frames(path)).content["document"]
     except (StopIteration, KeyError, msgspec.DecodeError) as error:

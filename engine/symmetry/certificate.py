@@ -61,9 +61,9 @@ def certificate(
 
     The learner is trained on (X, y) and on (Xgᵀ, y), in float64 on the CPU. For Xgᵀ, its initial weights are
     transformed to correspond to the initial weights for X. This is done for two random g that nearly generate
-    the group. Of two rotations, one has determinant −1. Predictions on all rows are compared at every record
-    of the first replica while they are finite. The change is max |Δŷ| / max |ŷ|. If it is below UNCHANGED,
-    the learner is invariant on these data.
+    the group. Of two rotations, one has determinant −1. Predictions on all rows are compared at every
+    evaluation point of the first replica while they are finite. The change is max |Δŷ| / max |ŷ|. If it is
+    below UNCHANGED, the learner is invariant on these data.
 
     Under rotations, a rule with an invariant counterpart is compared with this counterpart. For example,
     diagonal AdaGrad is compared with the rule that has one rate for all inputs. Rotated ±1 data are not ±1,
@@ -255,9 +255,9 @@ def _predictions(
     limits: tuple[float, float] | None,
     ends: Sequence[EarlyEnd] = (),
 ) -> Iterator[torch.Tensor]:
-    """Continue a training run to its end, and yield its predictions on all instances at every record.
+    """Continue a training run to its end, and yield its predictions on all instances at each evaluation.
 
-    If several records are completed together, yield once for all of them. Predictions are clipped to
+    If several evaluations are completed together, yield once for all of them. Predictions are clipped to
     `limits`, unless it is None.
 
     Args:

@@ -116,11 +116,10 @@ class OtherRun(NamedTuple):
 
 @dataclass(frozen=True)
 class At:
-    """Input of `Line.value`: where a theory line is computed, and the data that it may use.
+    """Input of the method `Line.value`: where to compute a theory line, and which data it may use.
 
-    A line is computed at records, which are the points of a training run at which measures are evaluated. If
-    the measure is an array, such as one value per layer, the line is also computed for every index of the
-    array.
+    A line is computed at the evaluation points of a training run, as measures are. If the measure is an
+    array, such as one value per layer, the line is also computed for every index of the array.
     """
 
     experiment: Setup
@@ -591,7 +590,7 @@ def along_every_step(setup: Setup) -> Finding | None:
 
 
 def signed_orthogonal(setup: Setup) -> Finding | None:
-    """Return the reason why the rows do not meet the conditions of Hadamard rows with random signs, or None.
+    """Return a reason if the rows lack a property of Hadamard rows with random signs, or None.
 
     Rows must be orthogonal and equally long, have independent random signs, and be seen once. Hadamard rows
     with random signs meet these conditions. A rotation-invariant learner cannot distinguish any other rows

@@ -85,7 +85,7 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
 
 
 def lowered(G: Floats) -> Floats:
-    """Return φ(G) = ηG − ½(e^η − 1)², by which a step of size η lowers half the mean square at least.
+    """Return φ(G) = ηG − ½(e^η − 1)². A step of size η lowers half the mean square by at least φ(G).
 
     The step size is η = ln((1 + √(1 + 4G))/2), and G is the size of the gradients. For this η, e^η − 1 =
     2G/(1 + √(1 + 4G)).

@@ -20,7 +20,7 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
     With s = γ²qz² and κ = γλ, in the symbols of `catapult-loss`, a step is s′ = s(1 − κ + s)² and κ′ = κ +
     s(κ − 4), starting at s ≃ 0. The ratio is 1 if κ₀ ≤ 2. For κ₀ between 2 and 4, the final κ is below 2, and
     it is not monotonic in κ₀. For κ₀ ≥ 4, the net diverges, and the line has no value. Otherwise, the line
-    has a value at the last record only. Source: LBD20; theory/curvature#catapult.
+    has a value at the last evaluation point only. Source: LBD20; theory/curvature#catapult.
     """
 
     title: ClassVar[str] = "wide limit"

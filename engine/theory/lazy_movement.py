@@ -22,8 +22,8 @@ class LazyMovement(KernelRegime, frozen=True, tag="lazy-movement"):
     A step moves a unit by at most γ a X √L. Here a is the largest output weight, X is the largest length of a
     row as the first layer sees it, and |σ′| ≤ 1. With the bound on the loss L, the sum of these movements is
     at most a geometric series. For n units in the NTK parametrisation, a X = 1/√n, and small rates give 2m
-    √L₀/(λ₀√n). The line ends before the first record at which the measured loss exceeds its bound. Source:
-    DLL19; theory/wide-nets#kernel-regime.
+    √L₀/(λ₀√n). The line ends before the first evaluation point at which the measured loss exceeds its bound.
+    Source: DLL19; theory/wide-nets#kernel-regime.
     """
 
     title: ClassVar[str] = "movement bound of the kernel regime"

@@ -66,7 +66,7 @@ class Undrawn:
 class KeptRecords:
     """Indices of the records (evaluations) at which weights are stored.
 
-    They are the multiples of `stride`, and the number of the last record.
+    They are the multiples of `stride`, and the number of the last evaluation point.
     """
 
     stride: int
@@ -459,7 +459,7 @@ def begin(inputs: TrainingInputs) -> Hypothesis:
 
 
 class OptionedSteps:
-    """Steps of an update rule with the learner's options, such as weight decay or noise.
+    """Training steps by an update rule, with options of the learner such as weight decay or noise.
 
     In each step, the schedule first sets the rate. Then the gradient is clipped, noise is added to it, and
     the weights decay. After that, the rule makes its step, and noise is added to the weights.

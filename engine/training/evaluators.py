@@ -100,8 +100,8 @@ MOST_CELLS = 1 << 25
 class Mistakes:
     """Counter of misclassified rows, for labels of two classes.
 
-    It counts at all records of a small training run. In a large run, counting would take longer than
-    computing the losses, so it counts at some records only.
+    It counts at all evaluation points of a small training run. In a large run, counting would take longer
+    than computing the losses, so it counts at some evaluation points only.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -182,9 +182,9 @@ def counted_everywhere(data: Data, records: int) -> bool:
 class ByPredictions:
     """Evaluator for any loss, which averages the losses of the predictions of all rows.
 
-    It computes predictions for each record or, if this is faster, for blocks of records. If the loss is
-    `steady`, so that the bits of its values do not depend on their position in a tensor, it is averaged for
-    many records at once. Any other loss is averaged record by record.
+    It computes predictions for each evaluation point or, if this is faster, for blocks of evaluation points.
+    If the loss is `steady`, so that the bits of its values do not depend on their position in a tensor, it is
+    averaged for many evaluation points at once. Any other loss is averaged one by one.
     """
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error", "train", "unseen"})

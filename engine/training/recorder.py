@@ -126,8 +126,8 @@ class Recorder:
         Args:
             order: numbers of the rows [R, n] in the order of training, by default the order of the data.
             by: evaluator, by default the cheapest one.
-            every_record: whether to take expensive measures at all records, for protocols whose records the
-                user chooses.
+            every_record: whether to take expensive measures at all evaluation points, for protocols whose
+                evaluation points the user chooses.
         """
         data, measures = inputs.data, inputs.measures
         self._data, self._hypothesis = data, hypothesis
@@ -166,7 +166,7 @@ class Recorder:
     def take(self, clocks: Mapping[str, Time], seen: int | torch.Tensor) -> None:
         """Evaluate the hypothesis and store the results, after `seen` examples (one number, or [B, 1]).
 
-        `clocks` gives the value of every clock at this record.
+        `clocks` gives the value of every clock at this evaluation point.
         """
         if self.keeps(self._records_taken):
             weights = (
@@ -278,7 +278,8 @@ class Recorder:
     def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
         """Return values that were measured at some evaluation points as an array over all of them, [S, R, V].
 
-        `by_record` has the values [R or 1, V] of a record. Records without values get NaN.
+        `by_record` has the values [R or 1, V] of an evaluation point. Evaluation points without values get
+        NaN.
         """
         series = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
         for record, numbers in by_record.items():

@@ -201,11 +201,11 @@ class CoupledRuns:
         return block
 
     def _compared(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
-        """Return the largest change of a prediction by the transformations, in relative size, [S, R, V].
+        """Return how much transformations change predictions at most, relative to their size, [S, R, V].
 
         It is max |Δŷ| / max |ŷ| over rows and targets, where Δŷ is the difference between a run on
-        transformed instances and the run on the original ones. Only the last of the S records has a value;
-        the others are NaN.
+        transformed instances and the run on the original ones. Only the last of the S evaluation points has a
+        value; the others are NaN.
         """
         change = (self._by_member(after) - before).abs().amax(2)
         size = before.abs().amax(2)

@@ -264,7 +264,7 @@ On stiff problems, implicit methods can take longer steps.
 
 
 class Reversed:
-    """The same vector field with its coordinates in reversed order, so that rounding errors differ.
+    """A vector field with its coordinates in reversed order, so that rounding errors are different.
 
     A symmetry of the flow may hide an instability for a long time. Two solutions with the same rounding
     errors would then leave the symmetric solution in the same direction, and agree.

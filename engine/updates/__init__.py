@@ -6,7 +6,8 @@ dimension B of every tensor.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
@@ -197,6 +198,13 @@ class Update(Part, frozen=True):
             "scalar_step",
         )
     )
+    former: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "exponentiated_rate": "declare the field `exponentiates` of `structure`",
+            "invariant_counterpart": "declare the field `invariant_counterpart` of `structure`",
+            "refuses_loss": "declare the field `only_after_mistakes` or `observes` of `structure`",
+        }
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -279,7 +287,7 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        """Return whether steps commute with rotations of the instances, and why.
+        """Return whether training steps commute with rotations of the instances, and the reason.
 
         If steps commute with permutations of a layer's inputs, they must also commute with permutations of
         the layer's units.
@@ -420,7 +428,7 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
 def moved_by(
     w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
 ) -> torch.Tensor:
-    """Return the weights after a step along v with a separate length for each batch member, w − η s v.
+    """Make a step along v whose length η s differs between batch members: return the weights w − η s v.
 
     The length s is `scale`. It must have a shape that broadcasts to that of v, `direction`.
     """
@@ -476,7 +484,7 @@ def steps_taken(params: Params) -> Params:
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
-    """Return the starting weights of a rule that starts from equal positive weights.
+    """Return the starting weights for a rule that starts from equal positive weights.
 
     Each weight is `w0` or, if `w0` is None, `total`/d.
     """

@@ -131,7 +131,7 @@ class SOAP(Update, frozen=True, tag="soap"):
 
 
 def _certain(sizes: torch.Tensor) -> torch.Tensor:
-    """Return a mask [B, d]: which of the eigenvalues `sizes` have accurate eigenvectors.
+    """Return which of the eigenvalues `sizes` have accurate eigenvectors, as a mask [B, d].
 
     These are the eigenvalues that are not too small relative to the largest one.
     """
@@ -141,9 +141,9 @@ def _certain(sizes: torch.Tensor) -> torch.Tensor:
 def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Sort and update the columns of Q, which approximate the eigenvectors of S.
 
-    Return the order [B, d] of the columns q, by qᵀSq, largest first, and the new Q. It is the orthogonal
-    factor of a QR decomposition of S Q in this order. Batch members that are not `due` keep their order and
-    their Q.
+    Return the order [B, d] of the columns, and the new Q. The columns q are sorted by qᵀSq, largest first. It
+    is the orthogonal factor of a QR decomposition of S Q in this order. Batch members that are not `due` keep
+    their order and their Q.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

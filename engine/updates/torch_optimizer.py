@@ -32,7 +32,17 @@ ELEMENT_WISE = frozenset(
     (
         *("torch.ASGD", "torch.Adadelta", "torch.Adagrad", "torch.Adam", "torch.AdamW", "torch.Adamax"),
         *("torch.NAdam", "torch.RAdam", "torch.RMSprop", "torch.Rprop", "torch.SGD"),
-        *("pytorch_optimizer.Lion", "pytorch_optimizer.SignSGD", "pytorch_optimizer.Tiger"),
+        *(
+            f"pytorch_optimizer.{name}"
+            for name in (
+                *("ADOPT", "AccSGD", "AdEMAMix", "AdaBelief", "AdaBound", "AdaDelta", "AdaMax", "AdaMod"),
+                *("AdaPNM", "AdaSmooth", "AdamC", "AdamG", "Ano", "BCOS", "DiffGrad", "DualAdam", "EXAdam"),
+                *("FOCUS", "FTRL", "Grams", "GrokFastAdamW", "Kate", "LaProp", "Lion", "MADGRAD", "MSVAG"),
+                *("PAdam", "PID", "PNM", "QHAdam", "QHM", "RAdam", "SGDW", "SRMM", "ScheduleFreeAdamW"),
+                *("ScheduleFreeRAdam", "ScheduleFreeSGD", "SignSGD", "SimplifiedAdEMAMix", "Tiger", "VSGD"),
+                "Yogi",
+            )
+        ),
     )
 )
 """Optimizers whose step for an entry depends only on the gradients of that entry.

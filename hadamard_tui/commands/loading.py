@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hadamard_tui import NAME
 
 if TYPE_CHECKING:
+    from engine.runtime.spreading import Begin
     from engine.spec.reading import Raw
 
 DEFAULT_PRESET = "hadamard-128"
@@ -79,6 +80,32 @@ def load_to_run(preset: str, settings: list[str] | None, device: str | None, pat
     experiment, of_preset = documents.first(document), documents.first(origin)
     texts = texts_of_changed(presets.name_of(preset), experiment, document, of_preset, origin)
     return document | {name: text for name, text in texts.items() if document[name] == origin[name]}
+
+
+def devices_at(place: str | None, device: str | None) -> Sequence[Begin]:
+    """Return the devices that the option --on selects, which are all CUDA devices of this machine.
+
+    Each device is a function that starts a process on the device. Without the option, there are no devices.
+
+    Args:
+        place: value of the option --on.
+        device: value of the option --device.
+
+    Raises: BadInput if `place` is unknown, or if both options are given.
+    """
+    from engine.core.parts import BadInput
+
+    if place is None:
+        return ()
+    from engine.runtime.spreading import PLACE, cuda_devices
+
+    if place != PLACE:
+        raise BadInput(
+            "--on", f"{place!r} is not a place to run; use {PLACE} for all CUDA devices of this machine"
+        )
+    if device is not None:
+        raise BadInput("--device", f"--on {PLACE} uses all CUDA devices; leave --device out")
+    return cuda_devices()
 
 
 def need_terminal(preset: str) -> None:

@@ -30,6 +30,16 @@ Device = Annotated[
     typer.Option("--device", metavar="DEVICE", help="Device (run.device): auto, cpu, cuda or cuda:1."),
 ]
 
+Place = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="PLACE",
+        help="Where to run. local:cuda spreads sweep points, or groups of replicas, over all CUDA devices of "
+        "this machine.",
+    ),
+]
+
 RUNS = (
     "Name of a preset, preset file (.toml), result (.json) or stored run (@last, @NAME or .run). Results and "
     "stored runs contain their experiment."

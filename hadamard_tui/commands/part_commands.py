@@ -72,7 +72,8 @@ def new_part(
         str,
         typer.Argument(
             metavar="FAMILY",
-            help="update, architecture, solver, loss, matrix, target, measure, or line for a theory line.",
+            help="update, architecture, solver, loss, matrix, target, measure, protocol, panel, or line for "
+            "a theory line.",
         ),
     ],
     file: Annotated[Path, typer.Argument(metavar="FILE.py", help="File to write, such as my_rule.py.")],
@@ -113,6 +114,6 @@ def check_parts(
     outside.request(files)
     checked = list(part_checks.check_modules(outside.modules()))
     if not checked:
-        raise BadInput(str(files[0]), "this file defines no part that can be checked; panels are not checked")
+        raise BadInput(str(files[0]), "this file defines no part that can be checked")
     console.output().print(part_files.report(checked))
     return int(any(check.holds is False for part in checked for check in part.checks))

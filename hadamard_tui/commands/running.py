@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hadamard_tui.commands.command_types import Command, new_group
-from hadamard_tui.commands.loading import load_to_run, print_error
+from hadamard_tui.commands.loading import devices_at, load_to_run, print_error
 from hadamard_tui.commands.options import (
     RUNS,
     STANDARD_OUTPUT,
@@ -20,15 +20,13 @@ from hadamard_tui.commands.options import (
     NoParts,
     Out,
     Parts,
+    Place,
     Settings,
     flag,
 )
 from hadamard_tui.terminal.standard_streams import Delivery, echo, print_ascii
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from engine.runtime.spreading import Begin
     from hadamard_tui.headless.compute import Done
 
 commands = new_group()
@@ -41,15 +39,7 @@ def run_headless(
     settings: Settings = None,
     device: Device = None,
     path: ComputedBy = None,
-    place: Annotated[
-        str | None,
-        typer.Option(
-            "--on",
-            metavar="PLACE",
-            help="Where to run. local:cuda spreads sweep points, or groups of replicas, over all CUDA "
-            "devices of this machine.",
-        ),
-    ] = None,
+    place: Place = None,
     as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
     out: Out = None,
     exports: Annotated[
@@ -66,7 +56,7 @@ def run_headless(
         bool,
         flag(
             "--bounds",
-            help="For each theory line, list the learners that it binds, or why it does not apply.",
+            help="For each theory line, list the learners that it applies to, or why it does not apply.",
         ),
     ] = False,
     notes: Annotated[
@@ -121,8 +111,8 @@ def run_headless(
     from hadamard_tui.state.run_choice import file_of
 
     preset = file_of(preset)
-    devices = () if place is None else _devices(place, device)
-    document = load_to_run(preset, settings, device if place is None else "cuda", path)
+    devices = devices_at(place, device)
+    document = load_to_run(preset, settings, "cuda" if devices else device, path)
     if detach:
         from hadamard_tui.headless import detaching
         from hadamard_tui.state.run_store import needed_store
@@ -158,24 +148,6 @@ def run_headless(
     return done.exit_code
 
 
-def _devices(place: str, device: str | None) -> Sequence[Begin]:
-    """Return the devices that the option --on selects, which are all CUDA devices of this machine.
-
-    Each device is a function that starts a process on the device. Raises: BadInput if `place`, the value of
-    the option, is unknown, or if the option --device is also given.
-    """
-    from engine.core.parts import BadInput
-    from engine.runtime.spreading import PLACE, cuda_devices
-
-    if place != PLACE:
-        raise BadInput(
-            "--on", f"{place!r} is not a place to run; use {PLACE} for all CUDA devices of this machine"
-        )
-    if device is not None:
-        raise BadInput("--device", f"--on {PLACE} uses all CUDA devices; leave --device out")
-    return cuda_devices()
-
-
 @command("share")
 def share_page(
     preset: Annotated[
@@ -187,6 +159,7 @@ def share_page(
     ] = None,
     settings: Settings = None,
     device: Device = None,
+    place: Place = None,
     fresh: Fresh = False,
     parts: Parts = None,
     no_parts: NoParts = False,
@@ -218,18 +191,21 @@ def share_page(
             raise BadInput("--set", "the set-ups of a path are fixed; to change a set-up, share its preset")
         from hadamard_tui.headless.pages import shared_path
 
-        content, exit_code = shared_path(title_of([preset]), stops, console.errors(), device, fresh)
+        devices = devices_at(place, device)
+        device = "cuda" if devices else device
+        content, exit_code = shared_path(title_of([preset]), stops, console.errors(), device, fresh, devices)
         console.output().print(place_file(page, content))
         return exit_code
-    if preset.endswith(SUFFIX) and not settings and not device:
+    if preset.endswith(SUFFIX) and not settings and not device and not place:
         from hadamard_tui.headless.stored_results import done as stored
 
         run, done = stored(Path(preset))
         content = web_page(done.results, done.outcomes, run.preset, run.document)
         console.output().print(place_file(page, content))
         return done.exit_code
-    document = load_to_run(preset, settings, device)
-    done = computed(preset, document, console.errors(), fresh)
+    devices = devices_at(place, device)
+    document = load_to_run(preset, settings, "cuda" if devices else device)
+    done = computed(preset, document, console.errors(), fresh, devices)
     console.output().print(place_file(page, web_page(done.results, done.outcomes, preset, document)))
     return done.exit_code
 

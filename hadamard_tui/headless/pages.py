@@ -31,6 +31,7 @@ from hadamard_tui.sharing.web_page import IndexEntry, SharedStop, index_page, pa
 from hadamard_tui.tours import command_of_stop
 
 if TYPE_CHECKING:
+    from engine.runtime.spreading import Begin
     from engine.spec.reading import Raw
     from hadamard_tui.headless.compute import Done
     from hadamard_tui.tours import Stop
@@ -139,9 +140,17 @@ def _code() -> str:
 
 
 def shared_path(
-    title: str, stops: Sequence[Stop], errors: Console, device: str | None, fresh: bool
+    title: str,
+    stops: Sequence[Stop],
+    errors: Console,
+    device: str | None,
+    fresh: bool,
+    devices: Sequence[Begin] = (),
 ) -> tuple[bytes, int]:
     """Run all stops of a guided path, and return its page and the largest exit code of its runs.
+
+    Args:
+        devices: devices to which sweep points, or groups of replicas, are spread.
 
     Raises: BadInput if the page is too large.
     """
@@ -150,7 +159,7 @@ def shared_path(
     for number, stop in enumerate(stops, start=1):
         errors.print(f"{number} of {len(stops)}: {stop.preset}", soft_wrap=True)
         document = presets.document(stop.preset, (*stop.changes, *on_device))
-        done = computed(stop.preset, document, errors, fresh)
+        done = computed(stop.preset, document, errors, fresh, devices)
         exit_code = max(exit_code, done.exit_code)
         breaks = (
             None if stop.breaks is None else (command_of_stop(stop.preset, stop.breaks), stop.breaks.text)

@@ -36,6 +36,7 @@ from engine.theory import Line
 if TYPE_CHECKING:
     from engine.results.trace import Trace
     from engine.spec.experiment import Experiment
+    from hadamard_tui.panels.panel import Panel
 
 Floats = NDArray[np.float64]
 
@@ -113,7 +114,7 @@ class CheckedPart(NamedTuple):
 
 
 def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
-    """Yield all parts and optimizers that the modules define, each with its checks. Raises: BadInput."""
+    """Yield all parts, optimizers and panels that the modules define, with their checks. Raises: BadInput."""
     modules_by_name = {module.__name__: module for module in modules}
     for family in catalogue.FOLDERS:
         for kind, member in catalogue.members(family).items():
@@ -123,6 +124,9 @@ def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
     for name, optimizer in registered.items():
         if optimizer.__module__ in modules_by_name:
             yield CheckedPart("optimizer of torch", name, tuple(_check_optimizer(name)))
+    for module in modules:
+        if hasattr(module, "PANEL"):
+            yield CheckedPart("panels", module.PANEL.name, tuple(_check_panel(module.PANEL)))
 
 
 def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None = None) -> Iterator[Check]:
@@ -156,6 +160,37 @@ def _check_optimizer(name: str) -> Iterator[Check]:
         yield Check("defaults", False, f"it cannot be made with its defaults: {error}")
         return
     yield from _checks_of_runs("updates", part)
+
+
+def _check_panel(panel: Panel) -> Iterator[Check]:
+    """Yield the checks of a panel: its name is new, and it shows every learner of a small run."""
+    from hadamard_tui import panels
+
+    yield from _guarded("name", lambda: Check("name", panel in panels.PANELS, panel.about))
+    yield from _guarded("show", lambda: _shows(panel))
+
+
+def _shows(panel: Panel) -> Check:
+    """Check that a panel has content for each learner, at the start, in the middle, and at the end."""
+    from rich.text import Text
+
+    from hadamard_tui.charts.drawing.nets import Nets
+    from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.plots.look import ChartOptions
+    from hadamard_tui.charts.plots.series_builder import Plot
+    from hadamard_tui.panels.panel import PanelContext
+
+    raw = _document("panels", {}, PROBLEMS[0])
+    experiment, trace = _curves({**raw, "learners": list(COMPARED)})
+    if (lack := panel.lacks(experiment)) is not None:
+        return Check("show", None, f"it has no content for a small run: {lack.reason}")
+    for curve in trace.curves:
+        for place in (0, N / 2, N):
+            content = panel.show(PanelContext(experiment, trace, curve, N, place, ChartOptions()))
+            if not isinstance(content, (Plot, HeatMap, Nets, Text)):
+                words = f"it returns {type(content).__name__}, not Plot, HeatMap, Nets or Text"
+                return Check("show", False, words)
+    return Check("show", True, f"it shows each of {len(trace.curves)} learners at three places of a run")
 
 
 def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
@@ -241,7 +276,7 @@ def _document(family: str, part: Raw, problem: Raw) -> Raw:
             raw["protocol"] = part
         case "measures":
             raw["run"]["measures"] = [part]
-        case _:  # an experiment does not name its theory lines
+        case _:  # an experiment does not name its theory lines and panels
             pass
     return raw
 

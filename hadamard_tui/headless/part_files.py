@@ -29,8 +29,10 @@ SINGULAR = {
     "targets": "target",
     "measures": "measure",
     "theory": "line",
+    "protocols": "protocol",
+    "panels": "panel",
 }
-"""Word for one part of each family that has a template."""
+"""Word for one part of each family that has a template. Panels are parts of the app."""
 
 MARKS = {True: Text("holds", "green"), False: Text("fails", "bold red"), None: Text("—", "dim")}
 

@@ -5,17 +5,117 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.text import Text
 
+from engine.core.parts import BadInput
 from engine.pictures.view import FROM_BELOW
+from engine.problems.examples import can_excerpt, excerpt
 from hadamard_tui.charts.line_heads import head, meaning, proof, standing, whole_name
-from hadamard_tui.panels.new_row import new_row
 from hadamard_tui.panels.panel import Panel
+from hadamard_tui.panels.weights import target_feature
 
 if TYPE_CHECKING:
+    from engine.problems.matrices import Rows
     from engine.results.trace import Curve, TheoryLine
     from engine.spec.experiment import Experiment
     from hadamard_tui.panels.panel import PanelContext
+
+ROWS_BEFORE = 4
+"""Number of rows that are drawn before the new row.
+
+They are enough to see whether their inner products with the new row are equal.
+"""
+
+MOST_FEATURES = 32
+"""Number of features that are drawn. With the text beside them, they fit into 80 columns."""
+
+MOST_WEIGHED = 1 << 14
+"""Maximum number of features for which inner products are computed. They need complete rows."""
+
+ROUNDING = 1e-12
+"""Inner products below this, relative to the lengths of both rows, are 0 up to rounding in float64."""
+
+SHADES = "·░▒▓█"
+"""Characters that show entries of the matrix, from the least to the largest entry."""
+
+
+def new_row(context: PanelContext) -> Text | None:
+    """Return a drawing of the next row to be seen after the playhead, and of the rows seen before it.
+
+    At the end of a run, the last row takes the place of the next row. Before the first example, the result is
+    None. It is also None if the clock of the run does not count examples, or if the matrix is too large.
+    """
+    experiment = context.experiment
+    matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d
+    new = min(int(context.trace.clocks_at(context.place)["k"]), n - 1)
+    try:
+        if experiment.protocol.clock != "k" or new < 1 or not can_excerpt(matrix):
+            return None
+    except BadInput:
+        return None
+    target = target_feature(experiment)
+    first = min(max((target or 0) - MOST_FEATURES // 2, 0), max(d - MOST_FEATURES, 0))
+    rows = slice(max(new - ROWS_BEFORE, 0), new + 1)
+    features = slice(0, d) if d <= MOST_WEIGHED else slice(first, first + MOST_FEATURES)
+    entries = excerpt(matrix, experiment.run.seed, rows, features)
+    drawn = entries[:, first : first + MOST_FEATURES] if d <= MOST_WEIGHED else entries
+    labels = None if target is None else entries[:, target - features.start]
+    products = _inner_products(entries) if d <= MOST_WEIGHED else None
+    return _drawn(drawn, range(rows.start + 1, new + 2), first, d, target, labels, products)
+
+
+def _inner_products(entries: Rows) -> Rows:
+    """Return the inner products of all rows but the last one with the last one. Rounding errors become 0."""
+    lengths = np.linalg.norm(entries, axis=1)
+    products = entries[:-1] @ entries[-1]
+    return np.where(abs(products) > ROUNDING * lengths[:-1] * lengths[-1], products, 0.0)
+
+
+def _drawn(
+    entries: Rows,
+    numbers: range,
+    first: int,
+    d: int,
+    target: int | None,
+    labels: Rows | None,
+    products: Rows | None,
+) -> Text:
+    """Return a drawing of rows of the matrix, `entries` [rows, features], with one line of text for each row.
+
+    A line shows the row, its label, and its inner product with the new row, which is the last one.
+    """
+    low, high = float(entries.min()), float(entries.max())
+    spread = (entries - low) / ((high - low) or 1.0)
+    shades = np.array(list(SHADES))[np.rint(spread * (len(SHADES) - 1)).astype(int)]
+    words = f"row {numbers[-1]}, new"
+    width, last = len(words), first + entries.shape[1]
+    shown = f"features {first} to {last - 1}" if entries.shape[1] < d else "all features"
+    text = Text.assemble(
+        "\n",
+        (f"Row {numbers[-1]} is new; the previous rows are above it", "bold"),
+        (f" ({shown}; {SHADES[-1]} is {_number(high)}, {SHADES[0]} is {_number(low)})\n", "dim"),
+    )
+    heading = (
+        " " * entries.shape[1] if target is None else f"{' ' * (target - first)}▼".ljust(entries.shape[1])
+    )
+    text.append(f"{'':{width}}  {heading}")
+    text.append("" if labels is None else "  label")
+    text.append("" if products is None else "  inner product")
+    for place, number in enumerate(numbers):
+        is_new = place == len(numbers) - 1
+        text.append(f"\n{words if is_new else f'row {number}':{width}}  ", "bold" if is_new else "")
+        text.append("".join(shades[place]), "bold" if is_new else "dim")
+        if labels is not None:
+            text.append(f"  {'?' if is_new else _number(labels[place]):>5}")
+        if products is not None and not is_new:
+            text.append(f"  {_number(products[place]):>13}")
+    return text.append("\n")
+
+
+def _number(quantity: float) -> str:
+    """Return a number as text with three significant digits and the minus sign of formulas."""
+    return f"{quantity:.3g}".replace("-", "−")
 
 
 def show(context: PanelContext) -> Text:

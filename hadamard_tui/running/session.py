@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from engine.results.trace import Trace
     from engine.runtime.run_reader import RunReader
     from engine.runtime.run_writer import RunWriter
+    from engine.runtime.spreading import Begin
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from engine.spec.sweep import Sweep
@@ -148,6 +149,7 @@ class Session:
         at_once: whether to show results as soon as they are computed, whatever the pace.
         writer: writer that stores the run; None if the run is not stored.
         follow: reader of a run that another process computes or has computed; None to compute the run here.
+        devices: CUDA devices to which the run is spread, unless it wants the CPU or one particular device.
     """
 
     def __init__(
@@ -164,6 +166,7 @@ class Session:
         at_once: bool = False,
         writer: RunWriter | None = None,
         follow: RunReader | None = None,
+        devices: Sequence[Begin] = (),
     ) -> None:
         self.sweep, self.document, self.preset, self.left_out = sweep, document, preset, left_out
         self.letters = letters
@@ -195,8 +198,18 @@ class Session:
         self.is_followed = follow is not None
         """Whether the run is read from a file and not computed by this process."""
 
+        self.is_spread = bool(devices) and sweep.experiment.run.device in ("auto", "cuda")
+        """Whether the run is spread over devices."""
+
         self._worker: engine.Worker | Follower = (
-            engine.Worker(sweep, lambda event: notify(self, event), threads, writer, turn)
+            engine.Worker(
+                sweep,
+                lambda event: notify(self, event),
+                threads,
+                writer,
+                turn,
+                devices if self.is_spread else (),
+            )
             if follow is None
             else Follower(follow, lambda event: notify(self, event))
         )

@@ -157,7 +157,7 @@ class Retraining:
 
     def join(self, seconds: float) -> bool:
         """Wait at most `seconds` for the thread of each worker, and return whether all have ended."""
-        return all(worker.join(seconds) for worker in self._workers)
+        return all(worker.wait(seconds) for worker in self._workers)
 
     @property
     def _workers(self) -> list[CertificateWorker | SnapshotWorker]:

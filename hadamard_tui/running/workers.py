@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import traceback
 from typing import TYPE_CHECKING
 
+from engine.core.background import BackgroundWork
 from engine.core.stopping import Stopped, stopped_by
 from engine.judging.judgement import LearnerJudgement, judgement
 from engine.results.snapshots import Snapshots, take, why_not
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 
-class CertificateWorker:
+class CertificateWorker(BackgroundWork[None]):
     """Thread that tests the invariances of a finished run's learners. A requested learner is tested first.
 
     Each learner trains three more times, or twelve times if rotations change its predictions. The results in
-    `judged` and `failed` grow meanwhile; panels read them at every redraw.
+    `judged` and `failed` grow meanwhile; panels read them at every redraw. They remain after `stop`.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace) -> None:
@@ -31,14 +31,12 @@ class CertificateWorker:
         """Finished share of the current measurement, in percent."""
         self._experiment, self._trace = experiment, trace
         self._first: str | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="certificates", daemon=True)
-        self._thread.start()
+        super().__init__("certificates")
 
     @property
     def stopped(self) -> bool:
         """Whether `stop` was called."""
-        return self._stop.is_set()
+        return self._stopped.is_set()
 
     @property
     def state(self) -> tuple[object, ...]:
@@ -49,33 +47,19 @@ class CertificateWorker:
         """Test the invariances of this learner next."""
         self._first = learner_name
 
-    def stop(self) -> None:
-        """Stop after the current evaluation point; finished measurements remain."""
-        self._stop.set()
-
-    @property
-    def is_at_work(self) -> bool:
-        """Whether the thread is running."""
-        return self._thread.is_alive()
-
-    def join(self, seconds: float) -> bool:
-        """Wait at most `seconds` for the thread, and return whether it has ended."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
     def _going(self, done: float) -> None:
-        if self._stop.is_set():
+        if self._stopped.is_set():
             raise Stopped
         self.percent = int(100 * done)
 
-    def _work(self) -> None:
+    def _compute(self) -> None:
         waiting = {learner.name: learner for learner in self._experiment.learners}
         while waiting and not self.stopped:
             learner_name = self._first if self._first in waiting else next(iter(waiting))
             learner = waiting.pop(learner_name)
             self.at, self.percent = learner_name, 0
             try:
-                with stopped_by(self._stop.is_set):
+                with stopped_by(self._stopped.is_set):
                     self.judged[learner_name] = judgement(self._experiment, self._trace, learner, self._going)
             except Stopped:
                 break
@@ -84,10 +68,10 @@ class CertificateWorker:
         self.at = None
 
 
-class SnapshotWorker:
+class SnapshotWorker(BackgroundWork[None]):
     """Thread that trains the learners of a run again, one by one, and stores snapshots of their weights.
 
-    The snapshots in `by_learner` grow meanwhile; panels read them at every redraw.
+    The snapshots in `by_learner` grow meanwhile; panels read them at every redraw. They remain after `stop`.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace, target: int | None, first: str) -> None:
@@ -98,34 +82,18 @@ class SnapshotWorker:
         """Reasons why some learners have no snapshots, by learner name."""
 
         self._experiment, self._trace, self._target, self._first = experiment, trace, target, first
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="snapshots", daemon=True)
-        self._thread.start()
+        super().__init__("snapshots")
 
     @property
     def state(self) -> tuple[object, ...]:
         """Value that changes whenever the worker has stored another snapshot."""
         return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.by_learner.values()))
 
-    def stop(self) -> None:
-        """Stop after the current evaluation point; finished snapshots remain."""
-        self._stop.set()
-
-    @property
-    def is_at_work(self) -> bool:
-        """Whether the thread is running."""
-        return self._thread.is_alive()
-
-    def join(self, seconds: float) -> bool:
-        """Wait at most `seconds` for the thread, and return whether it has ended."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
     def _going(self, done: float) -> None:
-        if self._stop.is_set():
+        if self._stopped.is_set():
             raise Stopped
 
-    def _work(self) -> None:
+    def _compute(self) -> None:
         for learner in sorted(self._experiment.learners, key=lambda learner: learner.name != self._first):
             if reason := why_not(self._experiment):
                 self.reasons[learner.name] = reason
@@ -136,7 +104,7 @@ class SnapshotWorker:
 
             try:
                 rate = self._trace.curve(learner.name).rate
-                with stopped_by(self._stop.is_set):
+                with stopped_by(self._stopped.is_set):
                     take(self._experiment, learner, rate, self._target, store, self._going)
             except Stopped:
                 return

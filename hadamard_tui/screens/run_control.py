@@ -26,11 +26,13 @@ from hadamard_tui.terminal.timing import call_after
 from hadamard_tui.widgets.setup import SetupPane
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from engine.results.trace import Curve, Trace
     from engine.runtime import worker as engine
     from engine.runtime.run import Diverged
+    from engine.runtime.spreading import Begin
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.follower import Silent
     from hadamard_tui.running.playback import Pace
@@ -58,6 +60,9 @@ class RunControl(Screen[None]):
         self.session: Session | None = None
         self.runs = Runs()
         """Finished runs, kept for comparison."""
+
+        self.devices: Sequence[Begin] = ()
+        """Devices to which runs are spread; without any, this process computes every run."""
 
         self._turn = threading.Lock()
         self.ghost: Session | None = None
@@ -219,6 +224,7 @@ class RunControl(Screen[None]):
             editable.running_letters,
             at_once,
             writer,
+            devices=() if at_once else self.devices,
         )
         self.session.start(paused)
         self.run_begun(at_once)
@@ -322,6 +328,7 @@ class RunControl(Screen[None]):
 
     def hand_over(self) -> None:
         """Start a separate process that finishes the run on the screen, because the terminal was lost."""
+        from engine.runtime.spreading import PLACE
         from hadamard_tui.headless import detaching
         from hadamard_tui.state import run_store
 
@@ -331,7 +338,7 @@ class RunControl(Screen[None]):
         if session.stored_as is not None and (run := store.run(session.stored_as)) is not None:
             session.end()
             with suppress(BadInput):
-                detaching.detach([run.path], run.id)
+                detaching.detach([run.path, *([f"--on={PLACE}"] if session.is_spread else [])], run.id)
 
     def _forget(self) -> None:
         """Stop the run on the screen, and show a preview of the set-up in its place."""

@@ -352,11 +352,6 @@ MISSING = "missing"
 """Id of the SVG pattern that marks missing values."""
 
 
-def heat_map_svg(heat: HeatMap) -> bytes:
-    """Return the heat map as an SVG file."""
-    return heat_map_page(heat).written()
-
-
 def heat_map_page(heat: HeatMap, caption: str = "", has_legend: bool = True) -> SvgPage:
     """Return a page with the heat map in the colours of the light theme, where dark means large.
 

@@ -19,6 +19,7 @@ from hadamard_tui.terminal.standard_streams import lacks_letters
 from hadamard_tui.tours import Tour, stops_to
 
 if TYPE_CHECKING:
+    from engine.runtime.spreading import Begin
     from engine.spec.reading import Raw
 
 
@@ -36,6 +37,7 @@ class Launch:
             position among all claims.
         tour: the guided tour to show; None if there is none.
         watched: file of the stored run to show; None if there is none.
+        devices: devices to which runs are spread; without any, this process computes every run.
         first: whether to show the welcome page. This is so if the app has no saved set-up and is given none.
     """
 
@@ -50,6 +52,7 @@ class Launch:
     off: dict[int, dict[str, Any]] = field(default_factory=dict)
     left_out: dict[int, dict[str, Any]] = field(default_factory=dict)
     watched: Path | None = None
+    devices: Sequence[Begin] = ()
 
 
 def begin(

@@ -16,9 +16,8 @@ from hadamard_tui.running import runs as runs_module
 from hadamard_tui.running.runs import Kept, ListedRun
 from hadamard_tui.screens.run_comparison import Renaming
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.run_rows import RunRows
 from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.side import RunList
+from hadamard_tui.widgets.side import RunList, RunRows
 from hadamard_tui.widgets.stage import Stage
 from hadamard_tui.widgets.tabs import PictureRow
 

@@ -15,8 +15,7 @@ from hadamard_tui.running.runs import Runs
 from hadamard_tui.screens.run_comparison import Renaming
 from hadamard_tui.state import run_store
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.run_rows import RunRows
-from hadamard_tui.widgets.side import RunList
+from hadamard_tui.widgets.side import RunList, RunRows
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of

@@ -62,8 +62,8 @@ from hadamard_tui.panels import (
     verdict,
 )
 from hadamard_tui.panels import weights as weights_panel
-from hadamard_tui.panels.new_row import new_row
 from hadamard_tui.panels.panel import Panel, PanelContext, PanelPredictions, headline
+from hadamard_tui.panels.theory import new_row
 from hadamard_tui.running import workers as measuring_module
 from hadamard_tui.running.viewed import Retraining
 from hadamard_tui.running.workers import CertificateWorker, SnapshotWorker
@@ -522,7 +522,7 @@ def test_a_verdict_waits_for_the_run_and_says_how_the_curve_stands_at_the_place(
 @pytest.mark.slow
 def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(one_target: PanelContext):
     measuring = CertificateWorker(one_target.experiment, one_target.trace)
-    assert measuring.join(30)
+    assert measuring.wait(30)
     assert set(measuring.judged) == {learner.name for learner in one_target.experiment.learners}
     text = words(verdict.show(replace(one_target, retraining=Retraining(certificates=measuring))))
     assert "predictions are unchanged by rotations" in text
@@ -570,7 +570,7 @@ def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
         assert "waiting for other measurements" in words(verdict.show(context))
         begun = time.monotonic()
         measuring.stop()
-        assert measuring.join(1.0)
+        assert measuring.wait(1.0)
         assert time.monotonic() - begun < 1.0
         assert words(verdict.show(context)).count("the measurement was stopped") == len(
             one_target.trace.curves
@@ -590,7 +590,7 @@ def test_the_learner_asked_for_is_measured_next(one_target: PanelContext, monkey
     measuring = CertificateWorker(one_target.experiment, one_target.trace)
     measuring.request("spindly")
     go.release(9)
-    assert measuring.join(5)
+    assert measuring.wait(5)
     assert order[1] == "spindly" or order[0] == "spindly"
 
 
@@ -600,7 +600,7 @@ def test_a_measurement_that_fails_says_why(one_target: PanelContext, monkeypatch
 
     monkeypatch.setattr(measuring_module, "judgement", broken)
     measuring = CertificateWorker(one_target.experiment, one_target.trace)
-    assert measuring.join(5)
+    assert measuring.wait(5)
     assert "failed: MemoryError: too large" in words(
         verdict.show(replace(one_target, retraining=Retraining(certificates=measuring)))
     )
@@ -850,7 +850,7 @@ async def test_a_heat_map_of_a_panel_follows_the_playhead_and_leaves_the_chart_a
 def looked_inside(context: PanelContext) -> PanelContext:
     """The same context after its learners have trained again for snapshots."""
     looking = SnapshotWorker(context.experiment, context.trace, 3, context.curve.learner)
-    assert looking.join(60)
+    assert looking.wait(60)
     return replace(context, retraining=Retraining(snapshots=looking))
 
 

@@ -178,6 +178,7 @@ def test_a_share_of_0_is_refused_with_the_share_and_without_a_word_about_the_cla
     assert err == "error: small.toml: claims[0].share: 0 does not fit; it must be a number > 0\n"
 
 
+@pytest.mark.parametrize("command", ["run", "share"])
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -189,9 +190,9 @@ def test_a_share_of_0_is_refused_with_the_share_and_without_a_word_about_the_cla
         (("--on", "local:cuda"), "--on local:cuda: this machine has no CUDA device that torch can use"),
     ],
 )
-def test_a_place_to_run_that_is_not_there_is_one_line(call, monkeypatch, options, words):
+def test_a_place_to_run_that_is_not_there_is_one_line(call, monkeypatch, command, options, words):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
-    code, out, err = call("run", "hadamard-128", *options)
+    code, out, err = call(command, "hadamard-128", *options)
     assert (code, out) == (2, "")
     assert err.startswith(f"error: {words}")
     assert err.count("\n") == 1

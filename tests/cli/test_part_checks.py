@@ -22,7 +22,7 @@ Call = Callable[..., Answer]
 
 def test_every_template_is_named_and_every_name_has_one():
     assert {file.stem for file in TEMPLATES.glob("*.py")} - {"__init__"} == {*SINGULAR}
-    assert {*SINGULAR} <= {*catalogue.FOLDERS}
+    assert {*SINGULAR} - {"panels"} == {*catalogue.FOLDERS} - {"claims"}
 
 
 @pytest.mark.slow
@@ -188,6 +188,22 @@ def test_optimizers_of_torch_are_checked(tmp_path: Path):
     assert half.startswith("Half (optimizer of torch)\n")
     assert "fails" not in half
     assert re.search(r"seeds +fails", unsure)
+
+
+WRONG_PANEL = """from hadamard_tui.panels.panel import Panel
+
+PANEL = Panel("wrong", "a panel that returns a number", lambda context: 1)
+"""
+
+
+@pytest.mark.slow
+def test_a_panel_that_returns_no_content_fails_its_check(tmp_path: Path):
+    (tmp_path / "wrong.py").write_text(WRONG_PANEL)
+    program = [sys.executable, "-m", "hadamard_tui", "parts", "check", "wrong.py"]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert re.search(r"name +holds", done.stdout)
+    assert re.search(r"show +fails +it returns int, not Plot, HeatMap, Nets or Text", done.stdout)
 
 
 @pytest.mark.parametrize(

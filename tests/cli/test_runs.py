@@ -5,6 +5,7 @@ import os
 import time
 
 import pytest
+from fake_cuda import serve_on_cpu
 
 from engine.core import journal
 from hadamard_tui.state import run_store
@@ -62,6 +63,22 @@ def test_a_stored_run_is_run_and_shared_as_a_preset_is(call, two, tmp_path):
     assert len(names()) == 2, "nothing was computed, so nothing is kept twice"
     page = tmp_path / "page.html"
     assert call("share", "@last-1", "-o", str(page)).code == 0
+    assert "</html>" in page.read_text()
+
+
+@pytest.mark.slow
+def test_a_shared_page_is_computed_on_the_devices_that_the_option_names(call, tmp_path, monkeypatch):
+    """The device is a process on the CPU."""
+    sizes = ("--set", "axes=[{name='size', values=[8, 16]}]", "--set", "problem.matrix.d=size")
+    net = "learners=[{name='net', architecture={kind='dense', widths=[4]}, update={kind='adam', lr=0.01}}]"
+    monkeypatch.setattr("engine.runtime.spreading.cuda_devices", lambda: [serve_on_cpu])
+    monkeypatch.setattr("engine.core.device.resolve", lambda device: "cpu")
+    page = tmp_path / "page.html"
+    options = ("--set", net, "--set", "claims=[]", "--on", "local:cuda", "-o", str(page))
+    with monkeypatch.context() as patch:
+        patch.setattr("engine.runtime.run.Undrawn", None)  # this process trains nobody
+        answer = call("share", "hadamard-128", *sizes, *options)
+    assert answer.code == 0, answer.err
     assert "</html>" in page.read_text()
 
 

@@ -12,7 +12,7 @@ from sklearn.svm import SVC, SVR
 
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
-from engine.diagnosis import descents, library_learners
+from engine.diagnosis import descents, expected_time, library_learners
 from engine.diagnosis.descents import DENSE_NET, EGU, GD, SPINDLY_NET, Batch, trained_scores
 from engine.diagnosis.diagnosing import DiagnosisJob, diagnose
 from engine.diagnosis.labelled_table import (
@@ -22,7 +22,7 @@ from engine.diagnosis.labelled_table import (
     standardised,
 )
 from engine.diagnosis.pair_verdict import PairLosses, corrected_interval, judge_pair
-from engine.diagnosis.pairs import FITTINGS
+from engine.diagnosis.pairs import FITTINGS, learner_called
 from engine.diagnosis.plan import plan_of
 from engine.problems.instances import haar
 from tests.slow.commits import turn
@@ -345,6 +345,27 @@ def test_the_sizes_of_a_plan(rows, d, sizes, decided_at, tested):
     plan = plan_of(LabelledTable("t", "y", features, labels, tuple(map(str, range(d)))))
     assert (plan.sizes, plan.decided_at, plan.tested) == (sizes, decided_at, tested)
     assert str(rows) in plan.sentence
+
+
+def test_the_expected_time_is_that_of_all_fits_at_the_speed_of_this_machine(monkeypatch):
+    table = linear_table("noise", 0)
+    plan, quick = plan_of(table), plan_of(table, shows_all=False)
+    monkeypatch.setattr(expected_time, "_probe", lambda: 0.05)
+    monkeypatch.setattr(expected_time.os, "cpu_count", lambda: 8)
+    fits = {
+        name: [expected_time.work(learner_called(name), size, quick) for size in quick.sizes]
+        for name in ("l1", "l2", "trees", "rbf")
+    }
+    seconds = 0.05 * 12 * sum(map(sum, fits.values())) / 2  # on two workers
+    assert expected_time.expected_seconds(quick) == pytest.approx(seconds)
+    assert expected_time.expected_seconds(plan) > 1.5 * seconds
+    assert all(np.diff(fits["trees"]) > 0)
+    monkeypatch.setattr(expected_time.os, "cpu_count", lambda: 1)
+    assert expected_time.expected_seconds(quick) == pytest.approx(2 * seconds)
+    # Each of more than two classes is a logistic regression.
+    classes = plan._replace(scores=2), plan._replace(scores=10)
+    two, ten = (expected_time.work(learner_called("l1"), 60, of_classes) for of_classes in classes)
+    assert ten == pytest.approx(10 * two)
 
 
 def test_a_table_that_cannot_be_judged_is_refused():

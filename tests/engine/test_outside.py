@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from engine.core import catalogue, optimizers
 from engine.core.outside import Outside
 from engine.core.parts import BadField, BadInput
 from engine.symmetry.rules import symmetries
+from engine.updates import UpdateStructure
 from engine.updates.torch_optimizer import Torch
 
 RULE = '''
@@ -146,6 +148,20 @@ def test_a_file_that_cannot_be_loaded_is_refused_with_file_line_and_error(
             members("updates")
         assert str(refused.value).startswith(f"{file}{fault}")
         assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("method", ["exponentiated_rate", "invariant_counterpart", "refuses_loss"])
+def test_a_rule_with_a_method_that_is_no_longer_called_is_refused_with_what_replaces_it(
+    outside: Outside, tmp_path: Path, method: str
+):
+    file = written(tmp_path, "half.py", f"{RULE}\n    def {method}(self, *arguments):\n        return None\n")
+    outside.request([file])
+    with pytest.raises(BadInput) as refused:
+        members("updates")
+    fault = str(refused.value)
+    assert fault.startswith(f"{file}: Half.{method} is no longer called; declare the field `")
+    fields = set(re.findall("`([a-z_]+)`", fault)) - {"structure"}
+    assert fields <= {*UpdateStructure._fields}
 
 
 @pytest.mark.parametrize("name", ["missing.py", "folder.py", "rule.txt"])

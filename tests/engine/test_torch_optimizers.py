@@ -33,7 +33,7 @@ def names_of(entries):
 def trajectory(update, params, gradients, rates):
     """Parameters after the last of the steps along these gradients."""
     params, state = update.start(params)
-    for number in range(STEPS):
+    for number in range(len(next(iter(gradients.values())))):
         params, state = update.step(
             params, {layer: g[number] for layer, g in gradients.items()}, rates, state
         )
@@ -54,19 +54,34 @@ def drawn(nets, seed=0):
     return params, gradients
 
 
+def trajectory_with_pauses(update, params, gradients, rates, last_steps):
+    """Parameters after the last of the steps, where each net stops after some of them."""
+    params, state = update.start(params)
+    for number in range(STEPS):
+        active = torch.tensor([number < last for last in last_steps])
+        paused = update.pause(active, state)
+        moved, new = update.step(params, {layer: g[number] for layer, g in gradients.items()}, rates, paused)
+        params = {layer: torch.where(active.view(-1, 1, 1), w, params[layer]) for layer, w in moved.items()}
+        state = update.choose(active, new, state)
+    return params
+
+
 @pytest.mark.parametrize(("name", "library"), names_of(ELEMENT_WISE))
 @pytest.mark.filterwarnings("ignore")
 def test_an_element_wise_optimizer_moves_nets_together_as_it_moves_them_one_by_one(name, library):
     update = rule(name, library)
     params, gradients = drawn(4)
+    scales = torch.tensor([0.01, 1.0, 1.0, 30.0], dtype=torch.float64).view(-1, 1, 1)
+    gradients = {layer: scales * g for layer, g in gradients.items()}
     rates = {layer: torch.tensor([rate, rate, 3 * rate, rate]) for layer, rate in RATES.items()}
     rates = {layer: rate.double().view(-1, *[1] * len(SHAPES[layer])) for layer, rate in rates.items()}
-    together = trajectory(update, params, gradients, rates)
+    last_steps = [STEPS, 6, STEPS, 9]
+    together = trajectory_with_pauses(update, params, gradients, rates, last_steps)
     for net in range(4):
         alone = trajectory(
             update,
             {layer: w[net : net + 1] for layer, w in params.items()},
-            {layer: g[:, net : net + 1] for layer, g in gradients.items()},
+            {layer: g[: last_steps[net], net : net + 1] for layer, g in gradients.items()},
             {layer: rate[net : net + 1] for layer, rate in rates.items()},
         )
         for layer, w in alone.items():

@@ -693,7 +693,7 @@ def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_
     seen = view(picture, of_one(described, run(described)))
     assert [curve_view.name for curve_view in seen.curves] == ["GD"]
     assert seen.absences.learners == {
-        "other": "the learner declares to which solution it converges, and this solution has a least norm"
+        "other": "the learner's `tends_to` names its limit, which has a least norm"
     }, "a reference is none of those that are looked at"
 
 

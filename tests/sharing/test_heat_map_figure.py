@@ -11,7 +11,7 @@ import pytest
 
 from hadamard_tui.charts.heat_map import ContourLine, HeatMap, MarkedPoint
 from hadamard_tui.colours.palette import colour_map
-from hadamard_tui.sharing.svg import heat_map_svg
+from hadamard_tui.sharing.svg import heat_map_page
 
 Z = np.array([[1e-6, 1e-3, 1.0], [10.0, 1e3, math.nan]])
 
@@ -38,8 +38,8 @@ def tags(svg: str) -> set[str]:
 
 
 def test_it_is_vector_graphics_with_all_words_and_the_same_each_time() -> None:
-    text = heat_map_svg(heat()).decode()
-    assert text == heat_map_svg(heat()).decode()
+    text = heat_map_page(heat()).written().decode()
+    assert text == heat_map_page(heat()).written().decode()
     assert "image" not in tags(text)
     words = (
         "A title",
@@ -57,21 +57,21 @@ def test_it_is_vector_graphics_with_all_words_and_the_same_each_time() -> None:
 
 
 def test_more_is_darker_on_paper() -> None:
-    text = heat_map_svg(heat()).decode()
+    text = heat_map_page(heat()).written().decode()
     for red, green, blue in colour_map(dark_is_more=True).colours[[0, -1]].tolist():
         assert f"#{red:02x}{green:02x}{blue:02x}" in text
 
 
 def test_what_is_missing_is_hatched_and_named_only_where_something_is() -> None:
-    assert "diverged" in (text := heat_map_svg(heat(missing="diverged")).decode())
+    assert "diverged" in (text := heat_map_page(heat(missing="diverged")).written().decode())
     assert "pattern" in tags(text)
-    svg_without_gaps = heat_map_svg(heat(np.nan_to_num(Z))).decode()
+    svg_without_gaps = heat_map_page(heat(np.nan_to_num(Z))).written().decode()
     assert "pattern" not in tags(svg_without_gaps)
     assert "not computed yet" not in svg_without_gaps
 
 
 def test_values_that_the_scale_cannot_show_are_announced() -> None:
-    text = heat_map_svg(heat(np.array([[0.0, 1.0, math.inf], [1.0, 2.0, 3.0]]))).decode()
+    text = heat_map_page(heat(np.array([[0.0, 1.0, math.inf], [1.0, 2.0, 3.0]]))).written().decode()
     assert "variance (1 infinite, 1 not above 0)" in text
 
 
@@ -80,7 +80,7 @@ def test_the_cells_are_where_and_as_the_values_are() -> None:
     least, greatest = (
         "#{:02x}{:02x}{:02x}".format(*c) for c in colour_map(dark_is_more=True).colours[[0, -1]]
     )
-    root = ElementTree.fromstring(heat_map_svg(heat_map))
+    root = ElementTree.fromstring(heat_map_page(heat_map).written())
     cells = {path.get("fill"): path.get("d", "") for path in root.iter() if path.tag.endswith("}path")}
     below, beside, above = re.findall(r"M([\d.]+),([\d.]+)h([\d.]+)", cells[least] + cells[greatest])
     assert float(below[2]) == pytest.approx(2 * float(beside[2]), abs=0.02), "two equal cells are one box"
@@ -90,5 +90,5 @@ def test_the_cells_are_where_and_as_the_values_are() -> None:
 
 def test_a_map_of_more_cells_than_pixels_takes_no_more_room_than_pixels_would() -> None:
     z = np.arange(2000.0 * 3).reshape(3, 2000) % 977
-    text = heat_map_svg(HeatMap(np.arange(2000.0), np.arange(3.0), z))
+    text = heat_map_page(HeatMap(np.arange(2000.0), np.arange(3.0), z)).written()
     assert text.count(b"M") < 3 * 720 + 200

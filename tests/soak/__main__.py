@@ -47,6 +47,9 @@ def main() -> int:
     )
     parser.add_argument("--hours", type=float, help="of runs beside all other parts")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what came out, too")
+    parser.add_argument(
+        "--page", action="store_true", help="put one part into the table of docs/explanation/reliability.md"
+    )
     options = parser.parse_args()
     from tests.soak import table
 
@@ -65,6 +68,8 @@ def main() -> int:
             print(f"{failure.kind}: {failure.what}\n  again: {failure.again}")
         if options.share == 1:
             table.write(text)
+    elif options.page:
+        table.replace_rows(outcomes[0], (time.monotonic() - begun) / 60)
     print(text)
     return 1 if failures else 0
 

@@ -36,6 +36,20 @@ def markdown(outcomes: list[Outcome], minutes: float) -> str:
     return "\n".join(lines)
 
 
+def replace_rows(outcome: Outcome, minutes: float) -> None:
+    """Replace the rows of one part in the table on the page, and say when this part ran on what machine."""
+    head, *_, row = markdown([outcome], minutes).splitlines()
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    table, _, after = rest.partition(END)
+    named = f"`{outcome.part}` alone: "
+    starts = f"| {outcome.part} |", named
+    lines = [line for line in table.strip().splitlines() if not line.startswith(starts)]
+    place = next(number for number, line in enumerate(lines) if line.startswith("| part"))
+    lines[place:place] = [named + head, ""]
+    text = "\n".join([*lines, row]).replace("\n\n\n", "\n\n")
+    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+
+
 def write(table: str) -> None:
     """Put the table between its marks on the page."""
     before, _, rest = PAGE.read_text().partition(BEGIN)

@@ -136,9 +136,9 @@ class CompiledPass:
         """Train on the next K examples.
 
         Return the losses [K, B] after each example, weights, and counts of mistakes.
-        `keep` and `count` have K + 1 marks, for the state before the first example and after each example.
-        Weights [slots, V, d] are those at the marks in `keep`, and counts [slots, B] those at the marks in
-        `count`.
+        The arguments `keep` and `count` have K + 1 marks, for the state before the first example and after
+        each example. Weights [slots, V, d] are those at the marks in `keep`, and counts [slots, B] those at
+        the marks in `count`.
         """
         steps, (members, _, d) = len(keep) - 1, self._halves.shape
         numbers = slice(self._learnt, self._learnt + steps)

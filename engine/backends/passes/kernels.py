@@ -286,9 +286,10 @@ def butterflies(x: Array, least: int) -> None:
 
 @part
 def transform(x: Array, turned: Array) -> None:
-    """Write the products of all rows of the Sylvester matrix with x [d] to `turned` [d], and overwrite x.
+    """Compute the products of x [d] with all rows of the Sylvester matrix, and write them to `turned` [d].
 
-    The product with row h = l + LOW · m is at index l · d/LOW + m. For d < LOW², it is at index h.
+    The array x is overwritten. The product with row h = l + LOW · m is at index l · d/LOW + m. For d < LOW²,
+    it is at index h.
     """
     d = len(x)
     if d < LOW * LOW:

@@ -238,7 +238,7 @@ def _are_cut_words(records: Sequence[Row]) -> bool:
 
 
 def _score(records: Sequence[Row], decimal: str) -> float:
-    """Return how well records fit a table that is divided by one separator, as a number from 0 to 1.
+    """Return how much the rows of a file look like a table with one separator, as a number from 0 to 1.
 
     It is the share of cells that are numbers, times the share of rows that have the most frequent length. It
     is lower if the first record, which may be a header, has another length.

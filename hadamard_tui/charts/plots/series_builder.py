@@ -311,7 +311,7 @@ def letter_of(curve: CurveView) -> str:
 
 
 def letters(view: View) -> dict[str, str]:
-    """Return the letters of the curves of a view, by curve name, except curves of reference learners.
+    """Return the letter of each curve of a view, by curve name.
 
     Reference learners are drawn like theory lines, so their curves have no letters.
     """
