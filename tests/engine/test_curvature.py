@@ -169,11 +169,11 @@ def test_lanczos_near_a_vector_is_quick_and_leaves_a_wrong_eigenvector():
 
     curvature = SimpleNamespace(size=size, gradient=spectra, products=product)
     tops, vectors = eigenvalues.largest_near(curvature, None)
-    without = len(products)
+    cold_products = len(products)
     np.testing.assert_allclose(vectors[:, -1].abs(), 1, rtol=1e-6)
     near = torch.eye(size, dtype=torch.float64)[[-1, -2]]
     tops, vectors = eigenvalues.largest_near(curvature, near[:1].expand(2, -1))
-    assert len(products) - without <= 0.6 * without
+    assert len(products) - cold_products <= 0.6 * cold_products
     tops, vectors = eigenvalues.largest_near(curvature, near)
     np.testing.assert_allclose(tops, 20, rtol=eigenvalues.TOLERANCE**2)
 

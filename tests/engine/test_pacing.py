@@ -53,11 +53,11 @@ def test_a_learner_starts_after_the_first_record_of_the_learner_before_it(monkey
     traces, lengths = [], []
     begin = run._training_run
 
-    def begun(*arguments):
+    def begin_later(*arguments):
         lengths.append([curve.length for curve in traces[0].curves])
         return begin(*arguments)
 
-    monkeypatch.setattr(run, "_training_run", begun)
+    monkeypatch.setattr(run, "_training_run", begin_later)
     described = experiment(d=4, learners={"first": gd(0.1), "second": gd(0.2)})
-    run.run(described, lambda: 1, lambda event: traces.append(event.trace))
+    run.run(described, lambda: 1, lambda loaded: traces.append(loaded.trace))
     assert lengths == [[0, 0], [1, 0]]
