@@ -23,6 +23,7 @@ from hadamard_tui.browsing import table_experiment
 from hadamard_tui.browsing.table_experiment import (
     Kind,
     TableChoices,
+    columns_with_gaps,
     completions,
     document,
     features_of,
@@ -54,6 +55,8 @@ KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers"
 """Kinds of labels, by the text of the choice. None means that the kind is detected."""
 
 NO_FILE = "Choose a file first, and answer the question that the page may ask about it."
+
+MIXED = "Leave its column out of the run, or choose diagnose, which fills missing cells"
 
 MOST_SHOWN = 60
 """Maximum number of columns that the page shows."""
@@ -131,6 +134,12 @@ class OwnTable(Framed[dict[str, Any] | None]):
         self._first: FirstRows | None = None
         self._table: Table | None = None
         self._settings: dict[str, Any] = {}
+        self._is_mixed = False
+        """Whether the table has missing cells that prevent a run, but no diagnosis."""
+
+        self._gaps: list[int] = []
+        """Features with missing cells, which runs omit."""
+
         self._chosen_label: int | None = None
         """Label that the user chose in this file. Another setting for reading the file does not change it."""
 
@@ -271,7 +280,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._offer_labels(self._first)
             if self._first.question is None:
                 await self._read_table()
-                self.query_one("#run").focus()
+                self.query_one("#diagnose" if self._is_mixed else "#run").focus()
             else:
                 self._ask(self._first.question.field, self._first.question.fault)
 
@@ -307,7 +316,8 @@ class OwnTable(Framed[dict[str, Any] | None]):
         first = self._first
         assert first is not None, "a file has been read"
         settings = TableSettings(**self._settings)
-        columns = features_of(first, self._label, self._omitted(first), settings)
+        omitted = [*self._omitted(first), *self._gaps]
+        columns = features_of(first, self._label, omitted, settings)
         return TableChoices(
             str(Path(self._path).expanduser().absolute()),
             replace(settings, columns=columns),
@@ -334,19 +344,33 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     async def _read_table(self) -> None:
         """Read the table with the choices made on the page, and report how it was read."""
-        self._table = None
+        from engine.problems.table import MixedTable
+
+        self._table, self._is_mixed, self._gaps = None, False, []
         try:
             choices = self._choices()
-            self._table = await asyncio.to_thread(choices.read)
-            await asyncio.to_thread(document, choices, self._table)
+            try:
+                rows = await asyncio.to_thread(choices.read)
+            except MixedTable:
+                self._gaps = await asyncio.to_thread(columns_with_gaps, choices)
+                if not self._gaps:
+                    raise
+                choices = self._choices()
+                rows = await asyncio.to_thread(choices.read)
+            await asyncio.to_thread(document, choices, rows)
         except BadInput as error:
-            self._table = None
-            self._ask(error.where.rpartition(".")[2], error.fault)
+            self._is_mixed = isinstance(error, MixedTable)
+            remedy = f". {MIXED}" if self._is_mixed else ""
+            self._ask(error.where.rpartition(".")[2], f"{error.fault}{remedy}")
         else:
-            sentence = self._table.report.sentence
-            if self._first is not None and self._first.words - {self._label}:
-                sentence = f"{sentence}. Runs omit columns of words; a diagnosis can use them"
-            self._say(sentence)
+            self._table = rows
+            self._say(f"{rows.report.sentence}{self._omission()}")
+
+    def _omission(self) -> str:
+        """Return a sentence about the columns that runs omit; empty if there are none."""
+        has_words = self._first is not None and self._first.words - {self._label}
+        kinds = [*(["words"] if has_words else []), *(["missing cells"] if self._gaps else [])]
+        return f". Runs omit columns of {' and of '.join(kinds)}; a diagnosis can use them" if kinds else ""
 
     @work(exclusive=True, group="table")
     async def _read_again(self) -> None:
