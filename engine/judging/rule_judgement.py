@@ -140,7 +140,7 @@ class RuleJudgement:
         lines = [self.measured, *self.by_structure, *(symmetry.sentence for symmetry in self.symmetries)]
         lines += [f"{problem}, {point}" for problem, points in self.losses.items() for point in points]
         lines += [f"{problem}: not run; {reason}" for problem, reason in self.refused.items()]
-        return "\n".join([*lines, *self.contradictions])
+        return "\n".join([*lines, *self.contradictions, *filter(None, [self.warning])])
 
     def __repr__(self) -> str:
         return f"<Judgement of {self.measured}>"
