@@ -191,6 +191,16 @@ class RuleJudgement:
             return []
         return [point for points in self.losses.values() for point in points if point.word == "below"]
 
+    @property
+    def warning(self) -> str:
+        """Sentence about losses below the bound although the rule is rotation invariant, or an empty text."""
+        if not self.broken:
+            return ""
+        return (
+            "the rule is invariant under rotations at its default rate, but not at the rates whose losses are "
+            "below the bound"
+        )
+
     def symmetry(self, group: str) -> Symmetry:
         """Return the symmetry that was measured for the group called `group`."""
         return next(symmetry for symmetry in self.symmetries if symmetry.group == group)

@@ -80,7 +80,7 @@ EQUAL = {
 
 
 DIFFERENT = {"adafactor", "lamb", "muon", "soap", "sophia"}
-"""Rules whose docstring states how the optimizer elsewhere differs. Tests below measure the difference."""
+"""Rules whose docstring states how the optimizer elsewhere differs. The tests below measure how."""
 
 
 def test_each_rule_that_a_library_has_by_its_name_is_compared_with_it():
