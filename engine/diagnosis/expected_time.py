@@ -63,8 +63,8 @@ CLASSES = NUMBERS | {
 """Times of fits to classes, by learner."""
 
 PROBE_ROWS, PROBE_FEATURES = 60, 20
-PROBES = 3
-"""Number of fits that measure the speed. Other programs may delay single fits."""
+PROBES = 5
+"""Number of fits that measure the speed, also if other programs delay some of them."""
 
 
 def work(learner: DiagnosisLearner, size: int, plan: Plan) -> float:
@@ -97,12 +97,10 @@ def expected_seconds(plan: Plan) -> float:
 
 
 def _probe() -> float:
-    """Return the seconds of a small fit of extra trees on this machine, the least of PROBES."""
+    """Return the seconds of a small fit of extra trees on this machine, the mean over PROBES fits."""
     rows = np.random.default_rng(0).standard_normal((PROBE_ROWS, PROBE_FEATURES))
     extra_trees(rows[:3], rows[:3, 0], rows[:3], False, 0)  # imports scikit-learn
-    seconds = []
+    start = time.perf_counter()
     for _ in range(PROBES):
-        start = time.perf_counter()
         extra_trees(rows, rows[:, 0], rows, False, 0)
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return (time.perf_counter() - start) / PROBES

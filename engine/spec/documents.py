@@ -38,7 +38,7 @@ from engine.spec.upgrade import upgraded
 
 
 def check_points(sweep: Sweep) -> None:
-    """Check that pictures, claims and texts do not differ between sweep points. Raises: BadInput.
+    """Check that pictures, claims and texts do not differ between sweep points.
 
     Raises: BadInput.
     """

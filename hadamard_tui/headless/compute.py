@@ -111,7 +111,7 @@ def state(results: Results) -> tuple[str, float]:
     points = results.sweep.points
     number = max(results.traces, default=None)
     if number is None:
-        return "preparing", 0.0
+        return "drawing data", 0.0
     memory = f"in about {results.traces[number].environment['memory']}"
     if not results.sweep.axes:
         return f"running, {memory}", results.share

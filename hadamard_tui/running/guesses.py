@@ -18,11 +18,8 @@ if TYPE_CHECKING:
 LEVEL = GUESSED
 """Level of the loss in guesses: the user guesses at which x the loss of a learner falls below this level."""
 
-BEST, RIGHT = 100, 50
-"""Score of an exact guess, and minimum score of a guess that counts as right on a guided path.
-
-A guess with the minimum score is wrong by a factor of two.
-"""
+RIGHT_FACTOR = 2
+"""Largest ratio between the guessed and the measured x of a guess that counts as right."""
 
 
 @dataclass
@@ -82,31 +79,31 @@ def outcome(curve: CurveView) -> float | None:
     return float(curve.x[places[first]]) if first < len(places) else None
 
 
-def score(guess: float | None, came_out: float | None) -> int:
-    """Return the score of a guess, which compares the guessed x with the measured x.
+def is_right(guess: float | None, came_out: float | None) -> bool:
+    """Return whether a guessed x and the measured x differ by a factor of two at most.
 
-    It is BEST times the ratio of the smaller x to the larger x. If only one of guess and outcome is None
-    ("never"), the score is 0.
+    If one of guess and outcome is None ("never"), the other must be None, too.
     """
     if guess is None or came_out is None:
-        return BEST if guess == came_out else 0
-    if guess == came_out:
-        return BEST
-    low, high = sorted((max(guess, 0.0), max(came_out, 0.0)))
-    return round(BEST * low / high)
+        return guess == came_out
+    low, high = sorted((guess, came_out))
+    return high <= RIGHT_FACTOR * low
 
 
-def scores(guesses: Mapping[str, float | None], view: View) -> list[int]:
-    """Return the score of each guess of a user on when a learner's loss falls below 0.1."""
+def judged(guesses: Mapping[str, float | None], view: View) -> list[bool]:
+    """Return for each guess of a user on when a learner's loss falls below 0.1 whether it is right."""
     return [
-        score(guesses[curve.learner], outcome(curve))
+        is_right(guesses[curve.learner], outcome(curve))
         for curve in view.curves
         if curve.learner in guesses and curve.chosen
     ]
 
 
 def scored(guesses: Mapping[str, float | None], view: View) -> str:
-    """Return a sentence with the mean score, every guess and every outcome; empty if there are no guesses."""
+    """Return a sentence with the score, every guess and every outcome; empty if there are no guesses.
+
+    The score is the number of right guesses, as on a guided path.
+    """
     parts = []
     for curve in view.curves:
         if curve.learner in guesses and curve.chosen:
@@ -115,8 +112,8 @@ def scored(guesses: Mapping[str, float | None], view: View) -> str:
             parts.append(f"{learner_name}: guess {in_words(guess)}, result {in_words(came_out)}")
     if not parts:
         return ""
-    points = scores(guesses, view)
-    return f"Score {round(sum(points) / len(points))} of {BEST}: {'; '.join(parts)}."
+    right = judged(guesses, view)
+    return f"Score {sum(right)}/{len(right)} within a factor of two: {'; '.join(parts)}."
 
 
 def in_words(x: float | None) -> str:

@@ -338,7 +338,7 @@ class Session:
         if self._engine == "waiting":
             return "waiting"
         if self.trace is None:
-            return "preparing"
+            return "drawing data"
         if self.over:
             return "finished"
         return "running" if self.playback.playing else "paused"

@@ -14,7 +14,7 @@ from engine.spec.experiment import drawn
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import key
 from hadamard_tui.panels import TABLE
-from hadamard_tui.running.guesses import RIGHT, scores
+from hadamard_tui.running.guesses import judged
 from hadamard_tui.terminal.timing import call_after
 from hadamard_tui.tours import REST, Tour, broken
 from hadamard_tui.widgets.banner import Banner
@@ -44,6 +44,8 @@ class Guide:
         self._next_look: asyncio.TimerHandle | None = None
         self._shown: Raw | None = None
         """Set-up that was last shown for the stop, with or without the change that breaks its theorem."""
+        self._original: Raw | None = None
+        """Set-up of the stop without the change that breaks its theorem."""
         self._is_broken = False
 
     async def start(self) -> None:
@@ -92,7 +94,9 @@ class Guide:
         """
         self._is_broken = False
         self._laboratory.asks_first = waits = bool(self.tour.stop.predict) and not self.tour.alone
-        await self._put_up(self.tour.editable, run=not waits)
+        editable = self.tour.editable
+        self._original = copy.deepcopy(editable.raw)
+        await self._put_up(editable, run=not waits)
 
     async def break_stop(self) -> None:
         """Run the experiment of the stop with a change to which the theorem of the stop does not apply."""
@@ -137,12 +141,13 @@ class Guide:
         """
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):
-            points = scores(session.guesses, look.view)
-            self.tour.scores.setdefault(self.tour.place, [score >= RIGHT for score in points])
+            self.tour.scores.setdefault(self.tour.place, judged(session.guesses, look.view))
 
     def _look(self) -> None:
         """Update the banner of the tour, after a change of the main screen or of the displayed time."""
         session, now = self._laboratory.session, time.monotonic()
+        if self._is_broken and self._laboratory.editable.raw == self._original:  # the break was undone
+            self._is_broken, self._shown = False, self._original
         experiment = self._laboratory.editable.experiment if session is None else session.experiment
         look = None if session is None or session.trace is None else session.look()
         seconds = now - self._begun

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual import events
@@ -44,26 +44,30 @@ class Spot(NamedTuple):
     label: Region
 
 
-def spots(laboratory: Screen[None]) -> dict[str, Spot]:
-    """Return the targets of jump mode, by key. They are the chart, the panels and the focusable widgets."""
-    spots_by_key, other_keys = {}, iter(OTHERS)
-    for widget in (laboratory.query_one("#loss", ChartView), *laboratory.focus_chain):
-        label = next((cells for cells in _ends(laboratory, widget) if _seen(laboratory, widget, cells)), None)
+def spots(page: Screen[Any]) -> dict[str, Spot]:
+    """Return the targets of jump mode on the main screen or another page, by key.
+
+    They are the focusable widgets, and on the main screen also the chart and the panels.
+    """
+    spots_by_key: dict[str, Spot] = {}
+    other_keys = iter(OTHERS)
+    for widget in (*page.query("#loss").results(ChartView), *page.focus_chain):
+        label = next((cells for cells in _ends(page, widget) if _seen(page, widget, cells)), None)
         if label is not None and (key := OWN.get(widget.id or "") or next(other_keys, None)):
             spots_by_key[key] = Spot(widget, label)
-    tabs = laboratory.query_one(Tabs)
-    for tab in tabs.in_sight:
-        digit = Region(tabs.region.x + tab.column, tabs.region.y, 1, 1)
-        key = str(tab.number % 10) if tab.number <= DIGITS else next(other_keys, None)
-        if key is not None and _seen(laboratory, tabs, digit):
-            spots_by_key[key] = Spot(tab.number, digit)
+    for tabs in page.query(Tabs):
+        for tab in tabs.in_sight:
+            digit = Region(tabs.region.x + tab.column, tabs.region.y, 1, 1)
+            key = str(tab.number % 10) if tab.number <= DIGITS else next(other_keys, None)
+            if key is not None and _seen(page, tabs, digit):
+                spots_by_key[key] = Spot(tab.number, digit)
     return spots_by_key
 
 
-def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:
+def _ends(page: Screen[Any], widget: Widget) -> Iterator[Region]:
     """Yield candidate cells for a widget's label: first the end, then the start of the widget's first row."""
     try:
-        x, y, width, height = laboratory.find_widget(widget).visible_region
+        x, y, width, height = page.find_widget(widget).visible_region
     except NoWidget:
         return
     if width >= WIDTH and height:
@@ -71,10 +75,10 @@ def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:
         yield Region(x, y, WIDTH, 1)
 
 
-def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
+def _seen(page: Screen[Any], widget: Widget, cells: Region) -> bool:
     """Return whether the `cells` of `widget` are visible, so that no other widget covers them."""
     try:
-        tops = [laboratory.get_widget_at(x, cells.y)[0] for x in range(*cells.column_span)]
+        tops = [page.get_widget_at(x, cells.y)[0] for x in range(*cells.column_span)]
     except NoWidget:
         return False
     return all(widget in top.ancestors_with_self for top in tops)
@@ -90,19 +94,19 @@ class Jump(Modal[Place | None]):
     Jump #hint { dock: bottom; height: 1; padding: 0 1; }
     """
 
-    def __init__(self, laboratory: Screen[None]) -> None:
+    def __init__(self, page: Screen[Any]) -> None:
         super().__init__()
-        self._laboratory = laboratory
-        self.spots = spots(laboratory)
+        self._page = page
+        self.spots = spots(page)
 
     def compose(self) -> ComposeResult:
         yield Static("Jump: press the key of a target to go there, esc to stay", id="hint", markup=False)
 
     def on_mount(self) -> None:
-        self._laboratory.screen_layout_refresh_signal.subscribe(self, self._look_again)
+        self._page.screen_layout_refresh_signal.subscribe(self, self._look_again)
 
-    def _look_again(self, laboratory: Screen[None]) -> None:
-        if (now := spots(laboratory)) != self.spots:
+    def _look_again(self, page: Screen[Any]) -> None:
+        if (now := spots(page)) != self.spots:
             self.spots = now
             self.refresh()
 

@@ -40,7 +40,7 @@ from hadamard_tui.widgets.screen_lines import Caption, DataLine, Keys, MachineLi
 from hadamard_tui.widgets.selection_bar import Progress, SelectionBar, Situation, keys_to_run
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList, Side, Story
-from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.stage import FULL, Stage
 
 if TYPE_CHECKING:
     from engine.core.machine import MachineSample
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 WORDS = {
     "waiting": "Waiting for the previous run, which ends after\ndrawing its data or after its current step.",
     "loading engine": "Loading the engine, which takes a second or two.\nMeanwhile, every key works.",
-    "preparing": "Drawing the data and computing the bounds.",
+    "drawing data": "Drawing the data and computing the bounds.",
     "running": "The first evaluation point is being computed.",
     "paused": "Paused before the first evaluation point. {pause} resumes, {step} takes one step.",
     "stopped": "Stopped before the first evaluation point. {run} runs the set-up from the start.",
@@ -93,9 +93,6 @@ TALL = 30
 
 ENDED = ("finished", "stopped", "failed")
 """Final states of a run."""
-
-FULL = "-full"
-"""CSS class of the screen while the chart or the open panel is shown alone."""
 
 
 class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
@@ -280,9 +277,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.notify(error.fault, severity="warning")
         else:
             await self.present(editable)
-
-    async def action_redo(self) -> None:
-        await self.query_one(SetupPane).redo()
 
     def action_leave(self) -> None:
         if self.query_one(RunList).has_focus_within and self.query_one(RunList).leave_filter():
@@ -551,6 +545,13 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     @on(SelectionBar.Chosen)
     async def _part_chosen(self, event: SelectionBar.Chosen) -> None:
         await self.query_one(SetupPane).choose_kind(event.place, event.kind)
+
+    @on(SelectionBar.FieldWanted)
+    def _field_wanted(self, event: SelectionBar.FieldWanted) -> None:
+        setup = self.query_one(SetupPane)
+        if not setup.display:
+            self.action_setup()
+        setup.enter(event.place)
 
     @on(SelectionBar.LearnerChosen)
     async def _learner_chosen_in_bar(self, event: SelectionBar.LearnerChosen) -> None:

@@ -55,6 +55,8 @@ KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers"
 
 NO_FILE = "Choose a file first, and answer the question that the page may ask about it."
 
+MIXED = "Leave its column out of the run, or choose diagnose, which fills missing cells"
+
 MOST_SHOWN = 60
 """Maximum number of columns that the page shows."""
 
@@ -131,6 +133,9 @@ class OwnTable(Framed[dict[str, Any] | None]):
         self._first: FirstRows | None = None
         self._table: Table | None = None
         self._settings: dict[str, Any] = {}
+        self._is_mixed = False
+        """Whether the table has words, dates or missing cells, which only a diagnosis can use."""
+
         self._chosen_label: int | None = None
         """Label that the user chose in this file. Another setting for reading the file does not change it."""
 
@@ -271,7 +276,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._offer_labels(self._first)
             if self._first.question is None:
                 await self._read_table()
-                self.query_one("#run").focus()
+                self.query_one("#diagnose" if self._is_mixed else "#run").focus()
             else:
                 self._ask(self._first.question.field, self._first.question.fault)
 
@@ -334,14 +339,17 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     async def _read_table(self) -> None:
         """Read the table with the choices made on the page, and report how it was read."""
-        self._table = None
+        from engine.problems.table import MixedTable
+
+        self._table, self._is_mixed = None, False
         try:
             choices = self._choices()
             self._table = await asyncio.to_thread(choices.read)
             await asyncio.to_thread(document, choices, self._table)
         except BadInput as error:
-            self._table = None
-            self._ask(error.where.rpartition(".")[2], error.fault)
+            self._table, self._is_mixed = None, isinstance(error, MixedTable)
+            remedy = f". {MIXED}" if self._is_mixed else ""
+            self._ask(error.where.rpartition(".")[2], f"{error.fault}{remedy}")
         else:
             sentence = self._table.report.sentence
             if self._first is not None and self._first.words - {self._label}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.follower import Silent
     from hadamard_tui.running.playback import Pace
+    from hadamard_tui.running.runs import Kept
     from hadamard_tui.running.session import Session
 
 
@@ -270,7 +272,31 @@ class RunComparison(RunControl):
         if self.query_one(RunList).has_focus_within and self.runs.deleted:
             self._bring_back()
         else:
-            await self.query_one(SetupPane).undo()
+            await self._restore(self.query_one(SetupPane).undo)
+
+    async def action_redo(self) -> None:
+        await self._restore(self.query_one(SetupPane).redo)
+
+    async def _restore(self, change: Callable[[], Awaitable[None]]) -> None:
+        """Undo or redo a change of the set-up, and show the curves of the restored set-up if there are any.
+
+        If the screen showed a run of the set-up before the change, show a finished run of the restored
+        set-up, or else the stored curves of its preset. If there are neither, the curves stay, and the
+        progress says that the set-up has changed.
+        """
+        from hadamard_tui.running.stored import stored_of
+
+        is_of_set_up = self.session is not None and self.session.document == self._editable.document
+        await change()
+        restored = self.query_one(SetupPane).editable
+        document = restored.document
+        if not is_of_set_up or self.session is None or self.session.document == document:
+            return
+        run = next((run for run in reversed(self.runs.finished) if run.document == document), None)
+        if run is not None:
+            self._show_finished(run)
+        elif stored_of(restored) is not None:
+            self.call_later(self._forget)  # after this screen has received the restored set-up
 
     def end(self, seconds: float) -> bool:
         """Stop the engine, and remove the files of deleted runs.
@@ -290,7 +316,6 @@ class RunComparison(RunControl):
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
         """Show the chosen run with its set-up and curves. A stored run is read first."""
-        from engine.spec.experiment import drawn
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         run = event.run.kept
@@ -306,13 +331,20 @@ class RunComparison(RunControl):
         editable = EditableExperiment(run.document, run.preset)
         editable.call(run.session.letters)
         await self._take(editable)
-        if self.session is not run.session:
-            if self.session is not None:
-                self.session.end()
-            self.session, self.ghost = run.session, None
-            self.query_one(Stage).offer_pictures(drawn(run.session.sweep.experiment))
-            self.run_changed(run.session)
+        self._show_finished(run)
         self.notify(f"This is {run.name}; {key('run')} runs its set-up again.")
+
+    def _show_finished(self, run: Kept) -> None:
+        """Show the curves of a finished run of the current set-up."""
+        from engine.spec.experiment import drawn
+
+        if self.session is run.session:
+            return
+        if self.session is not None:
+            self.session.end()
+        self.session, self.ghost = run.session, None
+        self.query_one(Stage).offer_pictures(drawn(run.session.sweep.experiment))
+        self.run_changed(run.session)
 
     @property
     def _chosen_run(self) -> ListedRun | None:

@@ -233,6 +233,9 @@ def _short(number: float) -> str:
 ADD = "+"
 """Value of the line "add a learner" in the list of learners."""
 
+ANOTHER_SIZE = "problem.matrix.d"
+"""Value of the line "another d" in the list of matrices: the place of d in a preset document."""
+
 LABELLED = 100
 """Minimum width of the bar, in cells, at which the choices have labels."""
 
@@ -260,10 +263,22 @@ class PartWord(Choice):
         super().__init__((), value="", id=id)
         self.label = label
         self.words, self.place, self.family = "", "", ""
+        self.more: Sequence[tuple[str, str]] = ()
 
-    def show(self, words: str, value: str, place: str = "", family: str = "") -> None:
-        """Show the chosen value. When the list is opened, it offers all kinds of parts in `family`."""
-        self.words, self.place, self.family = words, place, family
+    def show(
+        self,
+        words: str,
+        value: str,
+        place: str = "",
+        family: str = "",
+        more: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Show the chosen value.
+
+        When the list is opened, it offers all kinds of parts in `family`, after the pairs of displayed words
+        and value in `more`.
+        """
+        self.words, self.place, self.family, self.more = words, place, family, more
         with self.prevent(Choice.Changed):
             self.offer(((words, value),), value)
 
@@ -271,7 +286,7 @@ class PartWord(Choice):
         from engine.core.catalogue import members
 
         if self.family and not self.expanded:
-            self.offer([(kind, kind) for kind in members(self.family)], self.value)
+            self.offer([*self.more, *((kind, kind) for kind in members(self.family))], self.value)
         await super().action_show_list()
 
     async def on_key(self, event: events.Key) -> None:
@@ -331,6 +346,13 @@ class SelectionBar(Horizontal):
             super().__init__()
             self.number = number
 
+    class FieldWanted(Message):
+        """Message: the user wants to change the number at `place` of the preset document."""
+
+        def __init__(self, place: str) -> None:
+            super().__init__()
+            self.place = place
+
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._shown: object = None
@@ -363,7 +385,9 @@ class SelectionBar(Horizontal):
             return
         self._shown = shown
         self.query_one(PresetWord).words = preset
-        self._choice("matrix").show(size, _kind(matrix), "problem.matrix", "matrices")
+        has_size = isinstance(matrix, dict) and "d" in matrix
+        sizes = [("another d", ANOTHER_SIZE)] if has_size else []
+        self._choice("matrix").show(size, _kind(matrix), "problem.matrix", "matrices", sizes)
         self._choice("learner").show(names[learner_number][0], str(learner_number))
         self._choice("learner").choices = (*names, ("add a learner", ADD))
         self._choice("architecture").label = role
@@ -423,6 +447,8 @@ class SelectionBar(Horizontal):
         self._shown = None  # so that the next frame shows the old value again if the choice is refused
         if choice.id == "bar-learner":
             self.post_message(self.LearnerChosen(None if event.value == ADD else int(event.value)))
+        elif event.value == ANOTHER_SIZE:
+            self.post_message(self.FieldWanted(event.value))
         else:
             self.post_message(self.Chosen(choice.place, event.value))
 

@@ -124,7 +124,8 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._complaint = editable.error
         self.filled = False
         """Whether the panels are mounted. The first paint does not wait for their 200 widgets."""
-        self._entered = False
+        self._entered: str | None = None
+        """Place of the field to focus, "" for the first field; None if the user has not entered the pane."""
         self._stale = False
         """Whether the panels still show a previous set-up."""
         self._outdated = False
@@ -150,8 +151,8 @@ class SetupPane(VerticalScroll, can_focus=False):
             self._stale = False
             await self.mount_compose(self._panels())
             self.filled = True
-        if self._entered:
-            self.enter()
+        if self._entered is not None:
+            self.enter(self._entered)
         self.show_list()
         self._show_complaint()
 
@@ -249,10 +250,12 @@ class SetupPane(VerticalScroll, can_focus=False):
         async with self._making:
             pass
 
-    def enter(self) -> None:
-        """Focus the first field as soon as it is mounted."""
-        self._entered = True
-        if fields := self.query("Choice, Input"):  # none while the panels are replaced
+    def enter(self, place: str = "") -> None:
+        """Focus the field at `place` of the preset document, or else the first field, once it is mounted."""
+        self._entered = place
+        if rows := [row for row in self._rows(FieldRow) if row.place == place]:
+            self.screen.set_focus(rows[0].query("Choice, Input").first())
+        elif fields := self.query("Choice, Input"):  # none while the panels are replaced
             self.screen.set_focus(fields.first())
 
     def pick(self, number: int) -> None:

@@ -63,8 +63,14 @@ screens of 24, 40 or 60 rows.
 LEAST_TABLE, MOST_TABLE = 3, 10
 """Minimum and maximum height of the table in rows: the heading, and two or nine learners."""
 
+LEAST_WITH_OVERLAP = 10
+"""Minimum height of a panel at which two pages of its text share a line, so that readers keep their place."""
+
 TOUR = "-tour"
 """CSS class of the screen during a tour."""
+
+FULL = "-full"
+"""CSS class of the screen while the chart or the open panel is shown alone."""
 
 
 def _draw(chart: ChartView, shown: Plot) -> None:
@@ -94,7 +100,10 @@ class PanelWords(Words):
         keys = shown_keys("page_down").split()
         if self.screen.has_class(TOUR):  # on a tour, page down goes to the next stop
             keys = [key_name for key_name in keys if key_name != printed_key("pagedown")]
-        self.border_subtitle = "".join(f"{key_name} reads on" for key_name in keys[:1])
+        reads_on = [f"{key_name} reads on" for key_name in keys[:1]]
+        if not self.screen.has_class(FULL):
+            reads_on.append(f"{key('full')} shows it alone")
+        self.border_subtitle = " · ".join(reads_on)
         fits = self.virtual_size.height <= self.outer_size.height  # outer size: the border takes a line
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
@@ -163,7 +172,9 @@ class PanelView(ContentSwitcher):
     def scroll(self, pages: int) -> None:
         """Scroll the text of the panel by a number of pages; a negative number scrolls up."""
         words = self.query_one(PanelWords)
-        words.scroll_relative(y=pages * max(words.size.height - 1, 1), animate=False)
+        height = words.size.height
+        lines = height - 1 if height >= LEAST_WITH_OVERLAP else height
+        words.scroll_relative(y=pages * max(lines, 1), animate=False)
 
 
 class Stage(Vertical):

@@ -21,6 +21,9 @@ LEAST = 8
 BETWEEN = " · "
 """Text between two titles of pictures if there is room, because titles are often sentences."""
 
+BETWEEN_TIGHT = "│"
+"""Text between two titles of pictures in a full row. A blank would not separate titles of several words."""
+
 
 class PictureRow(Widget):
     """Line with the titles of the pictures. The title of the picture on the screen is marked.
@@ -48,7 +51,9 @@ class PictureRow(Widget):
         named = (_linked(number, text, number == self.chosen) for number, text in enumerate(shown))
         room = self.content_size.width - cell_len(hint) - sum(map(cell_len, shown))
         has_room = room >= cell_len(BETWEEN) * len(shown)
-        return Content(BETWEEN if has_room else " ").join(named) + (f"  {hint}" if has_room else hint)
+        return Content(BETWEEN if has_room else BETWEEN_TIGHT).join(named) + (
+            f"  {hint}" if has_room else hint
+        )
 
 
 def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:

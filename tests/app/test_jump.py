@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
+from typing import Any
 
 import crossing
 import pytest
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widget import Widget
 
+from engine.spec import theory_pages
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.colours.contrast import contrast
 from hadamard_tui.colours.themes import COLOUR_THEMES
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT
-from hadamard_tui.screens.jump import Jump, Place, Spot
+from hadamard_tui.screens.browser import Browser, NewExperiment
+from hadamard_tui.screens.diagnosis import DiagnosisPage
+from hadamard_tui.screens.jump import Jump, Place, Spot, spots
+from hadamard_tui.screens.own_table import OwnTable
+from hadamard_tui.screens.theory_page import page_of
 from hadamard_tui.state.config import Config
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.scoreboard import Scoreboard
@@ -262,3 +270,28 @@ async def test_the_story_and_the_runs_are_gone_to_where_they_stand_beside_the_st
         await until(pilot, lambda: isinstance(app.focused, Story))
         await pilot.press("j", "h")
         await until(pilot, lambda: app.laboratory.query_one(Side).query_one("#runs-list").has_focus)
+
+
+PAGES: dict[str, Callable[[], Screen[Any]]] = {
+    "your data": OwnTable,
+    "diagnosis": lambda: DiagnosisPage("/nowhere/x.csv", "y"),
+    "new experiment": NewExperiment,
+    "presets": Browser,
+    "theory": lambda: page_of([theory_pages.find("symmetry#modern-optimizers")]),
+}
+"""Pages over the main screen, by name."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page_title", PAGES)
+async def test_jump_mode_reaches_the_controls_of_other_pages(app: HadamardApp, page_title: str):
+    async with opened(app, WIDE) as pilot:
+        await app.push_screen(page := PAGES[page_title]())
+        await until(pilot, lambda: app.screen is page and spots(page))  # lists are empty at first
+        await pilot.pause(0.2)
+        visible = {widget for widget in page.focus_chain if page.find_widget(widget).visible_region}
+        screen = await jump(pilot, app)
+        assert {spot.place for spot in screen.spots.values()} == visible
+        key, spot = list(screen.spots.items())[-1]
+        await pilot.press(key)
+        await until(pilot, lambda: app.screen is page and page.focused is spot.place)

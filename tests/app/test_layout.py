@@ -197,7 +197,8 @@ async def test_words_longer_than_their_panel_are_scrolled_by_keys(app: HadamardA
         panel = app.laboratory.query_one("#panel-words")
         await pilot.press("pagedown")
         await until(pilot, lambda: panel.scroll_y > 0)
-        assert "pgdn reads on" in screen_text(app)
+        assert panel.scroll_y == panel.size.height, "a small panel turns whole pages"
+        assert "pgdn reads on · F shows it alone" in screen_text(app)
         await pilot.press("pageup")
         await until(pilot, lambda: panel.scroll_y == 0)
         await pilot.press("pagedown", "right_square_bracket")

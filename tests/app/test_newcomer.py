@@ -38,7 +38,7 @@ async def test_a_guess_that_is_left_shows_the_run_from_before_again(app: Hadamar
 async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
-        context = app.laboratory.context
+        context, first_run = app.laboratory.context, session_of(app)
         assert context is not None
         first, *_ = context.onward
         assert first == "Next: ~ sweeps d over five values, and shows the scaling law in d."
@@ -47,8 +47,13 @@ async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset(ap
         assert change is not None
         await pilot.press("B")
         await until(pilot, lambda: session_of(app).experiment.claims[0].text == change.text)
+        broken = session_of(app)
+        await until(pilot, lambda: broken.over)
         await pilot.press("u")
         await until(pilot, lambda: len(app.laboratory.editable.raw["learners"]) == 5)
+        await until(pilot, lambda: session_of(app) is first_run)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: session_of(app) is broken)
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE])

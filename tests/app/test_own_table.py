@@ -189,6 +189,8 @@ async def test_a_faulty_file_is_one_line_and_the_choices_stay(app: HadamardApp, 
         page = await at_the_page(app, pilot)
         await pilot.press(*"gaps.csv", "enter")
         await until(pilot, lambda: "line 3, column 1 ('b'), has no value" in report(app))
+        assert "or choose diagnose" in report(app)
+        await until(pilot, lambda: page.query_one("#diagnose").has_focus)
         page.query_one("#rotate", Checkbox).value = True
         page.query_one("#run").focus()
         await pilot.press("enter")

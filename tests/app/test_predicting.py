@@ -11,7 +11,7 @@ from view_fields import curve_view
 from engine.pictures.view import CurveView
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.plots.view_plot import GUESS
-from hadamard_tui.running.guesses import Guesses, outcome, score
+from hadamard_tui.running.guesses import Guesses, is_right, outcome
 from hadamard_tui.widgets.chart_view import ChartView
 
 from .conftest import WIDE, opened, until
@@ -33,20 +33,22 @@ def falls(y: np.ndarray) -> CurveView:
 
 
 @pytest.mark.parametrize(
-    ("guess", "came_out", "points"),
+    ("guess", "came_out", "right"),
     [
-        (60, 60, 100),
-        (30, 60, 50),
-        (60, 30, 50),
-        (None, None, 100),
-        (None, 60, 0),
-        (60, None, 0),
-        (0, 0, 100),
-        (0, 5, 0),
+        (60, 60, True),
+        (30, 60, True),
+        (60, 30, True),
+        (29, 60, False),
+        (61, 30, False),
+        (None, None, True),
+        (None, 60, False),
+        (60, None, False),
+        (0, 0, True),
+        (0, 5, False),
     ],
 )
-def test_a_guess_that_is_wrong_by_a_factor_of_two_scores_half(guess, came_out, points):
-    assert score(guess, came_out) == points
+def test_a_guess_is_right_within_a_factor_of_two(guess, came_out, right):
+    assert is_right(guess, came_out) == right
 
 
 def test_the_outcome_is_from_where_on_a_curve_is_below_a_tenth():
@@ -85,7 +87,7 @@ async def test_guesses_are_asked_for_put_on_the_chart_and_judged(app: HadamardAp
         await until(pilot, lambda: app.laboratory.session and session_of(app).state == "finished")
         assert session_of(app).guesses == {"GD": 15, "least squares": 0, "EGU": 8, "EGU±": 8, "spindly": 8}
         await until(pilot, lambda: "Score" in screen_text(app))
-        assert "of 100: A (GD): guess 15, result 15" in screen_text(app)
+        assert "Score 4/5 within a factor of two: A (GD): guess 15, result 15" in screen_text(app)
         marked = [series for series in chart.shown[0] if series.mark == GUESS and len(series.x)]
         assert [float(series.x[0]) for series in marked] == [15, 0, 8, 8, 8]
         await pilot.press("r")

@@ -8,7 +8,9 @@ from textual.pilot import Pilot
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.screens.browser import Browser
-from hadamard_tui.widgets.selection_bar import PartWord, PresetWord, SelectionBar
+from hadamard_tui.widgets.controls import NumberEntry
+from hadamard_tui.widgets.form import FieldRow
+from hadamard_tui.widgets.selection_bar import ANOTHER_SIZE, PartWord, PresetWord, SelectionBar
 
 from .conftest import SMALL, opened, until
 from .test_runs import screen_text, session_of
@@ -73,6 +75,21 @@ async def test_only_as_many_labels_go_as_have_no_room() -> None:
         await until(pilot, lambda: "one-pass ▾" in first_row(app))
         words = "preset hadamard-128-weights ▾ matrix hadamard d 128 ▾ learner A GD ▾ linear ▾"
         assert words in first_row(app)
+
+
+@pytest.mark.set_up("filled")
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [SMALL, (140, 40)])
+async def test_the_list_of_matrices_leads_to_the_field_of_d(
+    shipped: HadamardApp, size: tuple[int, int]
+) -> None:
+    async with opened(shipped, size) as pilot:
+        await choose(shipped, pilot, "matrix", "another")
+        await until(pilot, lambda: isinstance(shipped.focused, NumberEntry))
+        assert [row.place for row in shipped.focused.ancestors if isinstance(row, FieldRow)] == [ANOTHER_SIZE]
+        await until(pilot, lambda: "matrix hadamard d 128" in first_row(shipped) or size == SMALL)
+        await pilot.press("up")
+        await until(pilot, lambda: shipped.laboratory.editable.raw["problem"]["matrix"]["d"] > 128)
 
 
 @pytest.mark.slow
