@@ -236,8 +236,11 @@ def _read(file: Any, start: int) -> JournalFrame | None:
     return JournalFrame(name.decode(errors="replace"), start, packed)
 
 
-def is_written(path: Path) -> bool:
-    """Return whether a running process of this machine is writing a file. Raises: OSError."""
+def is_written(path: Path) -> bool | None:
+    """Return whether a running process of this machine is writing a file.
+
+    Returns None if the file system has no locks, as some of clusters. Raises: OSError.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         flock(descriptor, LOCK_SH | LOCK_NB)
@@ -245,7 +248,7 @@ def is_written(path: Path) -> bool:
     except BlockingIOError:
         return True
     except OSError:
-        return False
+        return None
     finally:
         os.close(descriptor)
     return False

@@ -24,7 +24,10 @@ PIECE = 1 << 14
 """Number of random signs drawn in one call. They are drawn as 8 bytes each, but stored as one."""
 
 LONG_PIECE = 1 << 22
-"""Number of random numbers drawn between two checks for cancellation. Drawing them takes about 0.05 s."""
+"""Largest number of random numbers drawn in one call. Drawing them takes about 0.05 s."""
+
+UNCHECKED = 1 << 16
+"""Number of random numbers after which drawing checks for cancellation."""
 
 
 class Stream:
@@ -62,10 +65,15 @@ class Stream:
     def _filled(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
         """Return random numbers [replicas, *shape]. Each replica's numbers come from its own generator."""
         numbers = np.empty((self.replicas, math.prod(shape)))
+        unchecked = UNCHECKED
         for generator, row in zip(self._generators, numbers, strict=True):
             for first in range(0, len(row), LONG_PIECE):
-                go_on()
-                draw(generator, out=row[first : first + LONG_PIECE])
+                if unchecked >= UNCHECKED:
+                    go_on()
+                    unchecked = 0
+                piece = row[first : first + LONG_PIECE]
+                draw(generator, out=piece)
+                unchecked += len(piece)
         return numbers.reshape(self.replicas, *shape)
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
@@ -84,9 +92,13 @@ class Stream:
     def permutation(self, n: int) -> NDArray[np.int64]:
         """Draw a random order of the numbers 0 … n−1 for each replica, [replicas, n]."""
         orders = np.tile(np.arange(n), (self.replicas, 1))
+        unchecked = UNCHECKED
         for generator, order in zip(self._generators, orders, strict=True):
-            go_on()
+            if unchecked >= UNCHECKED:
+                go_on()
+                unchecked = 0
             generator.shuffle(order)
+            unchecked += n
         return orders
 
 

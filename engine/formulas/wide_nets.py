@@ -105,21 +105,16 @@ def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], c
     """
     correlations, covariances = [], first
     for weights, biases in zip(cw, cb, strict=True):
-        diagonal = [_of_one_input(transfer, covariances[:, input_, input_]) for input_ in (0, 1)]
-        between = product_mean(transfer, covariances)
-        following = np.stack([diagonal[0], between, between, diagonal[1]], -1).reshape(-1, 2, 2)
+        # The mean of σ² is that of two equal inputs. The same nodes give them exactly the correlation 1.
+        variances = covariances.diagonal(axis1=1, axis2=2)  # [P, 2]
+        alike = variances[:, :, None, None] * np.ones((2, 2))
+        triples = np.concatenate([alike, covariances[:, None]], 1)
+        first_mean, second_mean, between = product_mean(transfer, triples.reshape(-1, 2, 2)).reshape(-1, 3).T
+        following = np.stack([first_mean, between, between, second_mean], -1).reshape(-1, 2, 2)
         covariances = biases + weights * following
         scales = np.sqrt(covariances.diagonal(axis1=1, axis2=2)).prod(1)
         correlations.append(covariances[:, 0, 1] / scales)
     return np.stack(correlations, -1)
-
-
-def _of_one_input(transfer: Transfer, variances: Floats) -> Floats:
-    """Return E σ(z)² [P] for single inputs, whose Gaussian signals are z ~ N(0, K) with variances K [P].
-
-    The nodes are those of `product_mean`, so that equal inputs have exactly the correlation 1.
-    """
-    return product_mean(transfer, variances[:, None, None] * np.ones((2, 2)))
 
 
 def spread(transfer: Transfer) -> float:
@@ -205,11 +200,12 @@ def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
 
     `exact_log_moments` defines this factor and B.
     """
-    from scipy.special import polygamma, psi  # type: ignore[import-untyped]
-    from scipy.stats import binom  # type: ignore[import-untyped]
+    from scipy.special import gammaln, polygamma, psi  # type: ignore[import-untyped]
 
     freedom = np.arange(1, width + 1) if halved else np.array([width])
-    chances = binom.pmf(freedom, width, 0.5) if halved else np.ones(1)
+    # binom of scipy.stats gives the same chances, but the import of scipy.stats takes a second.
+    log_counts = -gammaln(freedom + 1) - gammaln(width - freedom + 1)
+    chances = np.exp(log_counts - log_counts.max())
     chances /= chances.sum()
     means = psi(freedom / 2) + math.log(2 / (width / 2 if halved else width))
     mean = float(chances @ means)

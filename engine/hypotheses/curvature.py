@@ -50,6 +50,12 @@ KRYLOV = 12
 """Number of vectors that Lanczos stores. The largest eigenvalue converges after about 12 products."""
 
 
+ADMIXED = 0.1
+"""Length of a random vector that is added to a unit vector with which Lanczos starts.
+
+The unit vector may be an eigenvector of another eigenvalue, from which Lanczos would not reach λ_max.
+"""
+
 STEPS = 36
 """Largest number of Lanczos steps that all nets make in step. Nets that need more steps use ARPACK."""
 
@@ -252,32 +258,49 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
     stops if the residual is below `tolerance` (by default TOLERANCE) times the eigenvalue. The result is NaN
     if the Hessian is not finite, or if Lanczos does not converge.
     """
+    return largest_near(curvature, None, tolerance)[0]
+
+
+def largest_near(
+    curvature: Curvature, near: torch.Tensor | None, tolerance: float | None = None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Return what `largest` returns, the largest eigenvalue of the Hessian of every net, and eigenvectors.
+
+    Lanczos starts near the vectors `near` [N, P], such as the eigenvectors of the same nets a few training
+    steps ago, and then needs about half of the products. The eigenvectors [N, P] are None if they were not
+    computed. A row of `near` or of the eigenvectors is 0 if there is no vector for the net.
+    """
     if curvature.size <= EXACT:
-        return _of_matrices(curvature.matrices().double())
+        return _of_matrices(curvature.matrices().double()), None
     tolerance = tolerance or TOLERANCE
     # A smaller tolerance, because near-equal eigenvalues need more steps, and joint steps are cheap.
-    tops = _tops_together(curvature, tolerance / 10)
+    tops, vectors = _tops_together(curvature, tolerance / 10, near)
     finite = curvature.gradient.isfinite().all(1)
     if (missing := finite & tops.isnan()).any():
         for net, operator in enumerate(curvature.operators()):
             if missing[net]:
                 tops[net] = float(_top_of_operator(operator, 1, tolerance, KRYLOV)[0][0])
-    return tops
+    return tops, vectors
 
 
-def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
+def _tops_together(
+    curvature: Curvature, tolerance: float, near: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Return the largest eigenvalue of every net's Hessian, [N], by one Lanczos iteration for all nets.
 
     The steps are in float64 on the CPU. If nets are small, a product for all nets costs little more than a
     product for one. A net is complete once its vectors span an invariant subspace, which then contains an
     eigenvector of λ_max. The result is NaN if the residual stays above λ times `tolerance`, or if the Hessian
-    is not finite. It is NaN for all nets if they are too large for this method.
+    is not finite. It is NaN for all nets if they are too large for this method. `near` and the eigenvectors
+    are those of `largest_near`.
     """
     nets, size = curvature.gradient.shape
     if nets * size * STEPS > MOST_NUMBERS:
-        return torch.full((nets,), torch.nan, dtype=torch.float64)
+        return torch.full((nets,), torch.nan, dtype=torch.float64), None
     start = torch.from_numpy(np.random.default_rng(0).standard_normal(size))  # fixed seed
-    vector = (start / start.norm()).expand(nets, -1)
+    vector, least = (start / start.norm()).expand(nets, -1), KRYLOV
+    if near is not None:
+        vector, least = torch.nn.functional.normalize(near + ADMIXED * vector), KRYLOV // 2
     basis, projected = vector.new_zeros(nets, STEPS, size), vector.new_zeros(nets, STEPS, STEPS)
     is_complete = torch.zeros(nets, dtype=torch.bool)
     for step in range(STEPS):
@@ -290,7 +313,7 @@ def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
             image = image - ((spanned @ image[:, :, None]).mT @ spanned)[:, 0]
         residual = image.norm(dim=1)
         is_complete |= residual <= COMPLETE * projected.abs().amax((1, 2))
-        if step + 1 >= KRYLOV or bool(is_complete.all()):
+        if step + 1 >= least or bool(is_complete.all()):
             finite = projected.isfinite().all((1, 2)) & residual.isfinite()
             small = torch.where(finite[:, None, None], projected[:, : step + 1, : step + 1], 0.0)
             ritz, vectors = torch.linalg.eigh(small)
@@ -302,7 +325,9 @@ def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
             projected[:, step, step + 1] = projected[:, step + 1, step] = residual
             image = torch.where(is_complete[:, None], 0.0, image)
             vector = image / residual.clamp(min=torch.finfo(torch.float64).tiny)[:, None]
-    return torch.where(is_close & finite, ritz[:, -1], torch.nan)
+    is_sound = is_close & finite
+    tops = (vectors[:, None, :, -1] @ spanned)[:, 0]
+    return torch.where(is_sound, ritz[:, -1], torch.nan), torch.where(is_sound[:, None], tops, 0.0)
 
 
 def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:

@@ -63,6 +63,7 @@ class Probe:
         start: Params | None = None,
         first: Mapping[Measure, torch.Tensor] | None = None,
         limit: Limit | None = None,
+        last: dict[Measure, torch.Tensor | None] | None = None,
     ) -> None:
         """Store the state of a learner at a record (an evaluation point of training).
 
@@ -75,10 +76,12 @@ class Probe:
             first: the values of the measures at the first record, or None if this is the first record.
             limit: computes the weights to which the learner converges according to theory, or None if the
                 learner does not name such a limit.
+            last: tensors that measures stored at the previous record, or None if this is the first record.
         """
         self.data, self.loss = data, loss
         self._hypothesis, self._counts, self._start = hypothesis, counts, start
         self._first, self._limit = first, limit
+        self.last: dict[Measure, torch.Tensor | None] = {} if last is None else last
         self.values: dict[Measure, torch.Tensor] = {}
 
     @cached_property
@@ -244,7 +247,7 @@ class Probe:
         """Slice of the rows from the first to the last row seen. It has one row if none was seen."""
         return slice(0, int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1)
 
-    @property
+    @cached_property
     def _parametrised(self) -> Parametrised:
         assert isinstance(self._hypothesis, Parametrised), "a measure of parameters needs parameters"
         return self._hypothesis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.hypotheses.curvature import EXACT, GRAPH, KRYLOV, MOST_NUMBERS, STEPS, TOGETHER, largest
+from engine.hypotheses.curvature import EXACT, GRAPH, KRYLOV, MOST_NUMBERS, STEPS, TOGETHER, largest_near
 from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 
 
@@ -18,7 +18,8 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
     parameters of a net, and S is averaged over nets. If a net has several outputs, L is the sum of their
     losses. An L2 penalty λ adds λ to S. The measure has no value before the first example. For up to 100
     parameters, S is computed from all eigenvalues of the Hessian. For more parameters, the Lanczos method
-    computes S from products ∇²L v, up to residuals of 10⁻³ S. Unit: that of a loss over a squared parameter.
+    computes S from products ∇²L v, up to residuals of 10⁻³ S. It starts near the eigenvectors of the previous
+    record. Unit: that of a loss over a squared parameter.
     Source: Cohen et al. 2021; theory/wide-nets#conventions-of-the-lectures,
     theory/curvature#edge-of-stability.
     """
@@ -37,8 +38,9 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
         if parameters <= EXACT:
             return batch * (4 * parameters**2 + GRAPH * TOGETHER * signals)
         together = min(STEPS * batch * parameters, MOST_NUMBERS) + GRAPH * batch * signals
-        return batch * (2 * parameters + 3 * signals) + (KRYLOV + 10) * parameters + together
+        return batch * (3 * parameters + 3 * signals) + (KRYLOV + 10) * parameters + together
 
     def value(self, probe: Probe) -> torch.Tensor:
-        sharpness = largest(probe.curvature).to(probe.data.labels.device)
+        eigenvalues, probe.last[self] = largest_near(probe.curvature, probe.last.get(self))
+        sharpness = eigenvalues.to(probe.data.labels.device)
         return probe.data.over_targets(sharpness[None])[0]

@@ -22,6 +22,9 @@ class MixedFrame(NamedTuple):
     features: pd.DataFrame
     """Features of all rows. Columns have different names, which are texts."""
 
+    places: tuple[int, ...]
+    """Positions of the features in the file."""
+
     labels: pd.Series[Any]
     label: str
     """Name of the column of labels."""
@@ -67,4 +70,4 @@ def _named(content: Content, layout: ColumnLayout, read: Callable[[], pd.DataFra
     names = [name if name and counts[name] == 1 else f"column {place}" for place, name in enumerate(headings)]
     features = frame[[*layout.features]]
     features.columns = [names[place] for place in layout.features]
-    return MixedFrame(features, frame[layout.label], names[layout.label], layout.left_out)
+    return MixedFrame(features, layout.features, frame[layout.label], names[layout.label], layout.left_out)

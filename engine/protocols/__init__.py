@@ -110,7 +110,8 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         else:
             series = measures.get(self.measure or "")
         if series is None:
-            return np.zeros((len(next(iter(clocks.values()))), 1), bool)
+            # A curve without records has no clocks yet.
+            return np.zeros((len(next(iter(clocks.values()), ())), 1), bool)
         if self.below is not None:
             return np.asarray(series < self.below)
         assert self.above is not None, "__post_init__ sees to it"

@@ -44,7 +44,7 @@ from engine.spec.check import check
 from engine.spec.experiment import Experiment
 from engine.training.descent import Undrawn, kept_records
 from engine.training.recorder import Block
-from engine.training.training_run import Recording
+from engine.training.training_run import Recording, Unstarted
 
 MOST = 1 << 12
 """Largest number of records that a learner adds in one round of the main loop.
@@ -103,7 +103,10 @@ If a record takes many updates, this number limits the updates.
 
 @dataclass(frozen=True)
 class Loaded:
-    """Event: the data are drawn, and the results of the run (its trace) exist. They grow during the run."""
+    """Event: the results of the run (its trace) exist. They grow during the run.
+
+    A learner draws its data and its start when its turn comes.
+    """
 
     trace: Trace
 
@@ -337,7 +340,7 @@ def prepare(
     source: DrawnData | None = None,
     is_spread: bool = False,
 ) -> tuple[Trace, list[LearnerRun]]:
-    """Draw the data, compute theory lines, and begin the training run of every learner."""
+    """Compute theory lines, and prepare the training run of every learner, which starts later."""
     source, experiment = source or DrawnData(), plan.experiment
     device = devices.resolve(experiment.run.device) if plan.needs_torch else "cpu"
     need = needed_bytes(plan) if is_spread else _needed(plan, device, source)
@@ -415,7 +418,8 @@ def _begun(
     training_run = None
     if writer is None or not writer.restore(planned, curves, is_side_run):
         undrawn = Undrawn(planned.learner, len(curves), data, examples, cost, streams, planned.measures)
-        training_run = _training_run(undrawn, planned, [*curves, *filter(None, [shown])])
+        compile_meanwhile(planned)
+        training_run = Unstarted(partial(_training_run, undrawn, planned, [*curves, *filter(None, [shown])]))
     early_ends = [] if is_side_run else _early_ends(planned.experiment, len(curves))
     learner_run = LearnerRun(
         training_run, curves, shown, planned, early_ends=early_ends, is_side_run=is_side_run
@@ -433,7 +437,6 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
     begun = planned.backend.begin(undrawn, planned.experiment)
     if planned.faster is None:
         return begun
-    compile_meanwhile(planned)
     faster, code = planned.faster
 
     def take_over() -> Recording:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 from typing import Any
@@ -62,11 +63,17 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
     @property
     def is_written(self) -> bool:
-        """Whether a process of this machine is still writing the run's file."""
+        """Whether a process of this machine is writing its file.
+
+        On a file system without locks, this is whether the process that began the run still exists.
+        """
+        if self.ended is not None:
+            return False
         try:
-            return self.ended is None and journal.is_written(Path(self.path))
+            is_locked = journal.is_written(Path(self.path))
         except OSError:
             return False
+        return self.is_here and _exists(self.process) if is_locked is None else is_locked
 
     @property
     def fate(self) -> str:
@@ -109,6 +116,16 @@ def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
         raise BadInput(str(path), "the beginning of the run's file is missing")
     run.path, run.bytes = str(path), path.stat().st_size
     return run, keys
+
+
+def _exists(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except PermissionError:  # a process of another user
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def id_of(path: Path) -> str:

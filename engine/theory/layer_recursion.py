@@ -23,18 +23,18 @@ numbers.
 
 
 class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
-    """V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1}): the variance that layer l gives to layer l + 1, as n → ∞.
+    """v_l = C_w E σ(z)², z ~ N(0, C_b + v_{l−1}): the variance that layer l gives to layer l + 1, as n → ∞.
 
-    V_l is the variance of the signals z of layer l + 1 over draws of that layer's weights. C_w is the
-    variance of the weights times the number of a unit's inputs, and C_b is the variance of the biases. The
-    line is about the start of training, averaged over the instances, for width n. For ReLU or linear σ, it
-    equals E V_l at every width. The expectation over z is computed by Gauss–Hermite quadrature at 200 points.
-    Source: RYH ch. 2; theory/wide-nets#criticality.
+    At width n, V_l is the variance of the signals z of layer l + 1 over draws of that layer's weights, and
+    v_l is its limit. C_w is the variance of the weights times the number of a unit's inputs, and C_b is the
+    variance of the biases. The line is about the start of training, averaged over the instances. For ReLU or
+    linear σ, it equals E V_l at every width. The expectation over z is computed by Gauss–Hermite quadrature
+    at 200 points. Source: RYH ch. 2; theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "wide limit"
     measure: ClassVar[str] = "layer-variance"
-    formula: ClassVar[str] = "V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1})"
+    formula: ClassVar[str] = "v_l = C_w E σ(z)², z ~ N(0, C_b + v_{l−1})"
     source: ClassVar[str] = "RYH ch. 2"
 
     def structure(self) -> LineStructure:
@@ -101,7 +101,7 @@ def slope_function(signals: Signals) -> wide_nets.Transfer:
 
 
 def infinite(at: At) -> Floats:
-    """Return the variances V_l [L] of signals in infinitely wide layers l = 1 … L, as in `layer-recursion`.
+    """Return the variances v_l [L] of signals in infinitely wide layers l = 1 … L, as in `layer-recursion`.
 
     They are averaged over instances and replicas.
     """
@@ -111,8 +111,8 @@ def infinite(at: At) -> Floats:
 def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
     """Average a function of the signals' variances, for an infinitely wide net, over all instances.
 
-    The mean is also over replicas. The function `of_layers(K_1, V)` receives the variance K_1 of the signals
-    of the first layer, and the array V of the variances V_l of `layer-recursion`. K_1 depends only on the
+    The mean is also over replicas. The function `of_layers(K_1, v)` receives the variance K_1 of the signals
+    of the first layer, and the array v of the variances v_l of `layer-recursion`. K_1 depends only on the
     length of an instance, so the function is evaluated once for every length.
     """
     signals = signals_at(at)

@@ -159,6 +159,7 @@ class Recorder:
         self._clocks: defaultdict[str, list[Time]] = defaultdict(list)
         self._waiting = 0
         self._first: Mapping[Measure, torch.Tensor] | None = None
+        self._last_tensors: dict[Measure, torch.Tensor | None] = {}
         self._weights: dict[int, torch.Tensor] = {}
         self._values: dict[str, dict[int, torch.Tensor]] = {measure.name: {} for measure in self._schedules}
 
@@ -221,6 +222,7 @@ class Recorder:
             self._start,
             self._first,
             self._limit,
+            self._last_tensors,
         )
         for measure in due:
             self._values[measure.name][self._waiting] = probe.value(measure).cpu()

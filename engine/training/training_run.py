@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
@@ -45,6 +45,24 @@ class TrainingRun(Recording, Protocol):
     @property
     def hypothesis(self) -> Predictor:
         """Present hypothesis of the learner."""
+
+
+class Unstarted:
+    """Training run that starts at its first call of `advance`.
+
+    A learner may draw many numbers for its start. The learners before it show their first results meanwhile.
+    """
+
+    def __init__(self, begin: Callable[[], Recording]) -> None:
+        """Store the function `begin`, which draws the start and returns the training run."""
+        self._begin = begin
+
+    @cached_property
+    def _started(self) -> Recording:
+        return self._begin()
+
+    def advance(self, records: int, seconds: float = math.inf) -> Block:
+        return self._started.advance(records, seconds)
 
 
 class InPieces:

@@ -80,6 +80,22 @@ def features_of(
     return first.columns_without(unused, label, settings) if unused else None
 
 
+def columns_with_gaps(choices: TableChoices) -> list[int]:
+    """Return the positions of the features that have missing cells.
+
+    Raises: BadInput for a file that cannot be read as a table.
+    """
+    from engine.problems.mixed_frame import read_frame
+
+    if choices.label is None:
+        return []
+    mixed = read_frame(table.Request(choices.path, choices.settings, choices.label), DATA)
+    if mixed is None:
+        return []
+    has_gaps = mixed.features.isna().any().to_numpy()
+    return [place for place, is_gap in zip(mixed.places, has_gaps, strict=True) if is_gap]
+
+
 def kind_of(rows: Table, choice: Kind | None) -> Kind:
     """Return whether the labels of a table are classes or numbers.
 

@@ -41,8 +41,8 @@ Place = Annotated[
 ]
 
 RUNS = (
-    "Name of a preset, preset file (.toml), result (.json) or stored run (@last, @NAME or .run). Results and "
-    "stored runs contain their experiment."
+    "Name of a preset, preset file (.toml), result (.json) or stored run (@last, @NAME, a date or "
+    ".run). Results and stored runs contain their experiment."
 )
 Fresh = Annotated[
     bool, flag("--fresh", help="Compute every sweep point anew, without stored results of earlier runs.")

@@ -23,6 +23,7 @@ from hadamard_tui.browsing import table_experiment
 from hadamard_tui.browsing.table_experiment import (
     Kind,
     TableChoices,
+    columns_with_gaps,
     completions,
     document,
     features_of,
@@ -134,7 +135,10 @@ class OwnTable(Framed[dict[str, Any] | None]):
         self._table: Table | None = None
         self._settings: dict[str, Any] = {}
         self._is_mixed = False
-        """Whether the table has words, dates or missing cells, which only a diagnosis can use."""
+        """Whether the table has missing cells that prevent a run, but no diagnosis."""
+
+        self._gaps: list[int] = []
+        """Features with missing cells, which runs omit."""
 
         self._chosen_label: int | None = None
         """Label that the user chose in this file. Another setting for reading the file does not change it."""
@@ -312,7 +316,8 @@ class OwnTable(Framed[dict[str, Any] | None]):
         first = self._first
         assert first is not None, "a file has been read"
         settings = TableSettings(**self._settings)
-        columns = features_of(first, self._label, self._omitted(first), settings)
+        omitted = [*self._omitted(first), *self._gaps]
+        columns = features_of(first, self._label, omitted, settings)
         return TableChoices(
             str(Path(self._path).expanduser().absolute()),
             replace(settings, columns=columns),
@@ -341,20 +346,31 @@ class OwnTable(Framed[dict[str, Any] | None]):
         """Read the table with the choices made on the page, and report how it was read."""
         from engine.problems.table import MixedTable
 
-        self._table, self._is_mixed = None, False
+        self._table, self._is_mixed, self._gaps = None, False, []
         try:
             choices = self._choices()
-            self._table = await asyncio.to_thread(choices.read)
-            await asyncio.to_thread(document, choices, self._table)
+            try:
+                rows = await asyncio.to_thread(choices.read)
+            except MixedTable:
+                self._gaps = await asyncio.to_thread(columns_with_gaps, choices)
+                if not self._gaps:
+                    raise
+                choices = self._choices()
+                rows = await asyncio.to_thread(choices.read)
+            await asyncio.to_thread(document, choices, rows)
         except BadInput as error:
-            self._table, self._is_mixed = None, isinstance(error, MixedTable)
+            self._is_mixed = isinstance(error, MixedTable)
             remedy = f". {MIXED}" if self._is_mixed else ""
             self._ask(error.where.rpartition(".")[2], f"{error.fault}{remedy}")
         else:
-            sentence = self._table.report.sentence
-            if self._first is not None and self._first.words - {self._label}:
-                sentence = f"{sentence}. Runs omit columns of words; a diagnosis can use them"
-            self._say(sentence)
+            self._table = rows
+            self._say(f"{rows.report.sentence}{self._omission()}")
+
+    def _omission(self) -> str:
+        """Return a sentence about the columns that runs omit; empty if there are none."""
+        has_words = self._first is not None and self._first.words - {self._label}
+        kinds = [*(["words"] if has_words else []), *(["missing cells"] if self._gaps else [])]
+        return f". Runs omit columns of {' and of '.join(kinds)}; a diagnosis can use them" if kinds else ""
 
     @work(exclusive=True, group="table")
     async def _read_again(self) -> None:

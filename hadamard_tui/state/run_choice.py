@@ -19,6 +19,9 @@ HOW = (
     "or a tag"
 )
 
+DATE_OR_ID = re.compile(r"\d{4}-\d\d-\d\d|[0-9a-f]{8}")
+"""Words that name a stored run and no preset."""
+
 
 def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
     """Return the stored runs that satisfy all of the words. Without words, return all runs.
@@ -37,11 +40,11 @@ def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
 
 
 def file_of(preset: str) -> str:
-    """If `preset` starts with @, return the file of the stored run that it selects, else return `preset`.
+    """If `preset` names a stored run, return the file of this run, else return `preset`.
 
-    Raises: BadInput.
+    Names of stored runs start with @, but dates and complete ids need no @. Raises: BadInput.
     """
-    return single(preset).path if preset.startswith("@") else preset
+    return single(preset).path if preset.startswith("@") or DATE_OR_ID.fullmatch(preset) else preset
 
 
 def single(word: str) -> StoredRun:

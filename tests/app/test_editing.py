@@ -165,8 +165,8 @@ def test_a_learner_that_is_renamed_letter_by_letter_is_renamed_in_claims(talk: E
 @pytest.mark.slow
 def test_an_axis_that_is_renamed_letter_by_letter_keeps_its_plan(edge: EditableExperiment):
     before = edge.sweep().points
-    for name in ("et", "e", "", "k", "ke", "k_"):
-        edge.put("axes[0].name", name)
+    for axis_name in ("et", "e", "", "k", "ke", "k_"):
+        edge.put("axes[0].name", axis_name)
     assert edge.error is None
     assert not edge.left_out
     assert [point.names["k_"] for point in edge.sweep().points] == [0.05, 0.1, 0.2, 0.3]
@@ -180,12 +180,12 @@ def test_an_axis_that_is_renamed_letter_by_letter_keeps_its_plan(edge: EditableE
 def test_a_picture_that_is_renamed_is_renamed_in_claims(edge: EditableExperiment):
     before = [claim["picture"] for claim in edge.document["claims"]]
     assert before.count("loss") > 1
-    for name in ("los", "", None, "sharpness", "cost"):
-        edge.put("pictures[1].name", name)
+    for picture_name in ("los", "", None, "sharpness", "cost"):
+        edge.put("pictures[1].name", picture_name)
     assert edge.error is None
     assert not edge.left_out
     after = [claim["picture"] for claim in edge.document["claims"]]
-    assert after == ["cost" if name == "loss" else name for name in before]
+    assert after == ["cost" if picture_name == "loss" else picture_name for picture_name in before]
     assert edge.document["pictures"][0]["beneath"] == "cost"
 
 
@@ -326,12 +326,12 @@ STEPS = {
 def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_again(
     talk: EditableExperiment,
 ):
-    for name, table in STEPS.items():
-        place = f"learners[0].{name}"
+    for step, table in STEPS.items():
+        place = f"learners[0].{step}"
         talk.put_kind(place, table.get("kind", UNTAGGED))
         for field, value in table.items():
             talk.put(f"{place}.{field}", value)
-        assert talk.error is None, name
+        assert talk.error is None, step
     talk.put("learners[0].role", "reference")
     talk.put("learners[0].rate_unit", "start-sharpness")
     assert talk.experiment.learners[0].noise.sigma == 1 / 128  # type: ignore[union-attr]
@@ -339,14 +339,14 @@ def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_aga
     copied = presets.document("hadamard-128", overrides("hadamard-128", talk.document))
     assert saved == copied == talk.document
     again = EditableExperiment(saved, "hadamard-128")
-    assert {name: again.value(f"learners[0].{name}") for name in STEPS} == STEPS
-    for name in STEPS:
-        again.put_kind(f"learners[0].{name}", None)
+    assert {step: again.value(f"learners[0].{step}") for step in STEPS} == STEPS
+    for step in STEPS:
+        again.put_kind(f"learners[0].{step}", None)
     assert again.experiment.learners[0].plain_steps
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "at", "reason"),
+    ("step", "kind", "at", "reason"),
     [
         ("schedule", "step", ".factor_per_stage", "missing"),
         ("clip", UNTAGGED, ".norm", "`clip` needs exactly one of `norm` and `value`"),
@@ -355,12 +355,12 @@ def test_what_is_added_to_steps_is_put_field_by_field_saved_copied_and_shown_aga
     ],
 )
 def test_what_is_missing_in_what_is_added_to_steps_is_said_of_its_field(
-    talk: EditableExperiment, name: str, kind: str, at: str, reason: str
+    talk: EditableExperiment, step: str, kind: str, at: str, reason: str
 ):
-    talk.put_kind(f"learners[0].{name}", kind)
+    talk.put_kind(f"learners[0].{step}", kind)
     assert talk.error is not None
-    assert (talk.error.where, talk.error.fault) == (f"learners[0].{name}{at}", reason)
-    talk.put_kind(f"learners[0].{name}", None)
+    assert (talk.error.where, talk.error.fault) == (f"learners[0].{step}{at}", reason)
+    talk.put_kind(f"learners[0].{step}", None)
     assert talk.error is None
     assert not talk.changed
 
@@ -449,7 +449,7 @@ FIELDS = {field.name: field for struct in (Axis, Picture) for field in fields_of
 
 
 @pytest.mark.parametrize(
-    ("name", "typed", "value"),
+    ("field_name", "typed", "value"),
     [
         ("values", "0.1, 0.2, 1e-6", [0.1, 0.2, 1e-6]),
         ("values", "1, 2, any", [1, 2, "any"]),
@@ -471,15 +471,15 @@ FIELDS = {field.name: field for struct in (Axis, Picture) for field in fields_of
     ],
 )
 def test_what_is_typed_is_what_toml_would_say_and_is_shown_so_that_it_is_read_again(
-    name: str, typed: str, value: Any
+    field_name: str, typed: str, value: Any
 ):
-    assert value_of(FIELDS[name], typed) == value
-    assert value_of(FIELDS[name], text_of(value)) == value
+    assert value_of(FIELDS[field_name], typed) == value
+    assert value_of(FIELDS[field_name], text_of(value)) == value
 
 
 def test_a_copy_of_a_numbered_copy_counts_on_and_a_number_in_a_name_stays(talk: EditableExperiment):
-    def copied(name: str) -> str:
-        place = next(place for place, learner in enumerate(talk.learners) if learner["name"] == name)
+    def copied(learner_name: str) -> str:
+        place = next(place for place, learner in enumerate(talk.learners) if learner["name"] == learner_name)
         return str(talk.learners[talk.copy_learner(place)]["name"])
 
     assert [copied("GD"), copied("GD 2"), copied("GD 2")] == ["GD 2", "GD 3", "GD 4"]

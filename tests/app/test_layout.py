@@ -245,9 +245,9 @@ async def test_the_set_up_leaves_the_chart_when_a_run_begins_and_only_where_it_l
 async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
     async with opened(app, (200, 60)) as pilot:
         tabs, keys = app.laboratory.query_one(Tabs), app.laboratory.query_one(Keys)
-        for name in ("why", "learners", "gap"):
-            await pilot.click(tabs, offset=(tabs.render().plain.index(name), 0))
-            await until(pilot, lambda name=name: tabs.chosen == name)
+        for word in ("why", "learners", "gap"):
+            await pilot.click(tabs, offset=(tabs.render().plain.index(word), 0))
+            await until(pilot, lambda word=word: tabs.chosen == word)
         await pilot.click(keys, offset=(keys.render().plain.index("Set-up") + 1, 0))
         await until(pilot, lambda: not app.laboratory.query_one(SetupPane).display)
         await pilot.click(keys, offset=(keys.render().plain.index("Help") + 1, 0))

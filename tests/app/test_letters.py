@@ -35,14 +35,14 @@ def test_a_learner_keeps_its_hue_while_others_come_and_go_and_bounds_change():
     editable = EditableExperiment.of("hadamard-128")
     kinds = {"GD": "gradient", "least squares": "exact", "EGU": "multiplicative", "EGU±": "multiplicative"}
     kinds["spindly"] = "sparse"
-    assert {name: place.kind for name, place in editable.kind_places.items()} == kinds
+    assert {learner_name: place.kind for learner_name, place in editable.kind_places.items()} == kinds
     editable.copy_learner(0)
     editable.remove_learner(2)
     editable.switch_learner(1)
     editable.put("problem.matrix.row_signs", False)
     editable.put("problem.matrix.permute", False)
-    shown = {name: place.kind for name, place in editable.kind_places.items()}
-    assert shown == {name: kinds.get(name, "gradient") for name in shown}
+    shown = {learner_name: place.kind for learner_name, place in editable.kind_places.items()}
+    assert shown == {learner_name: kinds.get(learner_name, "gradient") for learner_name in shown}
 
 
 def test_a_reference_is_of_no_kind():
@@ -61,7 +61,7 @@ def table(app: HadamardApp) -> dict[str, str]:
 def letters(app: HadamardApp) -> dict[str, str]:
     """Letters in the list of learners, without learners that are off."""
     lines = [line.split("  ")[0].split(" ", 1) for line in listed(app)]
-    return {name: letter for letter, name in lines if letter != "○"}
+    return {learner_name: letter for letter, learner_name in lines if letter != "○"}
 
 
 @pytest.mark.slow
@@ -88,7 +88,10 @@ async def test_the_list_the_table_and_the_chart_mean_the_same_learner_by_a_lette
         drawn = view_series(context.loss)
         marked = {series.name: (series.mark, series.colour) for series in drawn if series.mark}
         places = app.laboratory.editable.kind_places
-        assert marked == {name: (letter, colour(places[name])) for name, letter in table(app).items()}
+        assert marked == {
+            learner_name: (letter, colour(places[learner_name]))
+            for learner_name, letter in table(app).items()
+        }
         await pilot.press("R")
         await until(pilot, lambda: list(table(app).values()) == ["B", "C", "D", "E"])
         await until(pilot, lambda: letters(app) == table(app))

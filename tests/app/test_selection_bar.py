@@ -25,20 +25,20 @@ def first_row(app: HadamardApp) -> str:
     return screen_text(app).splitlines()[0]
 
 
-def choice(app: HadamardApp, name: str) -> PartWord:
-    return app.laboratory.query_one(f"#bar-{name}", PartWord)
+def choice(app: HadamardApp, part: str) -> PartWord:
+    return app.laboratory.query_one(f"#bar-{part}", PartWord)
 
 
-async def open_list(app: HadamardApp, pilot: Pilot[None], name: str) -> None:
-    await pilot.press("escape", "k", *["right"] * AT[name], "enter")
-    await until(pilot, lambda: choice(app, name).expanded, subject=f"the list of {name}")
+async def open_list(app: HadamardApp, pilot: Pilot[None], part: str) -> None:
+    await pilot.press("escape", "k", *["right"] * AT[part], "enter")
+    await until(pilot, lambda: choice(app, part).expanded, subject=f"the list of {part}")
 
 
-async def choose(app: HadamardApp, pilot: Pilot[None], name: str, words: str) -> None:
+async def choose(app: HadamardApp, pilot: Pilot[None], part: str, words: str) -> None:
     """Choose a line from a list of the bar by typing its letters."""
-    await open_list(app, pilot, name)
+    await open_list(app, pilot, part)
     await pilot.press(*words, "enter")
-    await until(pilot, lambda: not choice(app, name).expanded)
+    await until(pilot, lambda: not choice(app, part).expanded)
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ async def test_the_list_of_matrices_leads_to_the_field_of_d(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "kind", "place"),
+    ("part", "kind", "place"),
     [
         ("matrix", "gaussian", "problem.matrix"),
         ("architecture", "spindly", "learners[0].architecture"),
@@ -102,16 +102,16 @@ async def test_the_list_of_matrices_leads_to_the_field_of_d(
     ],
 )
 async def test_a_part_is_exchanged_by_keys_and_the_change_is_undone(
-    app: HadamardApp, name: str, kind: str, place: str
+    app: HadamardApp, part: str, kind: str, place: str
 ) -> None:
     async with opened(app, SMALL) as pilot:
         before = app.laboratory.editable.copied().raw
-        await choose(app, pilot, name, kind)
+        await choose(app, pilot, part, kind)
         await until(pilot, lambda: _kind(app.laboratory.editable.value(place)) == kind)
-        await until(pilot, lambda: choice(app, name).words.startswith(kind))
+        await until(pilot, lambda: choice(app, part).words.startswith(kind))
         await pilot.press("u")
         await until(pilot, lambda: app.laboratory.editable.raw == before, subject="the set-up before")
-        await until(pilot, lambda: not choice(app, name).words.startswith(kind))
+        await until(pilot, lambda: not choice(app, part).words.startswith(kind))
 
 
 def _kind(part: object) -> str:

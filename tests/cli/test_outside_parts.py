@@ -10,6 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.core import catalogue
+from engine.core.outside import Outside
+from hadamard_tui import panels
+from hadamard_tui.headless.part_files import SINGULAR, write_new
+
 from .conftest import SMALL, Answer
 
 RULE = '''"""A rule and a line of my own."""
@@ -137,6 +142,59 @@ def test_parts_of_a_file_are_listed_and_stand_in_the_schema():
     assert code == 0
     assert "\nmine\n  Gradient descent by another name." in out
     assert '"Mine"' in program("schema", "--parts", "mine.py").out
+
+
+SOURCES = "option", "configuration", "entry point"
+
+
+@pytest.fixture(params=SOURCES)
+def templates(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Outside:
+    """Outside code of a new process: the template of each family, from one of three sources."""
+    for family in catalogue.FOLDERS:
+        catalogue.members(family)
+    assert panels.PANELS, "they are loaded before the parts from outside"
+    stems = [f"of_{request.param.replace(' ', '_')}_{word}" for word in SINGULAR.values()]
+    written = [tmp_path / f"{stem}.py" for stem in stems]
+    for word, file in zip(SINGULAR.values(), written, strict=True):
+        write_new(word, file)
+    fresh = Outside()
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(catalogue, "outside", fresh)
+    monkeypatch.setattr(panels, "outside", fresh)
+    match request.param:
+        case "option":
+            fresh.request(written)
+        case "configuration":
+            fresh.configure(lambda: written)
+        case _:
+            monkeypatch.syspath_prepend(tmp_path)
+            information = tmp_path / "templates-1.0.dist-info"
+            information.mkdir()
+            (information / "METADATA").write_text("Metadata-Version: 2.1\nName: templates\nVersion: 1.0\n")
+            points = "".join(f"{stem} = {stem}\n" for stem in stems)
+            (information / "entry_points.txt").write_text(f"[hadamard_tui.parts]\n{points}")
+    yield fresh
+    for stem in stems:
+        sys.modules.pop(stem, None)
+
+
+def test_each_kind_of_part_is_loaded_from_the_option_the_configuration_and_an_entry_point(templates: Outside):
+    for family in catalogue.FOLDERS.keys() & SINGULAR.keys():
+        added = catalogue.members.__wrapped__(family).keys() - catalogue.members(family).keys()
+        assert len(added) == 1, family
+        assert added.pop().endswith(SINGULAR[family])
+    (added_panel,) = {panel.name for panel in panels._all_panels()} - {panel.name for panel in panels.PANELS}
+    assert added_panel.endswith("panel")
+    origins = templates.origins()
+    assert len(origins) == len(SINGULAR)
+    assert all(len(origin["sha256"]) == 64 for origin in origins)
+
+
+def test_a_preset_cannot_name_a_file_of_parts(call, small: Path):
+    small.write_text('parts = ["mine.py"]\n' + small.read_text())
+    code, out, err = call("run", str(small))
+    assert (code, out) == (2, "")
+    assert "parts" in err
 
 
 def test_results_without_parts_from_outside_name_none(call, small: Path):

@@ -58,6 +58,8 @@ def test_the_difference_names_what_was_changed(call, two):
 
 
 def test_a_stored_run_is_run_and_shared_as_a_preset_is(call, two, tmp_path):
+    newest, _ = names()
+    assert json.loads(call("run", newest, "--json").out)["pictures"] == two[1]["pictures"]
     again = json.loads(call("run", "@last", "--json").out)
     assert again["pictures"] == two[1]["pictures"]
     assert len(names()) == 2, "nothing was computed, so nothing is kept twice"

@@ -156,6 +156,28 @@ def test_hessians_with_few_different_eigenvalues_need_as_few_products():
     assert len(products) <= 4
 
 
+def test_lanczos_near_a_vector_is_quick_and_leaves_a_wrong_eigenvector():
+    """The first net has its top eigenvector to start near, and the second that of another eigenvalue."""
+    size = 8 * eigenvalues.EXACT
+    spectra = torch.linspace(0, 5, size, dtype=torch.float64).expand(2, -1).clone()
+    spectra[:, -2:] = torch.tensor([12.0, 20.0])
+    products = []
+
+    def product(vectors):
+        products.append(vectors)
+        return spectra * vectors
+
+    curvature = SimpleNamespace(size=size, gradient=spectra, products=product)
+    tops, vectors = eigenvalues.largest_near(curvature, None)
+    cold_products = len(products)
+    np.testing.assert_allclose(vectors[:, -1].abs(), 1, rtol=1e-6)
+    near = torch.eye(size, dtype=torch.float64)[[-1, -2]]
+    tops, vectors = eigenvalues.largest_near(curvature, near[:1].expand(2, -1))
+    assert len(products) - cold_products <= 0.6 * cold_products
+    tops, vectors = eigenvalues.largest_near(curvature, near)
+    np.testing.assert_allclose(tops, 20, rtol=eigenvalues.TOLERANCE**2)
+
+
 SMALL = {
     kind: words
     for kind in catalogue.members("architectures")

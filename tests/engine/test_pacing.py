@@ -1,6 +1,7 @@
 """Rounds grow while they are short and shrink at once when they take too long."""
 
 import pytest
+from building import experiment, gd
 
 from engine.runtime import run
 from engine.runtime.run import GROWTH, MOST, Pacing
@@ -46,3 +47,17 @@ def test_a_rest_is_no_round(clock):
     paced.rest()
     clock[0] += 1000.0
     assert paced.records() == 128
+
+
+def test_a_learner_starts_after_the_first_record_of_the_learner_before_it(monkeypatch):
+    traces, lengths = [], []
+    begin = run._training_run
+
+    def begin_later(*arguments):
+        lengths.append([curve.length for curve in traces[0].curves])
+        return begin(*arguments)
+
+    monkeypatch.setattr(run, "_training_run", begin_later)
+    described = experiment(d=4, learners={"first": gd(0.1), "second": gd(0.2)})
+    run.run(described, lambda: 1, lambda loaded: traces.append(loaded.trace))
+    assert lengths == [[0, 0], [1, 0]]

@@ -1,5 +1,6 @@
 """Runs in the store outlive kills, lost indices, full disks, other writers and newer versions."""
 
+import errno
 import os
 import resource
 import shutil
@@ -363,6 +364,31 @@ def test_a_live_writer_is_seen_and_its_run_is_not_deleted(tmp_path):
     Store(tmp_path).remove(run)
     assert not Store(tmp_path).runs()
     assert not list(tmp_path.glob("*.run"))
+
+
+def test_a_live_writer_is_seen_on_a_file_system_without_locks(tmp_path, monkeypatch):
+    """As on some clusters. There, the process that began the run must still exist."""
+
+    def refuse(descriptor, operation):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    def look():
+        (run,) = Store(tmp_path).runs()
+        fates.append(run.fate)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "kill", lambda process, number: os.stat(tmp_path / "no such process"))
+            fates.append(run.fate)
+        with pytest.raises(BadInput, match="still running"):
+            Store(tmp_path).remove(run)
+        return 1 << 10
+
+    fates = []
+    monkeypatch.setattr(journal, "flock", refuse)
+    stored(tmp_path, SINGLE, look)
+    assert fates[:2] == ["running", "cut off"]
+    (run,) = Store(tmp_path).runs()
+    assert run.fate == "finished"
+    Store(tmp_path).remove(run)
 
 
 def test_a_run_that_is_set_aside_is_brought_back_or_discarded(tmp_path):

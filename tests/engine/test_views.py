@@ -695,3 +695,18 @@ def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_
     assert seen.absences.learners == {
         "other": "the learner's `tends_to` names its limit, which has a least norm"
     }, "a reference is none of those that are looked at"
+
+
+def test_a_picture_read_at_the_end_of_training_is_empty_before_the_first_record():
+    end = {"measure": "loss", "below": 0.5}
+    document = {
+        "axes": [{"name": "size", "values": [2, 4]}],
+        "problem": {"matrix": {"kind": "gaussian", "n": 4, "d": "size"}, "target": "coin"},
+        "protocol": {"kind": "steps", "steps": 4, "until": end},
+        "learners": [{"name": "GD", **gd(0.1)}],
+        "pictures": [{"x": "size", "measure": "loss", "read": {"take": "last", "until": end}}],
+        "run": {"device": "cpu"},
+    }
+    without_records = run_sweep(sweep_of(document), lambda: 0)
+    (picture,) = without_records.sweep.experiment.pictures
+    assert all(len(drawn.y) == 0 for drawn in view(picture, without_records).curves)
