@@ -82,8 +82,14 @@ WHATEVER = "(…)"
 """Ellipsis in parentheses, which becomes "( )" in ASCII. Any other ellipsis marks a shortened text."""
 
 _LONG = {"±": "+-", "∞": "inf", "¼": "1/4", "½": "1/2", "¾": "3/4", "≡": "=="}
+_WITH_SPACES = {"≤ ": "<=", "≥ ": ">=", "η = ": "eta=", "ν = ": "nu= "}
+"""ASCII forms of signs with spaces, of the same width. One letter would mean another relation or symbol."""
+
 _POWER = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
-_LONGER = re.compile(f"≡ |± (?=[^a-zA-Z])|±$|[{''.join(_LONG)}]|(?:·)?(?<![\\d.])10[{_POWER}]+|[{_POWER}]+")
+_LONGER = re.compile(
+    f"{'|'.join(_WITH_SPACES)}|≡ |± (?=[^a-zA-Z])|±$|[{''.join(_LONG)}]"
+    f"|(?:·)?(?<![\\d.])10[{_POWER}]+|[{_POWER}]+"
+)
 """Pattern of signs whose ASCII form has more characters than the sign, or a different order of characters."""
 
 
@@ -115,6 +121,8 @@ def _pieces(text: str) -> tuple[str, ...]:
 
 def _long_form(sign: str) -> str:
     """Return the ASCII text that replaces a sign, a power of ten, or an exponent."""
+    if sign in _WITH_SPACES:
+        return _WITH_SPACES[sign]
     if sign[0] in _LONG:
         return _LONG[sign[0]]
     digits = unicodedata.normalize("NFKC", sign.lstrip("·").removeprefix("10")).replace("−", "-")

@@ -96,7 +96,7 @@ async def test_without_colour_every_curve_is_named_along_its_way(
     ("text", "in_ascii"),
     [
         ("EGU, EGU± and spindly stay  ", "EGU, EGU+- and spindly stay "),
-        ("(≤ 0 or ∞)   |", "(< 0 or inf) |"),
+        ("(≤ 0 or ∞)   |", "(<=0 or inf) |"),
         ("¼(1 − k/d)    1.0", "1/4(1 - k/d)  1.0"),
         ("u² − v²   |", "u^2 - v^2 |"),
         ("below 10⁻⁶ of 2·10⁵", "below 1e-6 of 2*1e5"),
@@ -118,6 +118,13 @@ def test_plus_or_minus_takes_the_space_after_it_in_ascii():
     assert to_ascii("D EGU±  1.0 ± 0.1") == "D EGU+- 1.0 +-0.1"
     split = [Segment("EGU±", Style(bold=True)), Segment("   yes")]
     assert "".join(segment.text for segment in AsciiFilter().apply(split, Color(0, 0, 0))) == "EGU+-  yes"
+
+
+def test_relations_and_rates_use_their_spaces_in_ascii():
+    assert to_ascii("steps ≤ 0 not shown, x ≥ 3") == "steps <=0 not shown, x >=3"
+    assert to_ascii("A α = 1, η = 0.003") == "A a = 1, eta=0.003"
+    split = [Segment("ν", Style(bold=True)), Segment(" = 10")]
+    assert "".join(segment.text for segment in AsciiFilter().apply(split, Color(0, 0, 0))) == "nu= 10"
 
 
 def test_whatever_is_in_parentheses_has_no_sign_of_a_cut_in_ascii():

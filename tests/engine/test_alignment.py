@@ -28,9 +28,9 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_alignments_are_those_printed_whatever_the_order_of_rows(name):
-    labels, expected = TARGETS[name]
+@pytest.mark.parametrize("target", TARGETS)
+def test_alignments_are_those_printed_whatever_the_order_of_rows(target):
+    labels, expected = TARGETS[target]
     order = np.random.default_rng(0).permutation(256)
     assert alignment.signed_permutations(CUBE[8][order], 3 * labels[order]) == pytest.approx(expected)
     assert alignment.weights_by_degree(CUBE[8], labels).sum() == pytest.approx(1)
@@ -46,9 +46,9 @@ ALONE = {
 }
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_flips_and_permutations_alone_leave_what_is_printed(name):
-    labels, (flips, permuted) = TARGETS[name][0], ALONE[name]
+@pytest.mark.parametrize("target", TARGETS)
+def test_flips_and_permutations_alone_leave_what_is_printed(target):
+    labels, (flips, permuted) = TARGETS[target][0], ALONE[target]
     order = np.random.default_rng(1).permutation(256)
     assert alignment.sign_flips(CUBE[8][order], -2 * labels[order]) == pytest.approx(flips)
     assert alignment.permutations(CUBE[8][order], -2 * labels[order]) == pytest.approx(permuted, abs=5e-7)
@@ -98,11 +98,11 @@ PROFILES = {
 }
 
 
-@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize("profile_name", PROFILES)
 @pytest.mark.parametrize("d", [3, 4, 10, 65])
-def test_the_alignment_under_rotations_is_the_largest_of_all_gegenbauer_coefficients(name, d):
+def test_the_alignment_under_rotations_is_the_largest_of_all_gegenbauer_coefficients(profile_name, d):
     """Each by adaptive quadrature, with scipy's polynomials."""
-    profile = PROFILES[name]
+    profile = PROFILES[profile_name]
 
     def mean(f):
         weighed = [

@@ -285,11 +285,11 @@ NETS = {
 
 @pytest.mark.parametrize("moves", [1, 1 << 26])
 @pytest.mark.parametrize("tolerance", [0.0, 0.3])
-@pytest.mark.parametrize("name", NETS)
-def test_nets_by_their_preactivations_are_the_same_in_pieces_of_any_size(name, tolerance, moves, monkeypatch):
+@pytest.mark.parametrize("net", NETS)
+def test_nets_by_their_preactivations_are_the_same_in_pieces_of_any_size(net, tolerance, moves, monkeypatch):
     monkeypatch.setattr(trained_group, "MOVES", moves)
     protocol = {"kind": "erm", "every": 3, "steps": 60, "tolerance": tolerance}
-    words = {"d": 16, "replicas": 2, "learners": {name: NETS[name]}, "protocol": protocol}
+    words = {"d": 16, "replicas": 2, "learners": {net: NETS[net]}, "protocol": protocol}
     for dtype, within in (("float64", 1e-9), ("float32", 1e-4)):
         for curve, twin in twins("preactivations", target="all", dtype=dtype, **words):
             assert_twins(curve, twin, within)

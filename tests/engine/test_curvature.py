@@ -374,12 +374,12 @@ def cross_entropy(architecture, parameters, x, classes):
 
 
 @pytest.mark.parametrize("is_exact", [True, False], ids=["whole Hessian", "Lanczos"])
-@pytest.mark.parametrize("name", REGRESSIONS)
+@pytest.mark.parametrize("architecture_name", REGRESSIONS)
 @pytest.mark.slow
-def test_spectrum_and_share_of_the_gradient_are_those_of_torch(name, is_exact, monkeypatch):
+def test_spectrum_and_share_of_the_gradient_are_those_of_torch(architecture_name, is_exact, monkeypatch):
     if not is_exact:
         monkeypatch.setattr(eigenvalues, "WHOLE", 0)
-    architecture = REGRESSIONS[name]
+    architecture = REGRESSIONS[architecture_name]
     spectra = [
         {"kind": "hessian-spectrum", "most": 4, "scale": scale} for scale in ("one", "largest", "next")
     ]

@@ -78,24 +78,24 @@ PASSES = {
 
 
 @pytest.mark.parametrize("words", PASSES.values(), ids=PASSES)
-@pytest.mark.parametrize("name", ["egu-pm linear", "gd spindly"])
-def test_every_compiled_pass_is_that_of_the_matrix(name, words):
-    learner = {**COMPILES[name], "update": {**COMPILES[name]["update"], "lr": [0.003, 0.02]}}
+@pytest.mark.parametrize("learner_name", ["egu-pm linear", "gd spindly"])
+def test_every_compiled_pass_is_that_of_the_matrix(learner_name, words):
+    learner = {**COMPILES[learner_name], "update": {**COMPILES[learner_name]["update"], "lr": [0.003, 0.02]}}
     target = {"kind": "feature", "index": 0}
-    words = {"learners": {name: learner}, "d": 16, "replicas": 2, "target": target} | words
+    words = {"learners": {learner_name: learner}, "d": 16, "replicas": 2, "target": target} | words
     for curve, twin in twins("compiled", **words):
         assert_twins(curve, twin)
         if words.get("spectrum"):
             np.testing.assert_allclose(spectrum_of(curve).values, spectrum_of(twin).values, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["egu-pm linear", "gd spindly"])
-def test_a_loop_is_compiled_once_for_all_numbers_of_rates_targets_and_replicas(name):
-    update = COMPILES[name]["update"]
+@pytest.mark.parametrize("learner_name", ["egu-pm linear", "gd spindly"])
+def test_a_loop_is_compiled_once_for_all_numbers_of_rates_targets_and_replicas(learner_name):
+    update = COMPILES[learner_name]["update"]
     loop_types = set()
     for rates, target, replicas in itertools.product((0.01, [0.003, 0.02]), TARGETS.values(), (1, 2)):
-        learner = {**COMPILES[name], "update": {**update, "lr": rates}}
-        words = {"learners": {name: learner}, "target": target, "d": 16, "replicas": replicas}
+        learner = {**COMPILES[learner_name], "update": {**update, "lr": rates}}
+        words = {"learners": {learner_name: learner}, "target": target, "d": 16, "replicas": replicas}
         _, learner_runs = prepare(plan_run(experiment(path="compiled", **words)))
         loop_types |= {typeof(learner_run.training_run.hypothesis._members) for learner_run in learner_runs}
     assert len(loop_types) == 1
@@ -118,14 +118,16 @@ def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
             assert np.array_equal(curve.weights, expected.weights, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", ["egu linear", "egu-pm linear"])
-def test_a_long_vector_in_chunks_is_the_same_by_any_threads_and_that_of_the_structure(name, monkeypatch):
+@pytest.mark.parametrize("learner_name", ["egu linear", "egu-pm linear"])
+def test_a_long_vector_in_chunks_is_the_same_by_any_threads_and_that_of_the_structure(
+    learner_name, monkeypatch
+):
     words = {"d": 1 << 17, "protocol": {"kind": "one-pass", "examples": 14}}
     target = {"kind": "feature", "index": 70_000}
     curves = {}
     for path, threads in (("structured", 1), ("compiled", 1), ("compiled", 2), ("compiled", 3)):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
-        described = experiment(learners={"E": COMPILES[name]}, target=target, path=path, **words)
+        described = experiment(learners={"E": COMPILES[learner_name]}, target=target, path=path, **words)
         curves[path, threads] = run(described).curves[0]
     chunks = curves["compiled", 1]
     for threads in (2, 3):
@@ -165,9 +167,9 @@ WILD = {
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", WILD)
-def test_a_compiled_learner_that_diverges_is_stopped_where_the_other_is(name, dtype):
-    [(curve, twin)] = twins("compiled", dtype, learners={name: WILD[name]}, d=16)
+@pytest.mark.parametrize("learner_name", WILD)
+def test_a_compiled_learner_that_diverges_is_stopped_where_the_other_is(learner_name, dtype):
+    [(curve, twin)] = twins("compiled", dtype, learners={learner_name: WILD[learner_name]}, d=16)
     assert curve.diverged_at == twin.diverged_at is not None
     assert curve.mean("loss").max() < DIVERGED
 

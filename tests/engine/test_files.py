@@ -266,17 +266,17 @@ BAD = ["absent.npy", "folder.npy", "inf.npy", "nan.csv", "cube.npy", "scalar.npy
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("file_name", BAD)
 @pytest.mark.parametrize("place", ["matrix", "target"])
-def test_a_bad_file_is_named_with_what_is_wrong_in_one_line(name, place, tmp_path):
-    reason = bad_files(tmp_path)[name]
+def test_a_bad_file_is_named_with_what_is_wrong_in_one_line(file_name, place, tmp_path):
+    reason = bad_files(tmp_path)[file_name]
     good = write(tmp_path / "good.npy", X)
-    paths = {"matrix": good, "target": good, place: str(tmp_path / name)}
+    paths = {"matrix": good, "target": good, place: str(tmp_path / file_name)}
     with pytest.raises(BadInput) as caught:
         reading.parse(raw(**problem(paths["matrix"], paths["target"])))
     error = caught.value
-    assert error.where == f"problem.{place}.{'array' if name == 'two.npz' else 'path'}"
-    assert name in error.fault
+    assert error.where == f"problem.{place}.{'array' if file_name == 'two.npz' else 'path'}"
+    assert file_name in error.fault
     assert reason in error.fault
     assert "\n" not in str(error)
     assert not re.search("pickle|usecols|keyword|dtype", error.fault), "advice is for programmers"
@@ -328,9 +328,9 @@ NO_NUMBERS = {
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz"])
-@pytest.mark.parametrize("name", NO_NUMBERS)
-def test_arrays_that_hold_no_numbers_are_refused_and_not_converted(name, suffix, tmp_path):
-    values, reason = NO_NUMBERS[name]
+@pytest.mark.parametrize("array_name", NO_NUMBERS)
+def test_arrays_that_hold_no_numbers_are_refused_and_not_converted(array_name, suffix, tmp_path):
+    values, reason = NO_NUMBERS[array_name]
     path = write(tmp_path / f"it{suffix}", values)
     with pytest.raises(BadInput, match=f"it{suffix} cannot be read as a table of numbers: {reason}"):
         read_table(path, "here")

@@ -149,9 +149,9 @@ def test_there_are_ten():
     assert OTHERWISE.keys() | SMALL.keys() <= printed().keys()
 
 
-@pytest.mark.parametrize("name", printed())
-def test_each_gives_its_pictures(name):
-    for example_view in views(name):
+@pytest.mark.parametrize("example", printed())
+def test_each_gives_its_pictures(example):
+    for example_view in views(example):
         assert example_view.curves or example_view.heats
         for curve in example_view.curves:
             assert np.isfinite(curve.y).any(), curve.name

@@ -127,12 +127,12 @@ CONTAINED = {
 }
 
 
-@pytest.mark.parametrize("name", GROUPS)
-def test_inclusion_of_groups(name):
-    assert {other for other, group in GROUPS.items() if GROUPS[name] <= group} == CONTAINED[name]
+@pytest.mark.parametrize("group_name", GROUPS)
+def test_inclusion_of_groups(group_name):
+    assert {other for other, group in GROUPS.items() if GROUPS[group_name] <= group} == CONTAINED[group_name]
     for group in GROUPS.values():
-        meet = GROUPS[name] & group
-        assert meet <= GROUPS[name]
+        meet = GROUPS[group_name] & group
+        assert meet <= GROUPS[group_name]
         assert meet <= group
     assert rotations(24) == ROTATIONS
 

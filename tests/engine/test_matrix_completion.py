@@ -193,9 +193,9 @@ def test_the_missing_entry_is_above_its_line_and_near_one_over_the_root_of_the_l
     assert entry[-1] > 3
 
 
-@pytest.mark.parametrize("name", ["matrix-completion", "matrix-hadamard", "matrix-pass"])
-def test_the_shape_of_a_matrix_is_written_once_and_all_that_needs_it_follows(name):
-    document = presets.document(name, ["problem.matrix.factors=[8, 16]"])
+@pytest.mark.parametrize("preset", ["matrix-completion", "matrix-hadamard", "matrix-pass"])
+def test_the_shape_of_a_matrix_is_written_once_and_all_that_needs_it_follows(preset):
+    document = presets.document(preset, ["problem.matrix.factors=[8, 16]"])
     described = sweep_of(document).experiment
     everything = [*described.learners, *described.pictures]
     parts = [
@@ -207,7 +207,7 @@ def test_the_shape_of_a_matrix_is_written_once_and_all_that_needs_it_follows(nam
     shapes = [part.factors for part in parts if isinstance(getattr(part, "factors", None), tuple)]
     assert len(shapes) >= 2
     assert set(shapes) == {(8, 16)}
-    assert described.title == presets.load(name).title
+    assert described.title == presets.load(preset).title
 
 
 def test_expressions_may_name_the_rows_and_columns_of_a_matrix_unless_an_axis_has_that_name():

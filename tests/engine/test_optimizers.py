@@ -43,9 +43,9 @@ def described(update, architecture=NET, batch=2, **words):
     return experiment("gaussian", learners=learners, d=D, seed=5, protocol=protocol, **words)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_detail_of_an_optimizer_decides_whether_it_knows_the_axes(name):
-    update, invariant = CASES[name]
+@pytest.mark.parametrize("case", CASES)
+def test_a_detail_of_an_optimizer_decides_whether_it_knows_the_axes(case):
+    update, invariant = CASES[case]
     setup = described(update)
     (learner,) = setup.learners
     judged = verdict(learner, setup)

@@ -154,9 +154,9 @@ SINGLE_TRAINING_RUNS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SINGLE_TRAINING_RUNS)
-def test_claims_do_not_hold_before_anything_was_learned(name):
-    described = presets.load(name, ["run.device=cpu"])
+@pytest.mark.parametrize("preset", SINGLE_TRAINING_RUNS)
+def test_claims_do_not_hold_before_anything_was_learned(preset):
+    described = presets.load(preset, ["run.device=cpu"])
     rounds = iter([1, 0])
     trace = run(described, gate=lambda: next(rounds))
     later = [claim for claim in described.claims if getattr(claim, "at", None) != 0]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 
 from engine.architectures import LayerSignals
 from engine.core import catalogue
+from engine.core.optimizers import optimizer_names
+from engine.core.parts import docstring
 from engine.learners.learner import Decay
 from engine.updates import descended
 
@@ -61,6 +65,7 @@ TINY = {"eps": 1e-30}
 
 EQUAL = {
     "gd": ({}, ("SGD", "torch"), {}, 0.1),
+    "sgd": ({}, ("SGD", "torch"), {}, 0.1),
     "momentum": ({}, ("SGD", "torch"), {"momentum": 0.9}, 0.01),
     "adam": (TINY, ("Adam", "torch"), TINY, 0.01),
     "adagrad": (TINY, ("Adagrad", "torch"), TINY, 0.03),
@@ -72,6 +77,21 @@ EQUAL = {
     "adam-mini": ({**TINY, "per": "tensor"}, ("AdamMini", SECOND), {**TINY, "weight_decay": 0.0}, 0.01),
 }
 """Fields of a rule, its optimizer elsewhere with options, and a rate."""
+
+
+DIFFERENT = {"adafactor", "lamb", "muon", "soap", "sophia"}
+"""Rules whose docstring states how the optimizer elsewhere differs. The tests below measure how."""
+
+
+def test_each_rule_that_a_library_has_by_its_name_is_compared_with_it():
+    published = {
+        name.lower().removesuffix("h") for library in ("torch", SECOND) for name in optimizer_names(library)
+    }
+    elsewhere = {kind for kind in catalogue.members("updates") if kind.replace("-", "") in published}
+    assert len(elsewhere) >= 12
+    assert elsewhere <= EQUAL.keys() | DIFFERENT
+    for kind in DIFFERENT:
+        assert re.search("[Tt]orch", docstring(catalogue.members("updates")[kind])), kind
 
 
 @pytest.mark.parametrize("kind", EQUAL)

@@ -57,9 +57,9 @@ def by_hand(setup, step, replica=0):
     return np.stack(weights)
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
-def test_a_schedule_multiplies_the_rate(name):
-    schedule, factor = SCHEDULES[name]
+@pytest.mark.parametrize("schedule_name", SCHEDULES)
+def test_a_schedule_multiplies_the_rate(schedule_name):
+    schedule, factor = SCHEDULES[schedule_name]
     learner = {**gd([0.02, 0.1]), "schedule": schedule}
     setup = described(learner)
     for curve_at_rate, lr in zip(run(setup).curves, (0.02, 0.1), strict=True):

@@ -131,9 +131,9 @@ def test_a_step_leaves_parameters_and_gradients_as_they_are():
         assert all(torch.equal(first[layer], g) for layer, g in slopes.items())
 
 
-@pytest.mark.parametrize("name", ["AdamW", "Adafactor"])
-def test_nets_that_wait_keep_their_state(name):
-    update, (params, gradients) = rule(name), drawn(3)
+@pytest.mark.parametrize("optimizer", ["AdamW", "Adafactor"])
+def test_nets_that_wait_keep_their_state(optimizer):
+    update, (params, gradients) = rule(optimizer), drawn(3)
     active = torch.tensor([True, False, True])
     states = update.start(params)[1]
     mixed = params
