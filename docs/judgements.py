@@ -23,6 +23,7 @@ import msgspec
 
 from engine.core import catalogue, files, optimizers
 from engine.core.parts import BadField, BadInput
+from engine.core.texts import listed
 from engine.judging.named_rule import named_rule
 from engine.judging.rule_judgement import (
     MARKS,
@@ -61,6 +62,11 @@ first k examples, whose labels are one feature. The rate is the best of {len(RAT
 {RATES[-1]:g} that fit the examples. No rotation-invariant learner has a mean loss below 1 − k/d: {PLACES}."""
 
 AGREEMENT = "No measurement contradicts a verdict that a rule declares by structure."
+
+AT_ONE_RATE = (
+    "Symmetries are measured at the default rate of a rule. Invariant there, but below the bound at a larger "
+    "rate, and so not rotation invariant at that rate: {}."
+)
 
 SOURCES = {"hadamard-tui": "", "torch.optim": "torch", "pytorch-optimizer": "pytorch-optimizer"}
 """Libraries by the headings of their tables."""
@@ -149,6 +155,8 @@ def page(rows: dict[str, Any]) -> str:
     disagree = [kind for kind in judged if not rows[kind]["agree"]]
     agreement = f"Structure and measurement disagree: {', '.join(disagree)}." if disagree else AGREEMENT
     lines = [HEAD, "", f"{len(judged)} of {len(rules())} rules have a verdict. {agreement}"]
+    if at_one_rate := [kind.rpartition(".")[2] for kind in judged if _is_below_though_invariant(rows[kind])]:
+        lines += ["", AT_ONE_RATE.format(listed(at_one_rate))]
     for source in SOURCES:
         names = [kind for its_source, kind in rules() if its_source == source]
         heads = [*GROUPS, *(f"{problem}, k = {k}" for problem in PROBLEMS for k in MARKS)]
@@ -159,6 +167,13 @@ def page(rows: dict[str, Any]) -> str:
             lines += ["", "Without a verdict:", ""]
             lines += [f"- {kind.rpartition('.')[2]}: {rows[kind]['not_judged']}" for kind in unjudged]
     return "\n".join(lines) + "\n"
+
+
+def _is_below_though_invariant(judged: dict[str, Any]) -> bool:
+    """Return whether a float64 rule is rotation invariant by measurement, and a loss is below the bound."""
+    rotations = next(symmetry for symmetry in judged["symmetries"] if symmetry["group"] == "rotations")
+    places = {point["place"] for points in judged["losses"].values() for point in points}
+    return rotations["verdict"] == "invariant" and not rotations["precisions"] and "below" in places
 
 
 def line(kind: str, judged: dict[str, Any]) -> str:

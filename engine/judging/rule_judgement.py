@@ -140,7 +140,7 @@ class RuleJudgement:
         lines = [self.measured, *self.by_structure, *(symmetry.sentence for symmetry in self.symmetries)]
         lines += [f"{problem}, {point}" for problem, points in self.losses.items() for point in points]
         lines += [f"{problem}: not run; {reason}" for problem, reason in self.refused.items()]
-        return "\n".join([*lines, *self.contradictions])
+        return "\n".join([*lines, *self.contradictions, *filter(None, [self.warning])])
 
     def __repr__(self) -> str:
         return f"<Judgement of {self.measured}>"
@@ -190,6 +190,16 @@ class RuleJudgement:
         if rotations.word != "invariant" or rotations.precisions:
             return []
         return [point for points in self.losses.values() for point in points if point.word == "below"]
+
+    @property
+    def warning(self) -> str:
+        """Sentence about losses below the bound although the rule is rotation invariant, or an empty text."""
+        if not self.broken:
+            return ""
+        return (
+            "the rule is invariant under rotations at its default rate, but not at the rates whose losses are "
+            "below the bound"
+        )
 
     def symmetry(self, group: str) -> Symmetry:
         """Return the symmetry that was measured for the group called `group`."""

@@ -90,7 +90,8 @@ def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
         )
     parts += [Text(f"  ✗ disagree: {words}", "bold red") for words in judged.contradictions]
     if judged.losses:
-        parts += [_losses(judged), _chart(judged, console), Text(FOOTNOTE, "dim")]
+        parts += [_losses(judged), *([Text(f"  ✗ {judged.warning}", "bold red")] if judged.warning else [])]
+        parts += [_chart(judged, console), Text(FOOTNOTE, "dim")]
     parts += [Text(f"  {problem}: not run; {reason}") for problem, reason in judged.refused.items()]
     return Group(*parts)
 
@@ -137,6 +138,7 @@ def as_markdown(judged: RuleJudgement) -> str:
     lines += [_row(symmetry) for symmetry in judged.symmetries]
     lines += ["", *(f"{sentence}." for sentence in judged.by_structure)]
     lines += [f"**Disagree**: {words}." for words in judged.contradictions]
+    lines += [f"**Disagree**: {judged.warning}."] if judged.warning else []
     if judged.losses:
         heads = " | ".join(f"k = {k}, bound {1 - k / D:g}" for k in MARKS)
         lines += ["", f"| loss after k examples | {heads} |", "|---|" + "---|" * len(MARKS)]

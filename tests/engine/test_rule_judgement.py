@@ -172,3 +172,13 @@ def test_digits_tell_a_loss_from_the_bound():
     assert LossBesideBound(16, 0.7504, 0.00001, 0.1, 0.75).numbers == "0.7504 ± 0.0000"
     assert LossBesideBound(16, 0.75, 0.0, 0.1, 0.75).numbers == "0.750 ± 0.000"
     assert LossBesideBound(16, 0.5, 0.01, 0.1, 0.75).numbers == "0.500 ± 0.010"
+
+
+def test_a_loss_below_the_bound_of_an_invariant_rule_is_explained():
+    def judged(change, loss):
+        symmetry = Symmetry("rotations", change, 1e-16, ())
+        point = LossBesideBound(32, loss, 0.01, 0.3, 0.5)
+        return RuleJudgement("x", [], [symmetry], [], {"Hadamard rows": [point]}, {})
+
+    assert "but not at the rates whose losses are below the bound" in str(judged(1e-16, 0.3))
+    assert judged(1e-16, 0.5).warning == judged(0.4, 0.3).warning == ""

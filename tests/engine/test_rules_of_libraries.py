@@ -85,7 +85,9 @@ DIFFERENT = {"adafactor", "lamb", "muon", "soap", "sophia"}
 
 def test_each_rule_that_a_library_has_by_its_name_is_compared_with_it():
     published = {
-        name.lower().removesuffix("h") for library in ("torch", SECOND) for name in optimizer_names(library)
+        optimizer.lower().removesuffix("h")
+        for library in ("torch", SECOND)
+        for optimizer in optimizer_names(library)
     }
     elsewhere = {kind for kind in catalogue.members("updates") if kind.replace("-", "") in published}
     assert len(elsewhere) >= 12
