@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.screens.jump import Place
     from hadamard_tui.sharing.exporting import Shown
     from hadamard_tui.state.launch import Launch
     from hadamard_tui.tours import Tour
@@ -247,6 +248,19 @@ class HadamardApp(FailingApp):
         if done and isinstance(self.screen, Laboratory):
             self.screen.draw_at_once()
         return done
+
+    def action_jump(self) -> None:
+        """Label every visible field, list and button of the page with a key that goes there."""
+        from hadamard_tui.screens.jump import Jump
+
+        page = self.screen
+
+        def focus(place: Place | None) -> None:
+            if isinstance(place, Widget):
+                page.set_focus(place)
+
+        if (jump := Jump(page)).spots:
+            self.push_screen(jump, focus)
 
     def action_command_palette(self) -> None:
         from hadamard_tui.screens.commands import Commands

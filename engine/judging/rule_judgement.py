@@ -197,8 +197,8 @@ class RuleJudgement:
         if not self.broken:
             return ""
         return (
-            "the rule is invariant under rotations at its default rate, but not at the rates whose losses are "
-            "below the bound"
+            "the rule is invariant under rotations at its default rate, but not at the rates whose losses are"
+            " below the bound"
         )
 
     def symmetry(self, group: str) -> Symmetry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -11,15 +11,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import ModalScreen, ScreenResultType
-from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from hadamard_tui.keyboard import key, motions
 from hadamard_tui.terminal import clipboard
 from hadamard_tui.terminal.textual_internals import SelectiveScreen
-
-if TYPE_CHECKING:
-    from hadamard_tui.screens.jump import Place
 
 
 class StyledOnce:
@@ -72,18 +68,7 @@ class Framed(Modal[ScreenResultType]):
     }
     Framed OptionList { height: auto; border: none; padding: 0; background: transparent; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+g", "jump", id="jump", show=False)]
-
-    def action_jump(self) -> None:
-        """Label every visible field, list and button of the page with a key that goes there."""
-        from hadamard_tui.screens.jump import Jump
-
-        if (jump := Jump(self)).spots:
-            self.app.push_screen(jump, self._jumped)
-
-    def _jumped(self, place: Place | None) -> None:
-        if isinstance(place, Widget):
-            self.set_focus(place)
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+g", "app.jump", id="jump", show=False)]
 
 
 class Blank(Modal[None]):
