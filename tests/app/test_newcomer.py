@@ -153,3 +153,9 @@ async def test_the_list_of_presets_says_that_it_is_being_read(app: HadamardApp, 
         await until(pilot, lambda: screen_text(app).count("Reading the presets …") == 2)
         is_read.set()
         await until(pilot, lambda: "Reading the presets" not in screen_text(app))
+
+
+async def test_a_panel_says_before_a_run_which_key_fills_it(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press(panel_key("invariance"))
+        await until(pilot, lambda: "After a run (r), this panel shows " in screen_text(app))
