@@ -158,4 +158,4 @@ async def test_the_list_of_presets_says_that_it_is_being_read(app: HadamardApp, 
 async def test_a_panel_says_before_a_run_which_key_fills_it(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press(panel_key("invariance"))
-        await until(pilot, lambda: "After a run (r), this panel shows " in screen_text(app))
+        await until(pilot, lambda: "Shown after a run (r): " in screen_text(app))
