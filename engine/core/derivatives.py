@@ -28,7 +28,7 @@ def vector_jacobian(
         aliases = [output.view_as(output) for output in outputs]
         total = torch.stack([alias.sum() for alias in aliases]).sum()
     for alias, vector in zip(aliases, vectors, strict=True):
-        alias.register_hook(lambda _, vector=vector: vector)
+        alias.register_hook(lambda _, vector=vector: vector)  # type: ignore[no-untyped-call]
     gradients = torch.autograd.grad(
         total, inputs, retain_graph=retain_graph, create_graph=create_graph, allow_unused=True
     )
