@@ -129,6 +129,7 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         `label` is the label of the measure.
         """
         if self.below is None:
+            assert self.above is not None, "one of both is given"
             return f"share of replicas with {label} > {_short(self.above)}"
         above = "" if self.above is None else f"{_short(self.above)} < "
         return f"share of replicas with {above}{label} < {_short(self.below)}"
