@@ -93,7 +93,11 @@ def rules() -> list[tuple[str, str]]:
 
     A library also publishes optimizers of torch; these are in the table of torch.
     """
-    ours = [("hadamard-tui", kind) for kind in catalogue.members("updates") if kind != "torch"]
+    ours = [
+        ("hadamard-tui", kind)
+        for kind, rule in catalogue.members("updates").items()
+        if kind != "torch" and not rule.experimental
+    ]
     theirs = [
         (source, f"{'torch' if library == 'torch' else 'pytorch_optimizer'}.{kind}")
         for source, library in SOURCES.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from view_fields import curve_view, replace, view_of
@@ -129,27 +131,28 @@ def test_a_line_is_of_a_learner_by_name_where_another_has_curves_or_is_going_to(
     assert names == (shown or [*(line.name for line in lines), "net, s = 1"])
 
 
-def named(series: list[Series] | tuple[Series, ...], name: str) -> Series:
+def named(series: Sequence[Series], name: str) -> Series:
     return next(one_series for one_series in series if one_series.name == name)
 
 
 def test_any_picture_along_a_run_is_drawn_as_far_as_it_is_shown_and_faint_beyond_the_playhead():
-    series, axes, _, playhead, _ = plot(Look(TWO, point=1, shown=20.0, place=10.0))
+    drawn = plot(Look(TWO, point=1, shown=20.0, place=10.0))
+    series = drawn.series
     now = named(series, "eta = 0.2")
     assert now.x.tolist() == (0.2 * K[:11]).tolist()
     ahead = [(part.x[0], part.x[-1]) for part in series if part.faint]
     assert (2.0, 4.0) in ahead
-    assert playhead == 2.0
+    assert drawn.playhead == 2.0
     other = named(series, "eta = 0.1")
     assert other.x[-1] == 2.0, "another run is faint beyond the same x"
-    assert axes.x_limits == (0.0, 8.0)
+    assert drawn.axes.x_limits == (0.0, 8.0)
 
 
 def test_a_run_that_has_ended_is_whole_while_another_is_played():
-    series, _, _, playhead, _ = plot(Look(TWO, point=1, shown=20.0, place=20.0))
-    assert len(named(series, "eta = 0.1").x) == RECORDS
-    assert len(named(series, "eta = 0.2").x) == 21
-    assert playhead is None
+    drawn = plot(Look(TWO, point=1, shown=20.0, place=20.0))
+    assert len(named(drawn.series, "eta = 0.1").x) == RECORDS
+    assert len(named(drawn.series, "eta = 0.2").x) == 21
+    assert drawn.playhead is None
 
 
 def test_bands_windows_and_smoothing_are_those_that_were_asked_for():
@@ -168,7 +171,7 @@ def test_bands_windows_and_smoothing_are_those_that_were_asked_for():
 
 def test_what_lies_along_an_axis_is_not_smoothed_and_has_room_at_its_ends():
     series, axes, *_ = plot(Look(along("D = 2"), options=ChartOptions(smooth=True)))
-    assert named(list(series), "D = 2").y.tolist() == RATES.tolist()
+    assert named(series, "D = 2").y.tolist() == RATES.tolist()
     assert axes.x_log
     assert axes.y_log
     assert axes.x_limits[0] < 0.001 < 1.0 < axes.x_limits[1]
@@ -574,7 +577,7 @@ def test_a_risk_whose_peak_comes_down_again_is_whole():
 def test_a_mark_at_one_place_goes_from_the_foot_of_the_chart_to_its_top():
     view = replace(along("D = 2", y=np.array([1e-30, 0.1, 1.0, 1.0])), marks=[Marked("here", x=(0.1,))])
     series, axes, *_ = plot(Look(view))
-    assert tuple(named(list(series), "here").y) == axes.y_limits
+    assert tuple(named(series, "here").y) == axes.y_limits
 
 
 def test_a_level_goes_from_end_to_end_of_a_logarithmic_axis_of_places_from_0_on():
@@ -623,7 +626,7 @@ def of_margin(*curves: CurveView) -> View:
 def test_what_goes_back_on_a_measured_x_is_not_drawn():
     x = np.array([0.0, -0.5, 0.3, 0.2, 0.4, 1.0])
     series = plot(Look(of_margin(passing("A", x, np.arange(6.0))))).series
-    assert named(list(series), "A").x.tolist() == [0.0, 0.3, 0.4, 1.0]
+    assert named(series, "A").x.tolist() == [0.0, 0.3, 0.4, 1.0]
     falling = plot(Look(of_margin(passing("A", 1 - x, np.arange(6.0)))))
     assert named(list(falling.series), "A").y.tolist() == [0.0, 2.0, 4.0, 5.0]
     assert falling.axes.x_falls

@@ -99,7 +99,8 @@ def test_no_data_are_drawn_for_what_is_kept(drawn, tmp_path):
 
 
 @pytest.mark.parametrize(("rotate", "questions"), [(False, 20), (True, 20), (True, 120)])
-def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, questions):
+def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, questions, monkeypatch):
+    monkeypatch.setattr(streams, "UNCHECKED", 1)
     matrix = {"kind": "gaussian", "d": 8, "n": 8, "rotate": rotate}
     words = {"problem": {"matrix": matrix, "target": "feature"}, "run": {"replicas": 50, "device": "cpu"}}
     (point,) = sweep_of(document(axes=[], learners=[{"name": "GD", **gd(0.1)}], **words)).points
@@ -110,11 +111,13 @@ def test_drawing_ends_between_replicas_once_it_is_stopped(rotate, questions):
     assert len(asked) == questions + 1
 
 
-def test_a_sweep_that_is_stopped_while_it_draws_has_no_trace_there_and_ends():
+def test_a_sweep_that_is_stopped_while_it_draws_has_no_record_and_no_finished_point(monkeypatch):
+    monkeypatch.setattr(streams, "UNCHECKED", 1)
     asked = []
     results = run_sweep(sweep_of(document()), stopped=lambda: asked.append(0) or len(asked) > 1)
     assert len(asked) == 2
-    assert not results.traces
+    assert [curve.length for trace in results.traces.values() for curve in trace.curves] == [0]
+    assert not results.finished
 
 
 def test_a_worker_that_is_stopped_while_it_draws_says_so(monkeypatch):

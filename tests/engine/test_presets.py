@@ -86,7 +86,9 @@ def test_a_preset_claims_something_of_every_learner_and_says_it_in_different_wor
     assert len(sweep.claims) >= 2
     named = {getattr(claim, field) for claim in sweep.claims for field in claim.curve_fields} - {None}
     for learner in compared:
-        assert any(curve == learner or curve.startswith(f"{learner}, ") for curve in named), learner
+        assert any(curve == learner or curve.startswith(f"{learner}, ") for curve in named), (
+            f"no claim of {name} names the learner {learner}"
+        )
     texts = [claim.text for claim in sweep.claims]
     assert len(set(texts)) == len(texts)
 

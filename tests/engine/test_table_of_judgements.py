@@ -18,7 +18,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 ROWS = json.loads((DOCS / "judgements.json").read_text())
 JUDGED = {rule: row for rule, row in ROWS.items() if "not_judged" not in row}
 
-OUR_RULES = catalogue.members("updates").keys() - {"torch"}
+OUR_RULES = {
+    kind for kind, rule in catalogue.members("updates").items() if kind != "torch" and not rule.experimental
+}
 
 LIBRARY_RULES = {
     f"{package}.{rule}"
