@@ -52,7 +52,7 @@ def differences(before: Raw, after: Raw) -> list[SetupDifference]:
     for learner_name, learner in new.items():
         was = old.get(renamed.get(learner_name, learner_name))
         if was is None:
-            changes.append(SetupDifference(f"with {learner_name}"))
+            changes.append(SetupDifference(f"with {learner_name}{_class_of(learner)}"))
             continue
         if was["name"] != learner_name:
             changes.append(SetupDifference(f"{was['name']} is called {learner_name}"))
@@ -148,12 +148,29 @@ def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
         return []
     if isinstance(before, dict) and isinstance(after, dict):
         if before.get("kind") != after.get("kind"):
-            return [SetupDifference(place, str(before["kind"]), str(after["kind"]))]
+            return [SetupDifference(place, _kind_of(before), _kind_of(after))]
         changes: list[SetupDifference] = []
         for key in dict.fromkeys([*before, *after]):
             changes += between(before.get(key), after.get(key), f"{place}.{key}" if place else key)
         return changes
     return [SetupDifference(place, _as_text(before), _as_text(after))]
+
+
+def _class_of(learner: Raw) -> str:
+    """Return the class of a library that trains a learner, in parentheses, or an empty text."""
+    update = learner.get("update")
+    return f" ({_kind_of(update)})" if isinstance(update, dict) and "options" in update else ""
+
+
+def _kind_of(part: Raw) -> str:
+    """Return the kind of a part. For a class of a library, add its name, and its rate if it has one.
+
+    The rate is shown because it may be the default of the part, which is not the default of the class.
+    """
+    if "options" not in part:
+        return str(part["kind"])
+    rate = f" at rate {_as_text(part['lr'])}" if "lr" in part else ""
+    return f"{part['kind']} {part['name']}{rate}"
 
 
 def _as_text(raw: Any) -> str:
