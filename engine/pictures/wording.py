@@ -329,9 +329,9 @@ def _error(fitted: Floats, y: Floats) -> float:
 def laws_in_words(view: View) -> str:
     """Return a text with the scaling laws of the curves of a picture whose x is a sweep axis.
 
-    An example is "GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of d". The text is empty
-    if no curve follows a law. It is also empty if y is not the time at which a measure passes a threshold.
-    Curves that pass the threshold nowhere are named last, as in "EGU± and spindly± never".
+    An example is "First below a tenth: GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of
+    d". Curves that pass the threshold nowhere are named last, as in "EGU± and spindly± never". The text is
+    empty if no curve follows a law, or if y is not the time at which a measure passes a threshold.
     """
     reading, axes = view.picture.reading, view.axes
     if reading is None or not reading.is_threshold or view.heats or axes.names:
@@ -355,6 +355,8 @@ def laws_in_words(view: View) -> str:
         clauses.append(f"{_names(view, logarithms)} {growth}")
     if never := [called(view, curve) for curve in curves if len(curve.y) and np.isinf(curve.y).all()]:
         clauses.append(f"{listed(never)} never")
+    if reading.first_below is not None:
+        clauses[0] = f"First below {level(view, reading.first_below)}: {clauses[0]}"
     return shortened(clauses[0], *(f"; {clause}" for clause in clauses[1:]))
 
 
