@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from engine.claims import Outcome
 from engine.core.outside import outside
 from engine.core.parts import BadInput
-from engine.judging.named_rule import rule_of, title_of
+from engine.judging.named_rule import NO_SETTINGS, rule_of, title_of
 from engine.judging.rule_judgement import RuleJudgement, judge_rule
 from engine.pictures.view import View
 from engine.results import tables
@@ -37,9 +37,8 @@ from engine.symmetry.rules import assert_invariant as assert_invariant
 if TYPE_CHECKING:
     import pandas
     import pyarrow
-    from torch.optim import Optimizer
 
-    from engine.updates import Update
+    from engine.judging.named_rule import RuleOrOptimizer
 
 PresetName = str | PathLike[str]
 """Name of a preset, or path of a preset file or of a result in JSON."""
@@ -321,12 +320,15 @@ def verify(setup: Preset | PresetName, progress: Progress | None = None) -> list
     return run(setup, progress=progress).claims
 
 
-def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> Judgement:
+def judge(
+    rule: RuleOrOptimizer,
+    progress: Progress | None = None,
+    options: Mapping[str, object] = NO_SETTINGS,
+) -> Judgement:
     """Return the judgement of an update rule: its symmetries, and its losses compared with the lower bound.
 
-    The rule is a name that `hadamard-tui judge` accepts, a class of torch optimizers, or an update rule of
-    the engine. Raises: BadInput.
+    The rule is a name that `hadamard-tui judge` accepts, a class of torch optimizers or a `functools.partial`
+    of it, or an update rule of the engine. `options` are constructor arguments. Raises: BadInput.
     """
-    update = rule_of(rule)
-    name = title_of(rule, update) if isinstance(rule, str) else getattr(rule, "__name__", update.kind)
-    return judge_rule(update, name, going=progress or (lambda share: None))
+    update = rule_of(rule, options)
+    return judge_rule(update, title_of(rule, update), going=progress or (lambda share: None))

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from engine import api
 from engine.api import Preset, Progress, Run, assert_invariant, load, load_parts, verify
 from engine.core.parts import BadInput
+from engine.judging.named_rule import NO_SETTINGS
 from engine.judging.rule_judgement import RuleJudgement
 from engine.spec.experiment import Experiment, drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import matplotlib.axes
     from rich.console import Console, ConsoleOptions, RenderableType
-    from torch.optim import Optimizer
 
-    from engine.updates import Update
+    from engine.judging.named_rule import RuleOrOptimizer
     from hadamard_tui.sharing.exporting import Shown
 
 __all__ = [
@@ -58,18 +58,16 @@ class Trace(api.Trace):
 
         Raises: BadInput for an unknown picture, or if nothing is computed yet.
         """
-        from hadamard_tui.sharing.figures import draw_chart, draw_heat_map
+        from hadamard_tui.sharing.figures import draw_chart, draw_heat_map, new_axes
 
         shown = self._shown(picture, learner)
-        if ax is None:
-            from matplotlib import pyplot
-
-            _, ax = pyplot.subplots(layout="constrained")
+        is_new = ax is None
+        ax = new_axes() if ax is None else ax
         if shown.pictures is not None and shown.pictures.heat is not None:
             draw_heat_map(ax, shown.pictures.heat)
         else:
             assert shown.axes is not None, "a picture has a chart or a heat map"
-            draw_chart(ax, shown.series, shown.axes)
+            draw_chart(ax, shown.series, shown.axes, legend_beside=is_new)
         return ax
 
     def to_svg(self, picture: str | int = 0, learner: str | None = None) -> str:
@@ -141,15 +139,13 @@ class Judgement(RuleJudgement):
         """
         from hadamard_tui.charts.plots.judgement_plot import chart_of
         from hadamard_tui.colours import palette
-        from hadamard_tui.sharing.figures import draw_chart
+        from hadamard_tui.sharing.figures import draw_chart, new_axes
 
         self._check_losses()
-        if ax is None:
-            from matplotlib import pyplot
-
-            _, ax = pyplot.subplots(layout="constrained")
+        is_new = ax is None
+        ax = new_axes() if ax is None else ax
         with palette.on_paper():
-            draw_chart(ax, *chart_of(self))
+            draw_chart(ax, *chart_of(self), legend_beside=is_new)
         return ax
 
     def to_svg(self) -> str:
@@ -178,19 +174,25 @@ class Judgement(RuleJudgement):
         yield shown(self, console)
 
 
-def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> Judgement:
+def judge(
+    rule: RuleOrOptimizer,
+    progress: Progress | None = None,
+    options: Mapping[str, object] = NO_SETTINGS,
+) -> Judgement:
     """Return the symmetries of an update rule, and its losses compared with a lower bound.
 
     The bound applies to all rotation-invariant learners.
 
     Args:
-        rule: a name that `hadamard-tui judge` accepts, a torch optimizer class, or an update rule of the
-            engine.
+        rule: a name that `hadamard-tui judge` accepts, a torch optimizer class (or a `functools.partial` of
+            one), or an update rule of the engine.
         progress: function that gets the finished share of the work, from 0 to 1.
+        options: constructor arguments, such as `{"weight_decay": 0.1}`; `lr` is the rate at which symmetries
+            are measured.
 
     Raises: BadInput.
     """
-    return Judgement(**vars(api.judge(rule, progress)))
+    return Judgement(**vars(api.judge(rule, progress, options)))
 
 
 _runner = api.Runner(Trace)

@@ -362,6 +362,7 @@ class HadamardApp(FailingApp):
         if preset_name in talks():
             await self.walk(preset_name)
         else:
+            self.laboratory.query_one(Stage).choose(story.PANEL.name)
             await self.laboratory.query_one(SetupPane).choose(preset_name)
 
     async def walk(self, path: str) -> None:

@@ -152,7 +152,7 @@ FOOTER = (
 ALWAYS = "next_stop", "previous_stop", "leave", "help", "quit", "run"
 IN_A_RUN = (*ALWAYS, "pause", "halt", "step", "next_learner", "full", "presets", "setup", "view", "jump")
 AT_REST = (
-    *ALWAYS, "presets", "next_learner", "vary", "predict", "pin", "export", "setup", "full",
+    *ALWAYS, "presets", "setup", "next_learner", "vary", "predict", "pin", "export", "full",
     "command_palette", "pause", "recipe", "next_picture", "view", "back", "jump", "runs", "zoom", "step",
     "halt",
 )  # fmt: skip

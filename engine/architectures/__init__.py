@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.core.derivatives import vector_jacobian
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import LearnerKind, Part, Verdict
@@ -317,7 +318,7 @@ class Architecture(Part, frozen=True):
         leaves = {layer: params[layer].detach().requires_grad_() for layer in self.layers}
         with torch.enable_grad():
             predictions = self.predict({**params, **leaves}, instances)
-        gradients = vector_jacobian(predictions, slope(predictions.detach()), list(leaves.values()))
+        gradients = vector_jacobian([predictions], [slope(predictions.detach())], list(leaves.values()))
         return dict(zip(leaves, gradients, strict=True))
 
     def through(
@@ -456,16 +457,3 @@ def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Para
         layer: gradient + penalties[layer] * params[layer] if layer in penalties else gradient
         for layer, gradient in gradients.items()
     }
-
-
-def vector_jacobian(
-    outputs: torch.Tensor, vector: torch.Tensor, inputs: Sequence[torch.Tensor]
-) -> tuple[torch.Tensor, ...]:
-    """Return Σ_i v_i ∂y_i/∂x for every input x, given the outputs y and a vector v of the same shape.
-
-    `torch.autograd.grad` with `grad_outputs` returns the same, but its first call imports sympy, which takes
-    half a second.
-    """
-    with torch.enable_grad():
-        total = (outputs * vector).sum()
-    return torch.autograd.grad(total, inputs)

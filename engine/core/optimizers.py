@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.core.lazy import torch
 from engine.core.parts import BadField
-from engine.core.texts import listed, nearest, quoted, reason_of
+from engine.core.texts import nearest, quoted, reason_of
 from engine.core.user_errors import located
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
     optimizer = registered.get(name) or optimizers_of(library).get(name)
     if optimizer is None:
         choices = nearest(name, [*registered, *optimizers_of(library)])
-        raise BadField("name", f"{library} has no optimizer {quoted(name)}; {choices}")
+        hint = "--parts FILE.py loads optimizers of your own"
+        raise BadField("name", f"{library} has no optimizer {quoted(name)}; {choices}; {hint}")
     if (reason := REFUSED.get(qualified(optimizer))) is not None:
         raise BadField("name", f"{name} cannot train here: {reason}")
     return optimizer
@@ -166,7 +167,9 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
     name = optimizer.__name__
     for option in options:
         if option not in accepted:
-            hint = "set the rate by lr" if option in ("lr", "max_lr") else f"it takes {listed(accepted)}"
+            hint = "set the rate by lr"
+            if option not in ("lr", "max_lr"):
+                hint = f"{nearest(option, [*accepted])}; {hint}"
             raise BadField("options", f"{name} takes no option {quoted(option)}; {hint}")
     for option, parameter in accepted.items():
         if parameter.default is parameter.empty and option not in options:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from engine.architectures import Architecture, LayerSignals, with_penalty
 from engine.core.cost import Cost
+from engine.core.derivatives import vector_jacobian, vector_jacobians
 from engine.core.lazy import torch
 from engine.core.linear_algebra import one_thread
 from engine.core.params import Params, flat
@@ -159,7 +160,7 @@ class Curvature:
         penalty = torch.diag_embed(self._penalty)
         if not slopes.requires_grad:  # a loss without curvature
             return penalty.repeat(self._nets, 1, 1)
-        (changes,) = torch.autograd.grad(slopes, predictions, rows.movedim(2, 0), is_grads_batched=True)
+        (changes,) = vector_jacobians([slopes], [rows.movedim(2, 0)], [predictions])
         return changes.movedim(0, 1) @ rows + penalty
 
     def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
@@ -176,18 +177,12 @@ class Curvature:
         penalty = self._penalty * several
         if not pairs:  # predictions are linear, and the loss has no curvature
             return penalty.view(asked)
-        single = len(several) == 1
-        derivatives = torch.autograd.grad(
-            [gradient for gradient, _ in pairs],
-            leaves,
-            [part[0] if single else part for _, part in pairs],
-            retain_graph=True,
-            allow_unused=True,
-            is_grads_batched=not single,
-        )
-        shape = *several.shape[:2], -1
-        by_leaf = zip(derivatives, parts, strict=True)
-        images = [(torch.zeros_like(p) if f is None else f).reshape(shape) for f, p in by_leaf]
+        outputs, vectors = zip(*pairs, strict=True)
+        if len(several) == 1:
+            derivatives = vector_jacobian(outputs, [part[0] for part in vectors], leaves, retain_graph=True)
+        else:
+            derivatives = vector_jacobians(outputs, vectors, leaves)
+        images = [derivative.reshape(*several.shape[:2], -1) for derivative in derivatives]
         return (torch.cat(images, 2) + penalty).view(asked)
 
     @cached_property
@@ -231,9 +226,8 @@ class Curvature:
         }
         with torch.enable_grad():
             predictions = self._architecture.predict({**self._tensors, **leaves}, self._instances)
-            gradients = torch.autograd.grad(
-                predictions, list(leaves.values()), self._slopes(predictions), create_graph=True
-            )
+            slopes = self._slopes(predictions)
+            gradients = vector_jacobian([predictions], [slopes], list(leaves.values()), create_graph=True)
         return list(leaves.values()), list(gradients)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,12 +13,14 @@ import msgspec
 from engine.core import catalogue, optimizers
 from engine.core.outside import classes_in, outside
 from engine.core.parts import BadField, BadInput, Part, is_member, kind_of
-from engine.core.texts import listed, nearest
+from engine.core.texts import listed, nearest, quoted
 from engine.updates import Update
 from engine.updates.torch_optimizer import Torch
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
+
+    RuleOrOptimizer = str | Update | type[Optimizer] | partial[Optimizer]
 
 Library = Literal["torch", "pytorch-optimizer"]
 
@@ -54,25 +57,44 @@ def named_rule(name: str, settings: Mapping[str, object] = NO_SETTINGS) -> Updat
         if own_name in _names(library) or own_name in optimizers.registered:
             return _of_library(own_name, library, settings)
     names = [*catalogue.members("updates"), *(rule for library in libraries for rule in _names(library))]
-    raise BadInput(name, f"no preset, rule or optimizer has this name; {nearest(own_name or name, names)}")
+    choices = f"{nearest(own_name or name, names)}; FILE.py:CLASS names a class in a file"
+    raise BadInput(name, f"no preset, rule or optimizer has this name; {choices}")
 
 
-def rule_of(rule: str | Update | type[Optimizer]) -> Update:
-    """Return an update rule that is passed as a rule, a name, or an optimizer class. Raises: BadInput."""
-    if isinstance(rule, Update):
-        return rule
-    if isinstance(rule, str):
-        return named_rule(rule)
-    optimizers.registered[rule.__name__] = rule
-    return _of_library(rule.__name__, "torch", NO_SETTINGS)
+def rule_of(rule: RuleOrOptimizer, options: Mapping[str, object] = NO_SETTINGS) -> Update:
+    """Return an update rule that is passed as a rule, as a name, or as an optimizer class.
 
+    A `functools.partial` of a class stands for the class with its keyword arguments. `options` replace the
+    defaults of the arguments, as `settings` of `named_rule` do.
 
-def title_of(name: str, rule: Update) -> str:
-    """Return the title under which a rule that `named_rule` has found is shown.
-
-    The title is `name`; for a rule in a file, it is the name that the file gives the rule.
+    Raises: BadInput.
     """
-    if ".py" not in name:
+    if isinstance(rule, str):
+        return named_rule(rule, options)
+    if isinstance(rule, Update):
+        if options:
+            raise BadInput(
+                rule.kind, "options are for a name or a class; set the fields of this rule instead"
+            )
+        return rule
+    if isinstance(rule, partial) and isinstance(rule.func, type) and not rule.args:
+        return rule_of(rule.func, {**rule.keywords, **options})
+    from torch.optim import Optimizer
+
+    if not (isinstance(rule, type) and issubclass(rule, Optimizer)):
+        right = "pass a subclass of torch.optim.Optimizer, and its constructor arguments as options={…}"
+        raise BadInput(quoted(rule), f"this is no name, no class of optimizers and no update rule; {right}")
+    optimizers.registered[rule.__name__] = rule
+    return _of_library(rule.__name__, "torch", options)
+
+
+def title_of(name: RuleOrOptimizer, rule: Update) -> str:
+    """Return the title under which a rule that `named_rule` or `rule_of` has found is shown.
+
+    The title is `name`. For a rule that is not passed by a name, it is the name of its class or its kind, as
+    for a rule in a file.
+    """
+    if isinstance(name, str) and ".py" not in name:
         return name
     return rule.name if isinstance(rule, Torch) else rule.kind
 

@@ -136,8 +136,12 @@ class RuleJudgement:
     refused: Mapping[str, str]
     """Reasons why some problems have no losses, by problem."""
 
+    rate: float | None = None
+    """Learning rate at which the symmetries were measured; None for a rule without a single rate."""
+
     def __str__(self) -> str:
-        lines = [self.measured, *self.by_structure, *(symmetry.sentence for symmetry in self.symmetries)]
+        lines = [f"{self.measured}{self.at_rate}", *self.by_structure]
+        lines += [symmetry.sentence for symmetry in self.symmetries]
         lines += [f"{problem}, {point}" for problem, points in self.losses.items() for point in points]
         lines += [f"{problem}: not run; {reason}" for problem, reason in self.refused.items()]
         return "\n".join([*lines, *self.contradictions, *filter(None, [self.warning])])
@@ -169,15 +173,28 @@ class RuleJudgement:
     def by_structure(self) -> list[str]:
         """Verdicts on invariance that follow from the rule's structure: for a linear neuron, then for a net.
 
-        If both verdicts name the same group, the list has a single text.
+        If both verdicts name the same group, they share one text. If a verdict is undecided, the last text
+        says what that means for runs.
         """
         if len({verdict.group for verdict in self.declared}) == 1:
-            return [f"by structure {self.declared[0].sentence}"]
-        models = ("a neuron", "a net")
-        return [
-            f"on {model}, by structure {verdict.sentence}"
-            for model, verdict in zip(models, self.declared, strict=False)
-        ]
+            sentences = [f"By structure, it is {self.declared[0].sentence}"]
+        else:
+            models = ("a neuron", "a net")
+            sentences = [
+                f"On {model}, it is by structure {verdict.sentence}"
+                for model, verdict in zip(models, self.declared, strict=False)
+            ]
+        if any(verdict.undecided for verdict in self.declared):
+            sentences.append(
+                "Runs use only what a rule declares (method `invariance`): they call this rule undecided, and"
+                " apply no bound on rotation-invariant learners to it"
+            )
+        return sentences
+
+    @property
+    def at_rate(self) -> str:
+        """Rate at which the symmetries were measured, as an addition to a sentence."""
+        return "" if self.rate is None else f" (at η = {self.rate:g})"
 
     @property
     def broken(self) -> list[LossBesideBound]:
@@ -237,7 +254,16 @@ def judge_rule(
     going(1.0)
     verdicts = rules.declared(update)
     contradictions = rules.contradictions(verdicts, symmetries)
-    return RuleJudgement(name or update.kind, verdicts, symmetries, contradictions, losses, refused)
+    rate: object = getattr(update, "lr", None)
+    return RuleJudgement(
+        name or update.kind,
+        verdicts,
+        symmetries,
+        contradictions,
+        losses,
+        refused,
+        float(rate) if isinstance(rate, int | float) else None,
+    )
 
 
 def losses_on(
@@ -334,6 +360,7 @@ def as_json(judged: RuleJudgement) -> dict[str, Any]:
             }
             for symmetry in judged.symmetries
         ],
+        "rate_of_symmetries": judged.rate,
         "agree": not judged.contradictions,
         "d": D,
         "rates": RATES,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from msgspec import Meta
 
+from engine.core.derivatives import vector_jacobians
 from engine.core.lazy import torch
 from engine.core.memory import DERIVED
 from engine.measures import Measure, MeasureNeeds, MeasureSchedule, MeasureStructure, Probe
@@ -139,12 +140,8 @@ def _jacobians(probe: Probe) -> torch.Tensor:
     with torch.enable_grad():
         predictions = net.predict({**probe.tensors, **leaves}, probe.data.instances).view(-1, count * n)
     unit = torch.eye(count * n, dtype=predictions.dtype, device=predictions.device)
-    slopes = torch.autograd.grad(
-        predictions,
-        list(leaves.values()),
-        unit[:, None].expand(-1, len(predictions), -1),
-        is_grads_batched=True,
-    )
+    units = unit[:, None].expand(-1, len(predictions), -1)
+    slopes = vector_jacobians([predictions], [units], list(leaves.values()))
     jacobian = torch.cat([slope.flatten(2) for slope in slopes], 2).movedim(0, 1).double()
     return jacobian.view(len(predictions), count, n, -1)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from engine.architectures import vector_jacobian
+from engine.core.derivatives import vector_jacobian
 from engine.core.lazy import torch
 from engine.measures import Index, Measure, MeasureNeeds, Probe
 from engine.problems.instances import DenseInstances
@@ -46,5 +46,5 @@ class InputGradient(Measure, frozen=True, tag="input-gradient"):
         with torch.enable_grad():
             rows.requires_grad_()
             predictions = probe.architecture.predict(probe.tensors, DenseInstances(rows))
-        (slopes,) = vector_jacobian(predictions, torch.ones_like(predictions), [rows])
+        (slopes,) = vector_jacobian([predictions], [torch.ones_like(predictions)], [rows])
         return probe.data.over_targets(slopes.double().square().mean(1).T).movedim(0, -1)

@@ -24,7 +24,7 @@ class Occupation(Measure, frozen=True, tag="occupation"):
     instances, and is the same for all learners. Source: theory/noise-of-sgd#valleys.
     """
 
-    label: ClassVar[str] = "mean over rows"
+    label: ClassVar[str] = "mean of the feature over all rows"
 
     parts: Annotated[
         Count | None,

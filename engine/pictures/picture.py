@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Annotated, Literal, NamedTuple
 
@@ -128,9 +129,15 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         `label` is the label of the measure.
         """
         if self.below is None:
-            return f"share of replicas with {label} > {self.above:g}"
-        above = "" if self.above is None else f"{self.above:g} < "
-        return f"share of replicas with {above}{label} < {self.below:g}"
+            assert self.above is not None, "one of both is given"
+            return f"share of replicas with {label} > {_short(self.above)}"
+        above = "" if self.above is None else f"{_short(self.above)} < "
+        return f"share of replicas with {above}{label} < {_short(self.below)}"
+
+
+def _short(number: float) -> str:
+    """Write a number as ticks of a log axis do, with the power of ten in as few digits as possible: 1e-8."""
+    return re.sub(r"e([+-])0+", r"e\1", f"{number:g}")
 
 
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -329,14 +329,17 @@ def _error(fitted: Floats, y: Floats) -> float:
 def laws_in_words(view: View) -> str:
     """Return a text with the scaling laws of the curves of a picture whose x is a sweep axis.
 
-    An example is "GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of d". The text is empty
-    if no curve follows a law. It is also empty if y is not the time at which a measure passes a threshold.
+    An example is "First below a tenth: GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of
+    d". Curves that pass the threshold nowhere are named last, as in "EGU± and spindly± never". The text is
+    empty if no curve follows a law, or if y is not the time at which a measure passes a threshold.
     """
     reading, axes = view.picture.reading, view.axes
     if reading is None or not reading.is_threshold or view.heats or axes.names:
         return ""
     curves = [curve for curve in view.curves if curve.chosen and not curve.training.is_reference]
     laws = [(curve, law) for curve in curves if (law := fitted_law(curve.x, curve.y)) is not None]
+    if not laws:
+        return ""
     powers = [(curve, law.exponent) for curve, law in laws if law.exponent is not None]
     logarithms = [(curve, law.slope) for curve, law in laws if law.slope is not None]
     clauses = []
@@ -350,7 +353,11 @@ def laws_in_words(view: View) -> str:
         more = f"{_ends(logarithms, '.2g')} more {unit}".replace("more more", "more")
         growth = f"∝ log {x_name(view)}: {more} per doubling of {x_name(view)}"
         clauses.append(f"{_names(view, logarithms)} {growth}")
-    return shortened(clauses[0], *(f"; {clause}" for clause in clauses[1:])) if clauses else ""
+    if never := [called(view, curve) for curve in curves if len(curve.y) and np.isinf(curve.y).all()]:
+        clauses.append(f"{listed(never)} never")
+    if reading.first_below is not None:
+        clauses[0] = f"First below {level(view, reading.first_below)}: {clauses[0]}"
+    return shortened(clauses[0], *(f"; {clause}" for clause in clauses[1:]))
 
 
 def _names(view: View, numbered: Sequence[tuple[CurveView, float]]) -> str:

@@ -40,8 +40,10 @@ def headline(
         return laws_in_words(view) or _law_of_split(view, experiment, results) or ending(view)
     if outcome.holds is None:
         shown = outcome.finding or ending(view)
-        sentence = f"Not judged, because {outcome.detail}: {shown}"
-        return sentence if len(sentence) <= wording.LONGEST else cut(f"Not judged: {shown}", wording.LONGEST)
+        why = outcome.detail[:1].upper() + outcome.detail[1:]
+        sentence = f"{why} (claims not judged): {shown}"
+        short = cut(f"Claims not judged: {shown}", wording.LONGEST)
+        return sentence if len(sentence) <= wording.LONGEST else short
     sentence = outcome.finding or outcome.detail
     return cut(sentence if outcome.holds else f"The claim fails: {sentence}", wording.LONGEST)
 

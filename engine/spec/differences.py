@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.core.expressions import plain
@@ -51,7 +52,7 @@ def differences(before: Raw, after: Raw) -> list[SetupDifference]:
     for learner_name, learner in new.items():
         was = old.get(renamed.get(learner_name, learner_name))
         if was is None:
-            changes.append(SetupDifference(f"with {learner_name}"))
+            changes.append(SetupDifference(f"with {learner_name}{_class_of(learner)}"))
             continue
         if was["name"] != learner_name:
             changes.append(SetupDifference(f"{was['name']} is called {learner_name}"))
@@ -62,7 +63,24 @@ def differences(before: Raw, after: Raw) -> list[SetupDifference]:
         for learner_name in old
         if learner_name not in new and learner_name not in renamed.values()
     ]
-    return changes + [SetupDifference(f"without {learner_name}") for learner_name in gone]
+    changes += [SetupDifference(f"without {learner_name}") for learner_name in gone]
+    swept = _swept_places(after)
+    return [change for change in changes if (*change.part, change.place) not in swept]
+
+
+def _swept_places(document: Raw) -> set[tuple[str, ...]]:
+    """Return the part and the place of each value that a sweep axis replaces, as in `SetupDifference`.
+
+    Such a value is the first of the sweep, so its change says nothing beside the sweep.
+    """
+    places: set[tuple[str, ...]] = set()
+    for axis in document["axes"]:
+        part, _, place = (axis.get("set") or "").partition(".")
+        if number := re.fullmatch(r"learners\[(\d+)\]", part):
+            places.add(("learners", document["learners"][int(number[1])]["name"], place))
+        else:
+            places.add((part, place))
+    return places
 
 
 def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[SetupDifference]:
@@ -89,10 +107,20 @@ def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
     There is one for each axis that only one document has, and one for each axis value that differs.
     """
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
-    changes = [SetupDifference(f"along {axis_name}") for axis_name in new if axis_name not in old]
+    added = [(axis_name, axis) for axis_name, axis in new.items() if axis_name not in old]
+    changes = [SetupDifference(_sweep_words(axis_name, axis)) for axis_name, axis in added]
     for axis_name, axis in new.items():
         changes += between(old.get(axis_name, axis), axis, axis_name)
     return changes + [SetupDifference(f"not along {axis_name}") for axis_name in old if axis_name not in new]
+
+
+def _sweep_words(axis_name: str, axis: Raw) -> str:
+    """Return a phrase for a new sweep axis, such as "d = 32 … 512 (5 values)"."""
+    points: list[Any] = axis.get("values") or []
+    if len(points) < 2 or any(isinstance(point, dict) for point in points):
+        return f"along {axis_name}"
+    ends = f"{_as_text(points[0])} … {_as_text(points[-1])}"
+    return f"{axis.get('symbol') or axis_name} = {ends} ({len(points)} values)"
 
 
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
@@ -120,12 +148,29 @@ def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
         return []
     if isinstance(before, dict) and isinstance(after, dict):
         if before.get("kind") != after.get("kind"):
-            return [SetupDifference(place, str(before["kind"]), str(after["kind"]))]
+            return [SetupDifference(place, _kind_of(before), _kind_of(after))]
         changes: list[SetupDifference] = []
         for key in dict.fromkeys([*before, *after]):
             changes += between(before.get(key), after.get(key), f"{place}.{key}" if place else key)
         return changes
     return [SetupDifference(place, _as_text(before), _as_text(after))]
+
+
+def _class_of(learner: Raw) -> str:
+    """Return the class of a library that trains a learner, in parentheses, or an empty text."""
+    update = learner.get("update")
+    return f" ({_kind_of(update)})" if isinstance(update, dict) and "options" in update else ""
+
+
+def _kind_of(part: Raw) -> str:
+    """Return the kind of a part. For a class of a library, add its name, and its rate if it has one.
+
+    The rate is shown because it may be the default of the part, which is not the default of the class.
+    """
+    if "options" not in part:
+        return str(part["kind"])
+    rate = f" at rate {_as_text(part['lr'])}" if "lr" in part else ""
+    return f"{part['kind']} {part['name']}{rate}"
 
 
 def _as_text(raw: Any) -> str:

@@ -451,7 +451,12 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
         if not isinstance(struct, inspect.StructType):
             return _unknown(key, where, [])
         fields = [field.encode_name for field in struct.fields]
-        return _unknown(key, where, [*filter(None, [struct.tag_field]), *fields], new_key(struct.cls, key))
+        hint = ""
+        if "options" in fields:
+            class_name = value_at(where, raw).get("name", "the class")
+            hint = f"; arguments of {class_name} go into options={{…}}"
+        keys = [*filter(None, [struct.tag_field]), *fields]
+        return _unknown(key, where, keys, new_key(struct.cls, key), hint)
     if match := re.fullmatch(r"Object missing required field `(.*)`", message):
         return _missing(".".join(filter(None, (where, match.group(1)))), raw)
     value = value_at(where, raw)
@@ -489,11 +494,11 @@ def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place:
         )
 
 
-def _unknown(key: str, place: str, keys: list[str], new: str = "") -> BadInput:
+def _unknown(key: str, place: str, keys: list[str], new: str = "", hint: str = "") -> BadInput:
     new_name = renamed(key, keys) if place.startswith("claims[") else None
     new_name = new if new in keys else new_name
     right = nearest(key, keys) if new_name is None else f"it is called {new_name} here"
-    return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {right}")
+    return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {right}{hint}")
 
 
 def _missing(place: str, raw: Any) -> BadInput:

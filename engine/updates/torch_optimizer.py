@@ -69,11 +69,12 @@ Option = bool | int | float | str | tuple[float, ...]
 class Torch(Update, frozen=True, tag="torch"):
     """An optimizer of torch, selected by the name of its class, such as SGD, AdamW or Muon.
 
-    `options` are the keyword arguments of the class, except for the rate. The optimizer receives parameters
-    in the shapes of torch layers: weights h × d and biases h, for h outputs and d inputs. If the optimizer is
-    element-wise, one object moves all nets together. Otherwise, each net has a separate object, and random
-    numbers are the same for all nets. Optimizers that move only matrices, such as Muon, do not change biases.
-    Source: the documentation of torch.optim, and of pytorch-optimizer.
+    `options` are the keyword arguments of the class, except for the rate. The rate is `lr`; its default is
+    the same for all classes. The optimizer receives parameters in the shapes of torch layers: weights h × d
+    and biases h, for h outputs and d inputs. If the optimizer is element-wise, one object moves all nets
+    together. Otherwise, each net has a separate object, and random numbers are the same for all nets.
+    Optimizers that move only matrices, such as Muon, do not change biases. Source: the
+    documentation of torch.optim, and of pytorch-optimizer.
     """
 
     name: Annotated[

@@ -222,6 +222,20 @@ class EditableExperiment:
             return None
         return number if any(isinstance(item, int | float) for item in _items(number)) else None
 
+    def sweep_axis(self, place: str) -> int | None:
+        """Return the number of the sweep axis that replaces the value at `place`; None if no axis does."""
+        places = [axis.get("set") for axis in self.raw["axes"]]
+        return places.index(place) if place in places else None
+
+    def _end_sweep(self, axis: int) -> None:
+        """Remove a sweep axis. After a sweep by one key, restore the pictures and claims of the preset."""
+        by_one_key = self.raw["axes"][axis]["name"] == changes.AXIS and not self._origin_document["axes"]
+        self._names.forget()
+        document_edits.remove_axis(self.raw, axis, self.experiment.protocol.clock)
+        if by_one_key:
+            for part in ("pictures", "claims"):
+                self.raw[part] = copy.deepcopy(self._origin_document[part])
+
     def read_files(self, place: str, value: Any) -> None:
         """Read the data files that `put(place, value)` would need, so that `put` is fast afterwards.
 
@@ -241,10 +255,13 @@ class EditableExperiment:
     def put(self, place: str, value: Any) -> None:
         """Set the value at a place of the document, such as `learners[0].update.lr`.
 
-        If the value is the name of an item, such as a learner, also change all references to the item.
+        If the value is the name of an item, such as a learner, also change all references to the item. A
+        sweep over the value ends, because it would replace the new value.
         """
         if self.value(place) == value:
             return
+        if (axis := self.sweep_axis(place)) is not None:
+            self._end_sweep(axis)
         self._names.follow(self.raw, place, value)
         reading.put(self.raw, place, value)
         self._check()

@@ -21,10 +21,14 @@ from engine.measures import Measure
 from engine.spec.fields import Field, fields_of
 from engine.theory import statement
 from hadamard_tui.charts.line_heads import head
+from hadamard_tui.headless import part_files
 
 COLUMNS = ("field", "default", "allowed", "meaning")
 WIDEST_COLUMN = 24
 """Maximum width of every column but the last, which has the meanings and needs most of the width."""
+
+SINGULAR = {singular: family for family, singular in part_files.SINGULAR.items()} | {"claim": "claims"}
+"""Families by the word for one part, which `parts new` takes."""
 
 FORMER = {"bounds": "theory"}
 """Current names of families that were renamed, by their former names."""
@@ -118,7 +122,7 @@ def members_list(family: str) -> Group:
 
     Raises: BadInput for a family that does not exist.
     """
-    family = FORMER.get(family, family)
+    family = FORMER.get(family, SINGULAR.get(family, family))
     if family not in catalogue.FOLDERS:
         families = list(catalogue.FOLDERS)
         near = difflib.get_close_matches(family, families, n=2)

@@ -81,8 +81,8 @@ def page(name: str, settings: Sequence[str], errors: Console) -> JudgementPage:
 
 def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
     """Return the symmetries and the losses of an update rule, formatted for the terminal."""
-    parts: list[ConsoleRenderable] = [Text(judged.measured, "bold")]
-    parts += [Text(sentence) for sentence in judged.by_structure]
+    parts: list[ConsoleRenderable] = [Text(f"{judged.measured}{judged.at_rate}", "bold")]
+    parts += [Text(f"{sentence}.") for sentence in judged.by_structure]
     parts.append(_symmetries(judged))
     if precisions := judged.symmetries[0].precisions:
         parts.append(
@@ -90,7 +90,10 @@ def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
         )
     parts += [Text(f"  ✗ disagree: {words}", "bold red") for words in judged.contradictions]
     if judged.losses:
-        parts += [_losses(judged), *([Text(f"  ✗ {judged.warning}", "bold red")] if judged.warning else [])]
+        parts += [
+            _losses(judged, console),
+            *([Text(f"  ✗ {judged.warning}", "bold red")] if judged.warning else []),
+        ]
         parts += [_chart(judged, console), Text(FOOTNOTE, "dim")]
     parts += [Text(f"  {problem}: not run; {reason}") for problem, reason in judged.refused.items()]
     return Group(*parts)
@@ -107,20 +110,30 @@ def _symmetries(judged: RuleJudgement) -> Table:
     return table
 
 
-def _losses(judged: RuleJudgement) -> Table:
+def _losses(judged: RuleJudgement, console: Console) -> Table:
+    """Return the table of losses. On a narrow console, each rate has a line, which is never split."""
+    table = _losses_separated(judged, ", ")
+    unlimited = console.options.update(width=10 * WIDEST_CHART)
+    if console.measure(table, options=unlimited).maximum <= console.width:
+        return table
+    return _losses_separated(judged, ",\n")
+
+
+def _losses_separated(judged: RuleJudgement, separator: str) -> Table:
+    """Return the table of losses, with `separator` between a loss and its rate."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 1))
     table.add_column("loss after k examples")
     for k in MARKS:
         table.add_column(f"k = {k}, bound {1 - k / D:g}")
     for problem in judged.losses:
-        table.add_row(problem, *(_point(judged.at(problem, k)) for k in MARKS))
+        table.add_row(problem, *(_point(judged.at(problem, k), separator) for k in MARKS))
     return table
 
 
-def _point(point: LossBesideBound | None) -> str:
+def _point(point: LossBesideBound | None, separator: str = ", ") -> str:
     if point is None or not math.isfinite(point.loss):
         return "diverged"
-    rate = "" if point.rate is None else f", η = {point.rate:g}{_ENDS.get(point.rate, '')}"
+    rate = "" if point.rate is None else f"{separator}η = {point.rate:g}{_ENDS.get(point.rate, '')}"
     return f"{point.numbers} {point.word}{rate}"
 
 
@@ -136,6 +149,8 @@ def as_markdown(judged: RuleJudgement) -> str:
     lines = [f"## {judged.name}", "", "| inputs | verdict | change of predictions | by rounding |"]
     lines += ["|---|---|---|---|"]
     lines += [_row(symmetry) for symmetry in judged.symmetries]
+    if judged.rate is not None:
+        lines += ["", f"Measured at η = {judged.rate:g}."]
     lines += ["", *(f"{sentence}." for sentence in judged.by_structure)]
     lines += [f"**Disagree**: {words}." for words in judged.contradictions]
     lines += [f"**Disagree**: {judged.warning}."] if judged.warning else []

@@ -79,6 +79,8 @@ class Browser(Framed[str | None]):
                     yield Static("", markup=False)
 
     def on_mount(self) -> None:
+        self._show(Text("Reading the presets …", "italic"))
+        self.query_one(OptionList).add_option(Option("Reading the presets …", disabled=True))
         self.query_one(Line).focus()
         self.query_one(Line).cursor_position = len(self._typed)
         pane = self.query_one("#preview", VerticalScroll)

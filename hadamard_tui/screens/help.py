@@ -63,8 +63,9 @@ def questions() -> tuple[tuple[str, str], ...]:
             "What are the dashed lines?",
             "They are theory lines. A lower bound binds some learners: on average, their loss cannot stay "
             "below it. The curves of bound learners have long dashes, and the shaded region is excluded for "
-            "all learners. Dotted lines are conjectures. In the table, a bound in parentheses does not bind "
-            "the learner, which may thus fall below it. The ratio is loss / bound.",
+            "the learners that the bound binds. The other curves may enter it. Dotted lines are conjectures. "
+            "In the table, a bound in parentheses does not bind the learner, which may thus fall below it. "
+            "The ratio is loss / bound.",
         ),
         (
             "What do the colours say?",

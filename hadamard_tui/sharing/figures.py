@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,11 +32,31 @@ DOT = 3.0
 """Size, in typographic points, of a data point that is drawn as a separate dot."""
 
 
-def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -> None:
+DASH_SCALES = 1.0, 0.4, 2.2
+"""Factors for the dashes of theory lines that have the same colour and line style, in turn."""
+
+BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
+"""Place of a legend on the right of the axes, where it covers no curve."""
+
+FIGURE_SIZE = 9.0, 4.8
+"""Size in inches of a new figure, whose legend stands beside its axes."""
+
+
+def new_axes() -> matplotlib.axes.Axes:
+    """Return the axes of a new figure, which makes room for a legend beside them."""
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=FIGURE_SIZE, layout="constrained")[1]
+
+
+def draw_chart(
+    ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes, legend_beside: bool = False
+) -> None:
     """Draw curves, error bands and theory lines, and set the labels, scales, limits and legend of the axes.
 
-    Curves that would coincide on the screen share one line, whose dashes alternate between their colours. The
-    legend lists such curves together: ≡ joins equal curves, and ≈ joins close curves.
+    The legend stands beside the axes if `legend_beside`, else where it covers least. Curves that would
+    coincide on the screen share one line, whose dashes alternate between their colours. The legend lists such
+    curves together: ≡ joins equal curves, and ≈ joins close curves.
     """
     from matplotlib.lines import Line2D
 
@@ -45,6 +66,7 @@ def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -
     entries = legend_entries(series, painted.groups, left_out=regions, y_log=axes.y_log)
     labels = {part.at: f"{part.relation}{part.name}" for together in entries for part in together.parts}
     handles: dict[int, Line2D] = {}
+    scales = _dash_scales(series)
     for number, drawn in enumerate(series):
         if drawn.band is not None:
             shade = REGION if drawn.is_region else BAND
@@ -57,18 +79,20 @@ def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -
         if drawn.style == "points":
             style |= {"linestyle": "none", "marker": "o", "markersize": DOT}
         else:
-            style["linestyle"] = _dashes(drawn.style, width, *turns.get(number, ()))
+            style["linestyle"] = _dashes(drawn.style, width, scales[number], *turns.get(number, ()))
         (handles[number],) = ax.plot(drawn.x, drawn.y, label=labels.get(number, "_nolegend_"), **style)
     _set_axes(ax, axes)
     if labels:
         legend = ax.legend(
-            handles=[handles[labelled] for labelled in labels], fontsize="small", handlelength=3
+            handles=[handles[labelled] for labelled in labels],
+            fontsize="small",
+            handlelength=3,
+            **(BESIDE if legend_beside else {}),
         )
         for labelled, handle in zip(labels, legend.legend_handles, strict=True):
             if series[labelled].style != "points" and isinstance(handle, Line2D):
-                handle.set_linestyle(
-                    _dashes(series[labelled].style)
-                )  # the line style itself, without the alternating dashes of a shared line
+                # the line style itself, without the alternating dashes of a shared line
+                handle.set_linestyle(_dashes(series[labelled].style, scale=scales[labelled]))
 
 
 def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
@@ -89,11 +113,22 @@ def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
         ax.legend(fontsize="small", handlelength=3)
 
 
-def _dashes(style: LineStyle, width: float = CURVE, turn: int = 0, turns: int = 1) -> Any:
-    """Return a matplotlib line style. Its dash lengths are in units of the line width."""
+def _dash_scales(series: Sequence[Series]) -> list[float]:
+    """Return a factor for the dashes of each series, so that no two theory lines look the same."""
+    looks: Counter[tuple[str, str]] = Counter()
+    scales = []
+    for drawn in series:
+        look = drawn.colour, drawn.style
+        scales.append(DASH_SCALES[looks[look] % len(DASH_SCALES)] if is_line(drawn) else 1.0)
+        looks[look] += not drawn.is_region
+    return scales
+
+
+def _dashes(style: LineStyle, width: float = CURVE, scale: float = 1.0, turn: int = 0, turns: int = 1) -> Any:
+    """Return a matplotlib line style. Its dash lengths are in units of the line width, times `scale`."""
     if (pattern := dash_pattern(style, turn, turns)) is None:
         return "solid"
-    return pattern.offset / width, [length / width for length in pattern.lengths]
+    return scale * pattern.offset / width, [scale * length / width for length in pattern.lengths]
 
 
 def _set_axes(ax: matplotlib.axes.Axes, axes: Axes) -> None:

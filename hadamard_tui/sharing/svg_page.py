@@ -205,7 +205,9 @@ class SvgPage(SvgSheet):
         super().__init__(title)
         self.rows = int(AREA_HEIGHT / CELL_HEIGHT)
         up = ticks_up(axes, self.rows)
-        self.left = EDGE + LEADING * WORDS + max((length(label, SMALL) for _, label in up), default=0) + GAP
+        beside_axis = lines(y_label, WORDS, AREA_HEIGHT)
+        widest = max((length(label, SMALL) for _, label in up), default=0)
+        self.left = EDGE + len(beside_axis) * LEADING * WORDS + widest + GAP
         self.right = WIDTH - EDGE - beside
         self.columns = int((self.right - self.left) / CELL_WIDTH)
         self.top, heading = EDGE, put(self.root, "g", **{"class": "title"})
@@ -220,7 +222,9 @@ class SvgPage(SvgSheet):
         self._end += LEADING * WORDS
         names = put(self.root, "g", **{"class": "names"})
         write(names, (self.left + self.right) / 2, self._end, x_label, WORDS, anchor="middle")
-        write_upwards(names, EDGE + 0.8 * WORDS, (self.top + self.bottom) / 2, y_label)
+        for number, line in enumerate(beside_axis):
+            x = EDGE + (0.8 + number * LEADING) * WORDS
+            write_upwards(names, x, (self.top + self.bottom) / 2, line)
         self._cut("area", self.left, self.right - self.left, self.top)
         self._reached, self._rest = self._cut("grown", 0, WIDTH), self._cut("ahead", WIDTH, 0)
         self.area, curves = (put(self.root, "g", clip_path="url(#area)") for _ in range(2))

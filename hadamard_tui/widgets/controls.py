@@ -146,6 +146,12 @@ class NumberEntry(Entry):
     def on_focus(self) -> None:
         self._touched = False
 
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Return whether a key types text. The key of a sweep does not, so the footer shows it."""
+        action = action_of(key)
+        is_vary = action is not None and action.id == "vary"
+        return not is_vary and super().check_consume_key(key, character)
+
     def on_key(self, event: events.Key) -> None:  # type: ignore[override]
         action = action_of(event.key)
         action_id = "" if action is None else action.id

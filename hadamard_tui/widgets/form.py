@@ -88,6 +88,8 @@ class Row(Vertical):
         self._title, self._control = title, control
         self.value_text = ""
         """Value of the typed expression as text, to the right of the control; empty if no value is shown."""
+        self._sweep = ""
+        """Sentences that say that a sweep replaces the value of the row; empty if none does."""
         self.explain(help)
 
     def compose(self) -> ComposeResult:
@@ -109,22 +111,40 @@ class Row(Vertical):
         self._help = help
         self.tooltip = Content(help) if help else None
         if self.has_class("-edited"):
-            self._write("help", help)
+            self._write("help", self._words_of_help)
 
     def on_descendant_focus(self) -> None:
         self.add_class("-edited")
-        self._write("help", self._help)
+        self._write("help", self._words_of_help)
 
     def on_descendant_blur(self) -> None:
         self.remove_class("-edited")
 
     def say_value(self, value: Any) -> None:
         """Show the value of the typed expression to the right of the control; None hides it."""
-        number = "" if value is None else f"= {text_of(value, digits=6)}"
-        if number != self.value_text:  # only then, because a new margin lays out the whole form again
-            self.value_text = number
-            self._control.styles.margin = (0, cell_len(number) + 1 if number else 0, 0, TITLE)
+        self._say_beside("" if value is None else f"= {text_of(value, digits=6)}")
+
+    def say_sweep(self, points: Sequence[Any]) -> None:
+        """Show that a sweep replaces the value of the row by `points`; no points mean that none does."""
+        sweep = f"Swept: {text_of(points, digits=6)}. A typed value ends the sweep." if points else ""
+        if sweep == self._sweep:
+            return
+        self._sweep = sweep
+        if sweep:
+            self._say_beside(f"swept to {text_of(points[-1], digits=6)}")
+        if self.has_class("-edited"):
+            self._write("help", self._words_of_help)
+
+    def _say_beside(self, words: str) -> None:
+        """Write words to the right of the control."""
+        if words != self.value_text:  # only then, because a new margin lays out the whole form again
+            self.value_text = words
+            self._control.styles.margin = (0, cell_len(words) + 1 if words else 0, 0, TITLE)
             self.refresh()
+
+    @property
+    def _words_of_help(self) -> str:
+        return " ".join(filter(None, (self._sweep, self._help)))
 
     @property
     def _ready(self) -> bool:

@@ -242,6 +242,9 @@ LABELLED = 100
 LEAST_PROGRESS, LEAST_WORDS = 18, 4
 """Minimum width of the progress display, and minimum width of each choice."""
 
+SIZE = " d "
+"""Text between the kind of a matrix and its number of features."""
+
 ARROW, GAP = " ▾", 1
 
 
@@ -315,11 +318,16 @@ class PresetWord(PresetChoice):
 
 
 def _shown(choice: PartWord | PresetWord) -> Content:
-    """Return the text of a choice in the bar: label, value and arrow, cut to the width of the choice."""
+    """Return the text of a choice in the bar: label, value and arrow, cut to the width of the choice.
+
+    The size of a matrix is not cut, because users change it most often.
+    """
     room = choice.content_size.width - cell_len(ARROW)
     label = f"{choice.label} " if choice.label and room >= cell_len(_labelled(choice)) else ""
-    words = Content(choice.words).truncate(max(room - cell_len(label), 0), ellipsis=True)
-    return Content.assemble((label, "dim"), words, (ARROW, "dim"))
+    kind, separator, size = choice.words.partition(SIZE)
+    size = f"{separator}{size}"
+    words = Content(kind).truncate(max(room - cell_len(label) - cell_len(size), 0), ellipsis=True)
+    return Content.assemble((label, "dim"), words, size, (ARROW, "dim"))
 
 
 def _labelled(choice: PartWord | PresetWord) -> str:
@@ -464,4 +472,4 @@ def _with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):
             size = f"{axis['values'][0]}…{axis['values'][-1]}"
-    return _kind(matrix) if size is None else f"{_kind(matrix)} d {size}"
+    return _kind(matrix) if size is None else f"{_kind(matrix)}{SIZE}{size}"

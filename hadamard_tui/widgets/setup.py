@@ -297,7 +297,10 @@ class SetupPane(VerticalScroll, can_focus=False):
             wrong = error if is_here else next((fault for fault in faults if row.is_about(fault.where)), None)
             row.complain("" if wrong is None else _complaint_here(wrong))
             is_shown = is_shown or is_here
-            row.say_value(self.editable.number(row.place))
+            axis = self.editable.sweep_axis(row.place)
+            row.say_sweep(() if axis is None else self.editable.raw["axes"][axis].get("values") or ("…",))
+            if axis is None:
+                row.say_value(self.editable.number(row.place))
         for elsewhere in self.query("#elsewhere").results(Static):
             complaint = f"▲ {self._named_complaint(error)}" if error is not None and not is_shown else ""
             if complaint or elsewhere.display:
@@ -372,7 +375,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             return
         else:
             await asyncio.to_thread(self.editable.read_files, event.place, event.value)
-            self.editable.put(event.place, event.value)
+            self._put(event)
         if event.place.endswith("].name"):
             self._follow()
         self._changed(event.place if event.row.typed else None)
@@ -382,6 +385,13 @@ class SetupPane(VerticalScroll, can_focus=False):
         event.stop()
         if not self._gone(event.row):
             self._step(event.row, event.up)
+
+    def _put(self, edit: Edited) -> None:
+        """Apply an edit to the set-up, and notify the user if it ends a sweep over the edited value."""
+        was_swept = self.editable.sweep_axis(edit.place) is not None
+        self.editable.put(edit.place, edit.value)
+        if was_swept:
+            self.notify(f"The sweep over this number ended; {key('undo')} outside the fields restores it.")
 
     def _step(self, row: FieldRow, up: bool) -> None:
         """Replace the number in a form row by the next larger or smaller valid number.

@@ -463,7 +463,7 @@ class Stage(Vertical):
             if self.panel is theory.PANEL and self._of is not None and self._of.reason:
                 self.query_one(PanelView).show_words(theory.reason_text(self._of))
                 return
-            about = f"Here: {self.panel.about}."
+            about = f"Shown after a run ({key('run')}): {self.panel.about}."
             self.query_one(PanelView).announce(
                 about if lack is None else f"{about}\n{_reason_and_remedy(lack)}"
             )

@@ -25,6 +25,10 @@ BETWEEN_TIGHT = "│"
 """Text between two titles of pictures in a full row. A blank would not separate titles of several words."""
 
 
+CHOSEN = "▸"
+"""Mark before the title of the picture on the screen, which shows the choice without colours, too."""
+
+
 class PictureRow(Widget):
     """Line with the titles of the pictures. The title of the picture on the screen is marked.
 
@@ -47,7 +51,10 @@ class PictureRow(Widget):
 
     def render(self) -> Content:
         hint = f" {key('next_picture')} next"
-        shown = texts(self.names, self.short, self.chosen, self.content_size.width - cell_len(hint))
+        width = self.content_size.width - cell_len(hint) - cell_len(CHOSEN)
+        shown = texts(self.names, self.short, self.chosen, width)
+        if self.chosen < len(shown):
+            shown[self.chosen] = f"{CHOSEN}{shown[self.chosen]}"
         named = (_linked(number, text, number == self.chosen) for number, text in enumerate(shown))
         room = self.content_size.width - cell_len(hint) - sum(map(cell_len, shown))
         has_room = room >= cell_len(BETWEEN) * len(shown)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import threading
+
 import pytest
+from code_blocks import ROOT
 from rich.text import Text
 
+from engine.spec import presets
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.browsing.preset_list import PresetGroup, groups
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import panel_key
 from hadamard_tui.screens.help import questions
 from hadamard_tui.tours import break_at
+from hadamard_tui.widgets.controls import NumberEntry
+from hadamard_tui.widgets.screen_lines import Keys
+from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import Stage
 
 from .conftest import SMALL, WIDE, opened, until
@@ -85,3 +94,68 @@ def test_help_says_what_charts_other_than_losses_show(word: str):
 async def test_a_changed_preset_has_its_whole_name_in_the_first_row_at_80_columns(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await until(pilot, lambda: "hadamard-128* ▾" in screen_text(app).splitlines()[0])
+
+
+def test_help_says_for_whom_the_shaded_region_is_excluded():
+    answers = dict(questions())
+    assert "excluded for the learners that the bound binds" in answers["What are the dashed lines?"]
+
+
+def test_the_story_names_the_label_and_both_measures_of_the_headline_and_of_the_law():
+    story = " ".join(presets.load("hadamard-128").story.split())
+    assert "The label of a row is one of its features" in story
+    stored = json.loads((presets.folder() / "stored" / "hadamard-128.json").read_text())
+    firsts = [
+        dict(zip(series["x"], series["y"], strict=True))[128]
+        for series in stored["law"]["series"]
+        if series["name"] in ("EGU", "spindly")
+    ]
+    assert firsts == [20, 20]
+    assert "first below a tenth grow like log d (here about 20)" in story
+    headlines = (ROOT / "docs" / "reference" / "headlines.md").read_text()
+    assert "| hadamard-128 | EGU, EGU± and spindly stay below a tenth after 30 examples" in headlines
+    assert "stays below a tenth after 30" in story
+
+
+async def test_a_preset_that_is_opened_shows_its_story(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press(panel_key("why"))
+        await app.choose_preset("rank-64")
+        await until(pilot, lambda: app.laboratory.editable.preset == "rank-64")
+        assert app.laboratory.query_one(Stage).chosen == "story"
+        beginning = app.laboratory.editable.experiment.story.split()[:3]
+        await until(pilot, lambda: " ".join(beginning) in screen_text(app))
+
+
+@pytest.mark.set_up("filled")
+async def test_the_footer_shows_no_key_that_a_field_takes_as_text(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        footer, setup = app.laboratory.query_one(Keys), app.laboratory.query_one(SetupPane)
+        await until(pilot, lambda: "run" in footer.entries and setup.query(NumberEntry))
+        setup.enter("problem.matrix.d")
+        await until(pilot, lambda: "run" not in footer.entries)
+        assert {"leave", "vary"} <= footer.entries.keys()
+        assert not {"help", "presets", "quit", "pin"} & footer.entries.keys()
+        await pilot.press("escape")
+        await until(pilot, lambda: "run" in footer.entries)
+
+
+async def test_the_list_of_presets_says_that_it_is_being_read(app: HadamardApp, monkeypatch):
+    is_read = threading.Event()
+
+    def slow(opened: str | None) -> list[PresetGroup]:
+        is_read.wait(20)
+        return groups(opened)
+
+    monkeypatch.setattr("hadamard_tui.screens.browser.groups", slow)
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("p", "r")
+        await until(pilot, lambda: screen_text(app).count("Reading the presets …") == 2)
+        is_read.set()
+        await until(pilot, lambda: "Reading the presets" not in screen_text(app))
+
+
+async def test_a_panel_says_before_a_run_which_key_fills_it(app: HadamardApp):
+    async with opened(app, WIDE) as pilot:
+        await pilot.press(panel_key("invariance"))
+        await until(pilot, lambda: "Shown after a run (r): " in screen_text(app))

@@ -487,7 +487,7 @@ def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_
     assert "✗" not in text
     assert claims.tally(context) == ""
     assert headline(context, context.loss) == (
-        "Not judged, because the set-up was changed: EGU and spindly stay below a tenth after 16 examples, "
+        "The set-up was changed (claims not judged): EGU and spindly stay below a tenth after 16 examples, "
         "the others only after 18 to 58"
     )
 

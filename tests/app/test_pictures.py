@@ -88,7 +88,7 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
         assert lls.x.tolist() == [8, 16]
         assert gd.y.tolist() == expected.curve("GD").y.tolist()
         text = screen_text(app)
-        assert "the run · Examples" in text
+        assert "the run · ▸Examples" in text
         assert "(point 3 of 3)" in text
         assert "set-up changed" not in text
 

@@ -171,3 +171,11 @@ async def test_arrows_go_round_and_letters_stay_commands_of_the_app(app: Hadamar
         assert not choice(app, "matrix").expanded
         await pilot.press("escape")
         assert app.laboratory.focused is None
+
+
+async def test_a_narrow_bar_cuts_the_kind_of_a_matrix_and_not_its_size():
+    app = HadamardApp(EditableExperiment.of("hadamard-128", ["problem.matrix.d=256"]))
+    async with opened(app, SMALL) as pilot:
+        await pilot.press("]")
+        await until(pilot, lambda: "B least" in first_row(app))
+        assert "… d 256 ▾" in first_row(app)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.core.parts import BadInput
+from engine.spec.differences import differences
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment, swept
 from hadamard_tui.widgets.controls import NumberEntry
@@ -54,6 +55,45 @@ def test_what_cannot_be_swept_is_refused_in_a_sentence():
         swept(small(), "problem.matrix.permute", False, "x")
     with pytest.raises(BadInput, match="already has a sweep axis"):
         swept(swept(small(), "problem.matrix.d", True, "d"), "run.seed", True, "seed")
+
+
+def test_a_number_that_is_entered_ends_the_sweep_over_it_and_restores_pictures_and_claims():
+    preset = EditableExperiment.of("hadamard-128")
+    sweep = swept(preset, "problem.matrix.d", True, "d")
+    assert sweep.experiment.title == "hadamard-128: d = 32 … 512 (5 values)"
+    sweep.put("problem.matrix.d", "100r")
+    assert "'r' is unknown; it must be a whole number" in str(sweep.error)
+    sweep.put("problem.matrix.d", 256)
+    assert (sweep.error, sweep.raw["axes"]) == (None, [])
+    assert sweep.experiment.title == "hadamard-128: matrix.d 128 → 256"
+    sweep.put("problem.matrix.d", 128)
+    assert not sweep.changed
+
+
+def test_the_difference_of_a_sweep_over_a_rate_is_its_values():
+    single = EditableExperiment.of("hadamard-128", ["learners[2].update.lr=0.1"])
+    sweep = swept(single, "learners[2].update.lr", False, "η")
+    assert list(map(str, differences(single.document, sweep.document))) == ["η = 0.025 … 0.4 (5 values)"]
+
+
+@pytest.mark.set_up("filled")
+async def test_the_field_of_a_swept_number_shows_the_sweep_and_typing_ends_it():
+    app = HadamardApp(small())
+    async with opened(app, WIDE) as pilot:
+        setup = app.laboratory.query_one(SetupPane)
+        await until(pilot, lambda: setup.query(NumberEntry))
+        await app.laboratory.present(swept(small(), "problem.matrix.d", True, "d"), run=False)
+        await until(pilot, lambda: "swept to 64" in screen_text(app))
+        setup.enter("problem.matrix.d")
+        await until(pilot, lambda: "Swept: 4, 8, 16, 32, 64. A typed" in screen_text(app))
+        await pilot.press("end", *["backspace"] * 2, "3", "2")
+        await until(pilot, lambda: app.laboratory.editable.experiment.problem.matrix.d == 32)
+        assert app.laboratory.editable.raw["axes"] == []
+        assert any("The sweep over this number ended" in note.message for note in app._notifications)
+        await until(pilot, lambda: "Swept:" not in screen_text(app))
+        await pilot.press("escape", "u")
+        await until(pilot, lambda: app.laboratory.editable.raw["axes"])
+        await until(pilot, lambda: "swept to 64" in screen_text(app))
 
 
 @pytest.mark.slow

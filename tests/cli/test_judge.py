@@ -136,13 +136,29 @@ def test_the_page_of_a_rule_has_words_for_every_verdict() -> None:
     console = Console(file=StringIO(), width=100, color_system=None)
     console.print(rule_pages.shown(RULE, console))
     text = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
-    assert "by structure not rotation invariant: signs distinguish features" in text
+    assert "By structure, it is not rotation invariant: signs distinguish features;" in text
     assert "rotations ✗ not invariant 0.5 of their movement 1e-15" in text
     assert "permutations ✓ invariant" in text
     assert "sign flips ? unstable" in text
     assert "Hadamard rows 1.250 ± 0.010 above, η = 0.1 1.500 ± 0.010 above, η = 0.1" in text
     assert "Loss of sign at its best rate" in text
     assert "sparse Gaussian target: not run; it is not there" in text
+    assert "Runs use only what a rule declares" not in text
+
+
+def test_page_and_json_name_the_rate_of_the_symmetries_and_say_that_runs_use_only_declarations() -> None:
+    undecided = Verdict(False, "nothing is declared", undecided=True)
+    judged = replace(RULE, declared=[undecided], rate=0.125)
+    console = Console(file=StringIO(), width=80, color_system=None)
+    console.print(rule_pages.shown(judged, console))
+    page = console.file.getvalue()  # type: ignore[attr-defined]
+    text = " ".join(page.split())
+    assert "unstable under sign flips (at η = 0.125)" in text
+    assert "By structure, it is not known to be rotation invariant: nothing is declared." in text
+    assert "Runs use only what a rule declares (method `invariance`)" in text
+    assert page.count("η = 0.1 ") == 2, "a rate is on one line at 80 columns"
+    assert rule_judgement.as_json(judged)["rate_of_symmetries"] == 0.125
+    assert "Measured at η = 0.125." in rule_pages.as_markdown(judged)
 
 
 def test_the_chart_cuts_huge_losses_and_the_page_marks_rates_at_the_end_of_the_range() -> None:

@@ -130,3 +130,8 @@ def test_version(call: Call) -> None:
 @pytest.mark.parametrize("text", ["", "One", "One. Two.", "Is\nit? Yes.", "1.5 of it."])
 def test_the_first_sentence_ends_at_a_full_stop(text: str) -> None:
     assert first_sentence(text) == {"One. Two.": "One.", "Is\nit? Yes.": "Is it?"}.get(text, text)
+
+
+@pytest.mark.parametrize(("word", "family"), [("loss", "losses"), ("claim", "claims"), ("line", "theory")])
+def test_a_family_is_listed_by_the_word_for_one_part_as_well(call: Call, word: str, family: str) -> None:
+    assert call("parts", "list", word) == call("parts", "list", family)

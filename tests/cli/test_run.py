@@ -211,7 +211,7 @@ def test_a_claim_of_a_preset_that_set_changed_is_not_judged_and_no_failure(small
     code, out, _ = call(*change)
     assert code == 0
     assert re.search(r"– not judged +After half the examples.*\n +the set-up was changed", out)
-    assert "Not judged, because the set-up was changed: After " in " ".join(out.split())
+    assert "The set-up was changed (claims not judged): After " in " ".join(out.split())
     (claim,) = json.loads(call(*change, "--json").out)["claims"]
     assert claim["holds"] is None
     assert claim["detail"] == "not judged: the set-up was changed"

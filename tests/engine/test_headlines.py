@@ -83,7 +83,7 @@ def test_the_headline_of_hadamard_128_says_who_is_below_a_tenth_and_when():
     assert headline(seen, experiment, fails).startswith("The claim fails: EGU, EGU± and spindly")
     unjudged = [Outcome(outcome.claim, None, None, "the set-up was changed") for outcome in outcomes]
     assert headline(seen, experiment, unjudged).startswith(
-        "Not judged, because the set-up was changed: After 128"
+        "The set-up was changed (claims not judged): After 128"
     )
 
 

@@ -63,7 +63,9 @@ def test_the_law_is_said_of_what_is_read_off_along_an_axis_and_of_nothing_else()
     results = run_sweep(sweep)
     law, curves = (view(picture, results) for picture in sweep.experiment.pictures)
     words = laws_in_words(law)
-    assert words.startswith("GD and least squares ∝ d^1.00 (0.91 d); EGU, EGU± and spindly ∝ log d: ")
+    assert words.startswith(
+        "First below a tenth: GD and least squares ∝ d^1.00 (0.91 d); EGU, EGU± and spindly ∝ log d: "
+    )
     assert words.endswith(" more examples per doubling of d")
     numbers = [float(number) for number in re.findall(r"\d\.\d", words.split("log d: ")[1])]
     slopes = [
@@ -75,3 +77,17 @@ def test_the_law_is_said_of_what_is_read_off_along_an_axis_and_of_nothing_else()
     assert laws_in_words(curves) == ""
     assert headline(law, sweep.experiment, []) == words
     assert headline(curves, sweep.experiment, [], results) == words
+
+
+def test_the_law_names_curves_that_never_pass_the_threshold():
+    changes = [
+        "axes=[{name='size', symbol='d', values=[8, 16, 32, 64]}]",
+        "problem.matrix.d=size",
+        "claims=[]",
+    ]
+    rates = ["learners[2].update.lr=1e-6", "learners[4].update.lr=1e-9"]
+    picture = "pictures=[{x='size', measure='loss', read={first_below=0.1}}]"
+    sweep = presets.sweep_of("hadamard-128", presets.document("hadamard-128", [*changes, *rates, picture]))
+    law = view(sweep.experiment.pictures[0], run_sweep(sweep))
+    assert laws_in_words(law).startswith("First below a tenth: GD and least squares ∝ ")
+    assert laws_in_words(law).endswith("; EGU and spindly never")

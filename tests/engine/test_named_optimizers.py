@@ -82,7 +82,7 @@ def test_a_wrong_name_is_answered_in_one_line(name, sentence):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"beta": 0.9}, "AdamW takes no option 'beta'; it takes betas, eps, weight_decay, amsgrad"),
+        ({"beta": 0.9}, "AdamW takes no option 'beta'; did you mean betas? the choices are betas, eps"),
         ({"lr": 0.9}, "AdamW takes no option 'lr'; set the rate by lr"),
         ({"eps": -1.0}, "AdamW refuses these options: Invalid epsilon value: -1.0"),
     ],

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from torch.optim import SGD
 
 import engine
@@ -121,6 +123,23 @@ def test_names_of_rules():
         named_rule("AdamWW")
     with pytest.raises(BadInput, match="sparse gradients"):
         named_rule("torch.SparseAdam")
+    with pytest.raises(BadInput, match=r"FILE\.py:CLASS names a class in a file"):
+        named_rule("SoftSign")
+
+
+def test_arguments_of_a_class_are_options_and_a_partial_stands_for_its_class(monkeypatch):
+    monkeypatch.setattr(optimizers, "registered", {})
+    options = {"lr": 0.5, "momentum": 0.9}
+    rule = Torch(name="SGD", lr=0.5, options={"momentum": 0.9})
+    assert rule_of(SGD, options) == rule_of("SGD", options) == rule
+    assert rule_of(partial(SGD, lr=2.0, momentum=0.9), {"lr": 0.5}) == rule
+    for refused in (lambda parameters: SGD(parameters), SGD([torch.nn.Parameter(torch.zeros(1))]), int):
+        with pytest.raises(BadInput, match=r"pass a subclass of torch.optim.Optimizer, and .* options="):
+            rule_of(refused)
+    with pytest.raises(BadInput, match="did you mean momentum"):
+        rule_of(SGD, {"momentun": 0.9})
+    with pytest.raises(BadInput, match="set the fields of this rule"):
+        rule_of(GD(), {"lr": 0.5})
 
 
 def test_a_class_is_a_rule():

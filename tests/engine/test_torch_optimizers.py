@@ -10,6 +10,8 @@ from building import begun, data_of, experiment
 
 from engine.core import catalogue, optimizers
 from engine.core.parts import BadField, BadInput
+from engine.spec import presets
+from engine.spec.differences import differences
 from engine.updates.torch_optimizer import BY_COORDINATE, ELEMENT_WISE, Optimizers, Torch
 
 NET = {"kind": "dense", "widths": [5], "activation": "tanh", "biases": True}
@@ -227,7 +229,7 @@ def test_random_numbers_of_an_optimizer_are_the_same_in_every_run_and_leave_thos
         (
             {"name": "SGD", "options": {"beta": 1.0}},
             "options",
-            "SGD takes no option 'beta'; it takes momentum",
+            "SGD takes no option 'beta'; the choices are momentum",
         ),
     ],
 )
@@ -237,6 +239,35 @@ def test_a_wrong_name_or_option_is_answered_in_one_line(fields, place, sentence)
     cause = caught.value.__cause__
     assert isinstance(cause, BadField)
     assert (cause.field, cause.fault[: len(sentence)]) == (place, sentence)
+
+
+@pytest.mark.parametrize(
+    ("changes", "title"),
+    [
+        (['learners.GD.update={kind="torch", name="Adam"}'], "GD update gd → torch Adam at rate 0.007812"),
+        (['learners.mine.update={kind="torch", name="Adam", lr=0.5}'], "with mine (torch Adam at rate 0.5)"),
+    ],
+)
+def test_the_title_of_a_changed_preset_names_the_class_and_its_rate(changes, title):
+    before, after = (presets.document("hadamard-128", changes_of) for changes_of in ([], changes))
+    assert [str(difference) for difference in differences(before, after)] == [title]
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (
+            'name="Adam", weight_decay=0.1',
+            "weight_decay: unknown key; the choices are kind, name, lr, options",
+        ),
+        ('name="Adam", weight_decay=0.1', "; arguments of Adam go into options={…}"),
+        ('name="MyAdam"', "; --parts FILE.py loads optimizers of your own"),
+    ],
+)
+def test_a_refused_key_or_name_says_where_it_belongs(fields, sentence):
+    with pytest.raises(BadInput) as caught:
+        presets.load("hadamard-128", [f'learners.GD.update={{kind="torch", {fields}}}'])
+    assert sentence in str(caught.value)
 
 
 def test_only_optimizers_in_the_tables_have_a_verdict():

@@ -87,6 +87,22 @@ def test_curves_along_each_other_share_their_line_by_turns(trace: ht.Trace, ax: 
     assert shared[0][0] != shared[1][0], "each begins where the other has its gap"
 
 
+def test_bounds_differ_in_their_dashes_and_the_legend_of_a_new_figure_covers_no_curve(
+    trace: ht.Trace,
+) -> None:
+    axes = trace.plot()
+    bounds = [line for line in axes.lines if "bound" in str(line.get_label())]
+    assert len(bounds) == 2
+    lengths = [tuple(line._dash_pattern[1][:1]) for line in bounds]  # type: ignore[attr-defined]
+    assert len(set(lengths)) == 2
+    axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().x0 > axes.get_window_extent().x1
+    assert legend.get_window_extent().x1 <= axes.figure.bbox.x1
+    pyplot.close("all")
+
+
 def test_error_bands_and_scales_are_drawn(ax: Axes) -> None:
     trace = ht.run(ht.load("coins-64", "run.replicas=5", "claims=[]"))
     axes = trace.view().axes
