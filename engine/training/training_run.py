@@ -58,11 +58,12 @@ class Unstarted:
         self._begin = begin
 
     @cached_property
-    def _started(self) -> Recording:
+    def started(self) -> Recording:
+        """The training run itself, which starts when this is first read."""
         return self._begin()
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        return self._started.advance(records, seconds)
+        return self.started.advance(records, seconds)
 
 
 class InPieces:

@@ -66,7 +66,7 @@ def test_one_module_alone_reads_docstrings() -> None:
 @pytest.mark.slow
 def test_the_texts_are_those_of_the_docstrings(as_usual: dict[str, str]) -> None:
     assert "Adafactor: u_ij = g_ij / √(R_i C_j / mean R)" in as_usual["list updates"]
-    assert "A problem, a protocol, learners, and claims" in as_usual["schema"]
+    assert "An experiment: problem, protocol and learners" in as_usual["schema"]
     assert "Run a preset without the app" in as_usual["run --help"]
     assert "Source: " in as_usual["page of adafactor"]
     assert "    " not in json.loads(as_usual["schema"])["$defs"]["Clusters"]["description"]

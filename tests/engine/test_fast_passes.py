@@ -97,7 +97,9 @@ def test_a_loop_is_compiled_once_for_all_numbers_of_rates_targets_and_replicas(l
         learner = {**COMPILES[learner_name], "update": {**update, "lr": rates}}
         words = {"learners": {learner_name: learner}, "target": target, "d": 16, "replicas": replicas}
         _, learner_runs = prepare(plan_run(experiment(path="compiled", **words)))
-        loop_types |= {typeof(learner_run.training_run.hypothesis._members) for learner_run in learner_runs}
+        loop_types |= {
+            typeof(learner_run.training_run.started.hypothesis._members) for learner_run in learner_runs
+        }
     assert len(loop_types) == 1
 
 

@@ -50,7 +50,7 @@ def ending(learner, protocol, **words):
         learner_run.training_run.advance(10**6)
     return {
         tensor_name: tensor.numpy()
-        for tensor_name, tensor in learner_run.training_run.hypothesis.params.items()
+        for tensor_name, tensor in learner_run.training_run.started.hypothesis.params.items()
     }
 
 
@@ -311,7 +311,7 @@ def test_the_derivative_of_the_field_equals_central_differences():
         plan_run(experiment("gaussian", learners={"it": learner}, d=4, protocol=flow(), replicas=2))
     )
     described = experiment("gaussian", learners={"it": learner}, d=4)
-    descent, data = learner_run.training_run.hypothesis, data_of(described)
+    descent, data = learner_run.training_run.started.hypothesis, data_of(described)
     update, loss = described.learners[0].update, catalogue.make("losses", "square")
     net = {tensor_name: tensor[:1] for tensor_name, tensor in descent.params.items()}
     field = GradientField(
@@ -439,7 +439,7 @@ def test_the_flow_of_classes_that_cross_entropy_couples_is_that_of_softmax_regre
     _, (learner_run,) = prepare(plan_run(described))
     with torch.no_grad():
         learner_run.training_run.advance(10**6)
-    flow_weights = learner_run.training_run.hypothesis.weights().numpy().reshape(2, 3, 4)
+    flow_weights = learner_run.training_run.started.hypothesis.weights().numpy().reshape(2, 3, 4)
     for replica in range(2):
         x, y = data.instances.rows[replica].numpy(), data.labels.view(2, 3, 9)[replica].numpy().T
 
