@@ -351,6 +351,7 @@ async def test_charts_of_all_kinds_of_presets_have_their_rows(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         for preset in with_curves:
             await app.choose_preset(preset)
+            await pilot.press("1")
             chart = app.laboratory.query_one("#loss", ChartView)
             await until(pilot, lambda chart=chart: any(len(series.x) for series in chart.shown[0]))
             for size, rows in CHART_ROWS.items():
