@@ -153,7 +153,8 @@ def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
     rank = int((sizes > DEPENDENT * sizes[:1]).sum())
     A, b = right_vectors[:rank], left_vectors[:, :rank].T @ y / sizes[:rank]
     if isinstance(dual, Entropy):
-        b = A @ nnls(A, b, maxiter=30 * A.shape[1])[0]
+        # In A, rounding separates columns that are equal or opposite in X, and weights of 1e16 would fit.
+        b = A @ nnls(X, y, maxiter=30 * A.shape[1])[0]
     elif not b.any():
         return np.zeros(X.shape[1])
 

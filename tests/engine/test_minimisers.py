@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from building import experiment, gd, raw
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 
 from engine.core.cost import Logarithm
 from engine.core.parts import BadInput
@@ -153,6 +153,16 @@ def distances(learner, steps=400, **more):
     described = reading.parse(document)
     trace = run(described)
     return view(described.pictures[0], of_one(described, trace)).curves[0], trace.curves[0], described
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_labels_that_no_weights_fit_are_fitted_as_well_as_by_nonnegative_least_squares(seed):
+    random = np.random.default_rng(seed)
+    columns = random.choice([-1.0, 1.0], (20, 24))
+    X, y = np.hstack([columns, -columns[:, :12], columns[:, :6]]), random.choice([-1.0, 1.0], 20)
+    w = nearest(X, y, Entropy(1 / X.shape[1]))
+    assert (w >= 0).all()
+    assert np.linalg.norm(X @ w - y) == pytest.approx(nnls(X, y)[1], rel=1e-9, abs=1e-9)
 
 
 def test_the_distance_is_to_what_is_nearest_to_the_start():
