@@ -54,6 +54,7 @@ class Planted(RIGaussian, frozen=True, tag="planted"):
 
     holds = RIGaussian.holds
     binds = RIGaussian.binds
+    binds_by_verdict = RIGaussian.binds_by_verdict
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="lower", group=ROTATIONS)
