@@ -6,13 +6,9 @@ import importlib.util
 import json
 from pathlib import Path
 
-import pytest
-
 from engine.core import catalogue, optimizers
 from engine.judging.rule_judgement import MARKS, PROBLEMS
 from engine.symmetry.rules import GROUPS
-
-pytest.importorskip("pytorch_optimizer")
 
 DOCS = Path(__file__).parents[2] / "docs"
 ROWS = json.loads((DOCS / "judgements.json").read_text())
