@@ -24,7 +24,7 @@ def parse_colour(colour: str) -> Color:
 
 
 def triplet(colour: str) -> tuple[int, int, int]:
-    """Return the red, green and blue values of a colour, each from 0 to 255."""
+    """Return red, green and blue, each from 0 to 255."""
     red, green, blue = parse_colour(colour).get_truecolor()
     return red, green, blue
 
@@ -46,7 +46,7 @@ _STEPS, _MOST = (
 
 
 def contrast(colour: str, other: str) -> float:
-    """Return the contrast ratio of two colours, 1 … 21. Source: WCAG 2.2."""
+    """Return the contrast ratio of two colours, from 1 to 21. Source: WCAG 2.2."""
     low, high = sorted(luminance(np.array([triplet(colour), triplet(other)])).tolist())
     return float((high + 0.05) / (low + 0.05))
 
@@ -69,9 +69,9 @@ def _faded(colour: str, ground: str) -> str:
 
 
 def legible(colour: str) -> str:
-    """Return a variant of a colour that is legible as text.
+    """Return a colour that is legible as text.
 
-    It is the colour itself, or its mixture with the colour of theory lines that has just enough contrast.
+    It is `colour` itself, or its mixture with the colour of theory lines that has just enough contrast.
     """
     return _legible(colour, palette.current().ground, palette.current().theory)
 
@@ -83,6 +83,6 @@ def _legible(colour: str, ground: str, far: str) -> str:
 
 
 def mixed(colour: str, ground: str, share: float) -> str:
-    """Return a mixture of two colours as text, such as "#e69f00". `share` is the share of `ground`."""
+    """Return a mixture of two colours, such as "#e69f00". `share` is the share of `ground`, from 0 to 1."""
     pairs = zip(triplet(colour), triplet(ground), strict=True)
     return "#" + "".join(f"{round(front + share * (back - front)):02x}" for front, back in pairs)

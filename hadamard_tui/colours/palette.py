@@ -61,22 +61,18 @@ class Palette(NamedTuple):
     dark_is_more: bool = False
 
     def of(self, place: KindPlace) -> str:
-        """Return the colour of a curve. `place` gives its kind of learner and its index in this kind.
-
-        The curves of learners of one kind have evenly spaced shades of one hue.
-        """
+        """Return the colour of a curve. Learners of one kind have evenly spaced shades of one hue."""
         last = place.total - 1
         shade = ((SHADES - 1) * place.place + (last // 2)) // last if last else ALONE
         return self.kinds[place.kind][shade]
 
     @property
     def of_learners(self) -> tuple[str, ...]:
-        """All colours of learners' curves."""
         return tuple(shade for shades in self.kinds.values() for shade in shades)
 
     @property
     def of_charts(self) -> tuple[str, ...]:
-        """All colours that a chart of one run can contain. They are in the same order for every palette."""
+        """All colours that the chart of a run can contain, in the same order for every palette."""
         return (*self.of_learners, self.theory, self.unproved, self.others)
 
 
@@ -126,13 +122,11 @@ def use(palette: Palette) -> None:
 
 
 def current() -> Palette:
-    """Return the palette in use."""
     return _current
 
 
 @contextmanager
 def on_paper() -> Iterator[None]:
-    """Inside the block, draw with the palette for a light background."""
     before = current()
     use(LIGHT)
     try:
@@ -192,13 +186,12 @@ class ColourMap(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def tints(self) -> np.ndarray:
-        """All colours, followed by all greys, [2 STEPS, 3]."""
         return np.concatenate([self.colours, self.greys])
 
 
 @lru_cache(maxsize=2)
 def colour_map(dark_is_more: bool) -> ColourMap:
-    """Return the Viridis colour map. Large values are dark if `dark_is_more` is True, otherwise bright."""
+    """Return the Viridis colour map. Large values are dark if `dark_is_more`, and otherwise bright."""
     table = np.frombuffer(VIRIDIS, dtype=np.uint8).reshape(-1, 3)
     colours = table[np.linspace(0, len(table) - 1, STEPS).round().astype(int)]
     colours = colours[::-1] if dark_is_more else colours
@@ -217,5 +210,4 @@ def luminance(colours: np.ndarray) -> np.ndarray:
 
 
 def hex_colour(colour: Iterable[int]) -> str:
-    """Return the text of a colour such as "#440154", given its red, green and blue values."""
     return "#{:02x}{:02x}{:02x}".format(*colour)

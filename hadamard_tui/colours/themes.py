@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ColourTheme(NamedTuple):
-    """Theme of Textual, with the palette of curves on its background."""
+    """Textual theme, with the palette of curves that fits its background."""
 
     theme: Theme
     palette: Palette
@@ -75,6 +75,5 @@ COLOUR_THEMES: dict[ThemeName, ColourTheme] = {
 
 
 def after(name: str) -> ThemeName:
-    """Return the name of the theme after `name`. After the last theme comes the first."""
     names = list(COLOUR_THEMES)
     return names[(names.index(name) + 1) % len(names)] if name in COLOUR_THEMES else names[0]

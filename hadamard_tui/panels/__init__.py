@@ -29,7 +29,6 @@ WORDS: dict[str, str]
 
 
 def _all_panels() -> tuple[Panel, ...]:
-    """Return all panels. Raises: BadInput if two have the same name."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     panels = _panels_of(modules)
     for module in outside.modules():
@@ -43,10 +42,6 @@ def _all_panels() -> tuple[Panel, ...]:
 
 
 def _panels_of(modules: Iterable[ModuleType]) -> list[Panel]:
-    """Return the panels that these modules define, ordered by their field `place` and by name.
-
-    Experimental panels come last.
-    """
     panels: list[Panel] = [module.PANEL for module in modules if hasattr(module, "PANEL")]
     return sorted(panels, key=lambda panel: (panel.experimental, panel.place, panel.name))
 

@@ -21,11 +21,6 @@ STYLES = {True: "bold green", False: "bold red", None: "dim"}
 
 
 def show(context: PanelContext) -> Text:
-    """Return a text with the claims about a run.
-
-    Claims that were left out because they are not valid for the experiment come last, with the reasons. An
-    example is a claim about a missing learner.
-    """
     predictions = context.predictions
     return Text("\n").join(
         [*claims(context.experiment, predictions.outcomes), *left_out(predictions.left_out)]
@@ -33,19 +28,11 @@ def show(context: PanelContext) -> Text:
 
 
 def tally(context: PanelContext) -> str:
-    """Return how many of the judged claims hold, as in "3/4".
-
-    If no claim is judged, return "".
-    """
     judged = [outcome.holds for outcome in context.predictions.outcomes or () if outcome.holds is not None]
     return f"{sum(judged)}/{len(judged)}" if judged else ""
 
 
 def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:
-    """Return one line of text per claim of an experiment.
-
-    If `outcomes` are known, the line says whether the claim holds.
-    """
     if outcomes is None:
         return [Text.assemble(("· not measured yet  ", "dim"), claim.text) for claim in experiment.claims]
     lines = []
@@ -56,7 +43,6 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
 
 
 def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
-    """Return one line of text for each claim that is not valid for the experiment, with the reason."""
     return [
         Text(f"– left out: {omission.claim.get('text')}  ({omission.why.fault})", style="dim")
         for omission in omissions
@@ -64,7 +50,6 @@ def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the panel is empty if the experiment has no claims, or None if it has claims."""
     return None if experiment.claims else Lack("This set-up has no claims.")
 
 

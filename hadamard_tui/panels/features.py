@@ -24,10 +24,7 @@ MOST_FEATURES = 512
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the heat map of the weights at the playhead, or a text if there are none.
-
-    If there are several targets, the weights are those for the first target.
-    """
+    """Return the heat map of the weights, for the first target if there are several."""
     d = context.experiment.d
     target = target_feature(context.experiment)
     first = min(max((target or 0) - MOST_FEATURES // 2, 0), max(d - MOST_FEATURES, 0))
@@ -60,10 +57,6 @@ def show(context: PanelContext) -> HeatMap | Text:
 
 
 def _weights_at(curve: Curve, place: float, features: slice) -> np.ndarray:
-    """Return the weights of a learner at the last evaluation point whose x is at most `place`.
-
-    If there is no such point, or if the curve has no weights, the weights are NaN.
-    """
     record = int(np.searchsorted(curve.weights_x, place, side="right")) - 1
     if curve.weights is None or record < 0:
         return np.full(features.stop - features.start, np.nan)

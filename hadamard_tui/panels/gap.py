@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reasons why no lower bound on the loss holds for a problem, or None if one holds."""
     from engine.theory import on_problem
 
     bounds = [
@@ -42,10 +41,6 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the chart of each learner's loss minus the strongest lower bound, or a text if it is empty.
-
-    If no bound applies to a learner, the strongest bound in the chart is subtracted.
-    """
     trace, look = context.trace, context.loss
     view = look.view
     series = [

@@ -26,7 +26,6 @@ MOST_FEATURES, MOST_ROWS = 512, 256
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the instances panel cannot draw the matrix's entries, or None if it can."""
     try:
         if can_excerpt(experiment.problem.matrix):
             return None
@@ -38,10 +37,6 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return a heat map of the matrix's rows around the playhead, or a text if there is none.
-
-    Its columns are around the feature that is the target.
-    """
     problem, seed = context.experiment.problem, context.experiment.run.seed
     n, d = problem.matrix.shape()
     k = int(context.trace.clocks_at(context.place)["k"])

@@ -15,17 +15,12 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why an experiment has no 0/1 error, or None if it has one.
-
-    It has one if the labels are two classes.
-    """
     if experiment.problem.label_values != "any":
         return None
     return Lack("Labels are not two classes (+1 and −1, or 0 and 1), so there is no 0/1 error.")
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the chart of the 0/1 error of all learners, up to the last visible x."""
     from engine.measures.error import Error
 
     series = measured(context, "error")

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Nets | Text:
-    """Return the nets to draw: those of all learners that are nets, with their weights at the playhead.
+    """Return the nets with their weights at the playhead, or a text if there are none yet.
 
-    The weights come from a second training of the learners. A net is missing until this has reached the
-    playhead.
+    The weights come from a second training of the learners. A net is missing until its training has reached
+    the playhead.
     """
     snapshots = context.retraining.snapshots
     if snapshots is None:
@@ -46,10 +46,6 @@ def _clock(context: PanelContext) -> str:
 
 
 def _net(context: PanelContext, curve: Curve, snapshots: Snapshots) -> Net | None:
-    """Return the net of a learner with its weights at the playhead.
-
-    If the learner is not a net, or if its second training has not reached the playhead yet, return None.
-    """
     record = snapshots.at(context.place)
     if record is None or record >= len(snapshots.edges) or not snapshots.edges[record]:
         return None

@@ -33,13 +33,12 @@ class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
     """Predictions about a run by claims and by the user, and the outcomes of the claims.
 
     Args:
-        experiment: the experiment with its sweep axes, if the claims are about the sweep; None if they are
-            about the run.
-        outcomes: the outcomes of the claims; None until the run is shown to its end.
+        experiment: the experiment with its sweep axes, if the claims are about the sweep; otherwise None.
+        outcomes: None until the run is shown to its end.
         results: the results at all sweep points; None if there is no sweep.
         left_out: claims that are omitted because they are not valid for the experiment.
-        guesses: the user's guess of the x from which the loss of a learner stays below 0.1, by learner name;
-            None means never.
+        guesses: the x from which the user expects a learner's loss to stay below 0.1, by learner name; None
+            means never.
     """
 
     experiment: Experiment | None = None
@@ -56,10 +55,9 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         curve: the curve of the selected learner.
         shown: the x up to which the run is shown.
         place: the x of the playhead, at most `shown`.
-        predictions: claims and guesses, and their outcomes.
         retraining: workers that train the learners again for panels.
         where: the sweep point as text; empty if there is no sweep.
-        onward: sentences that suggest what to do next after this preset.
+        onward: sentences that suggest what to do after this preset.
     """
 
     experiment: Experiment
@@ -75,10 +73,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     onward: Sequence[str] = ()
 
     def look(self, measure: str, title: str = "") -> Look:
-        """Return the curves of a measure up to the last visible x, and the user's chart options.
-
-        They are the data for a chart with all learners that have the measure.
-        """
+        """Return the curves of a measure up to the x `shown`, with the user's chart options."""
         from engine.results.results import of_one
         from engine.spec.experiment import of_run
 
@@ -88,21 +83,18 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def loss(self) -> Look:
-        """Curves of all learners' losses, and the user's chart options."""
         return self.look("loss")
 
     @property
     def playhead(self) -> float | None:
-        """The x at which a vertical line marks the playhead; None at the end of the visible part."""
+        """The x of the vertical line at the playhead, or None at the end of the run as shown."""
         return self.place if self.place < self.shown else None
 
     def marked(self, x: np.ndarray) -> int | None:
         """Return the index of the last evaluation point at or before the playhead.
 
-        If no playhead is drawn, or if it is before the first evaluation point, return None.
-
-        Args:
-            x: the x of all evaluation points, in increasing order, [S].
+        If no playhead is drawn, or if it is before the first evaluation point, return None. `x` holds the x
+        of all evaluation points, in increasing order.
         """
         if self.playhead is None:
             return None
@@ -114,9 +106,8 @@ class Remedy(NamedTuple):
     """Change of the set-up after which an empty panel has content.
 
     Args:
-        place: the name of the field to change.
-        value: the new value of the field.
-        words: text on what a run does after the change.
+        place: the field to change, such as "run.measures".
+        words: what the run does after the change, such as "records spectra".
     """
 
     place: str
@@ -132,22 +123,17 @@ class Lack(NamedTuple):
 
 
 def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
-    """Return the remedy for a panel that needs measures: add them to the measures that the run records.
-
-    `words` says what a run does after this change.
-    """
+    """Return the change of the set-up after which the run also records `measures`."""
     recorded = experiment.run.measures
     missing = [measure for measure in measures if measure not in recorded]
     return Remedy("run.measures", msgspec.to_builtins([*recorded, *missing]), words)
 
 
 def lacks_nothing(experiment: Experiment) -> Lack | None:
-    """Return None, for panels that have content for every experiment."""
     return None
 
 
 def nothing_to_count(context: PanelContext) -> str:
-    """Return "". Panels that count nothing use this function for the text on their tabs."""
     return ""
 
 
@@ -190,7 +176,7 @@ def plot(
     highest: float = np.inf,
     smoothed: str = "",
 ) -> Plot:
-    """Return the chart of a panel, with series against the clock of the run, such as the number of examples.
+    """Return the chart of a panel. Its x-axis is the clock of the run, such as the number of examples.
 
     Args:
         floor: a value that the y-axis must contain, in addition to the visible values.
@@ -210,11 +196,7 @@ def plot(
 
 
 def headline(context: PanelContext, look: Look) -> str:
-    """Return the headline of a chart.
-
-    Once the run is shown to its end, the headline states the finding. Until then, it is the title of the
-    experiment.
-    """
+    """Return the finding of the run once it is shown to its end, and until then the experiment's title."""
     predictions = context.predictions
     if predictions.outcomes is None:
         return context.experiment.title
@@ -224,11 +206,9 @@ def headline(context: PanelContext, look: Look) -> str:
 
 
 def measured(context: PanelContext, measure: str) -> list[Series]:
-    """Return the curves of a measure as series, for all learners that have it, up to the last visible x."""
     look = context.look(measure)
     return [segment for curve in look.view.curves if len(curve.x) for segment in Pen(look).draw(curve)]
 
 
 def nothing(text: str) -> Text:
-    """Return a text in italics, to be shown by a panel that has no other content."""
     return Text(text, style="italic")

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the chart of the ranks up to the last visible x, with theory lines, or a text if it is empty.
-
-    If the playhead is drawn, the names of the curves include the ranks at the playhead.
-    """
     look = context.look("rank", "Rank of the weights across targets")
     if not any(len(curve.x) for curve in look.view.curves):
         return nothing(no_spectrum(context.curve))

@@ -31,10 +31,6 @@ The curves of such values look the same.
 
 
 def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
-    """Return the reason why an experiment has no spectrum, or None if it has one.
-
-    There must be several targets, and the run must record `measure`.
-    """
     from engine.measures.rank import Rank
     from engine.measures.spectrum import SingularValues
     from engine.planning.run_plan import is_recorded
@@ -51,18 +47,12 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
 
 
 def no_spectrum(curve: Curve) -> str:
-    """Return the reason why a learner has no spectrum of singular values, even if other learners have one."""
     if curve.length:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
     return f"The singular values of {curve.name} are computed at its first evaluation point."
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the chart of the positive singular values up to the last visible x, or a text if it is empty.
-
-    Only the curve of the largest value has a name. If the playhead is drawn, the name includes the value at
-    the playhead. If all positive values are equal, one curve shows them.
-    """
     from engine.measures.spectrum import SingularValues
     from engine.results.report import picture_of_spectra, spectra
     from engine.results.results import of_one
@@ -94,10 +84,9 @@ def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
 
 
 def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:
-    """Return one curve that shows several equal singular values.
+    """Return one curve for all equal singular values. Its name says how many of them are equal.
 
-    The name of the curve includes the number of equal values at the playhead. If there is no playhead, it
-    includes the range of this number over all records.
+    This number is the one at index `now`, or its range during the run if `now` is None.
     """
     counts = rank[rank > 0] if now is None else rank[[now]]
     count = "" if counts.min() == counts.max() else f"{counts.min()} to "
@@ -109,7 +98,7 @@ def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | No
 
 
 def _lines(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> list[Series]:
-    """Return one curve for each singular value, at most MOST_LINES curves. The largest value comes last."""
+    """Return curves of at most MOST_LINES singular values. The largest comes last, and is drawn on top."""
     values, r = np.where(values > 0, values, np.nan), values.shape[1]
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
     line_name = f"largest of {r} singular values"

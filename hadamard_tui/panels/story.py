@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return the story of a run, and suggestions for the next steps.
-
-    If all pictures show the loss, the theorem with the strongest bound follows the story.
-    """
     of_loss = all(
         picture.measure == context.loss.view.picture.measure for picture in context.experiment.pictures
     )
@@ -35,7 +31,6 @@ def show(context: PanelContext) -> Text:
 
 
 def story_text(experiment: Experiment) -> Text:
-    """Return the title, the story and the source of an experiment."""
     story = " ".join(experiment.story.split())
     text = Text.assemble((experiment.title or "Your own experiment", "bold"), "\n")
     if story:
@@ -46,10 +41,6 @@ def story_text(experiment: Experiment) -> Text:
 
 
 def _source(source: str) -> Text:
-    """Return the source of an experiment as text.
-
-    If it cites a section of the theory pages, a click there opens the section.
-    """
     from engine.spec import theory_pages
 
     text = Text(f"Source: {source}\n", "dim")
@@ -62,12 +53,10 @@ def _source(source: str) -> Text:
 
 
 def expensive(experiment: Experiment) -> list[Text]:
-    """Return one line of text about the cost of each expensive measure, to show before a run."""
     return [Text(f"{words}\n", style="dim") for words in costs(experiment)]
 
 
 def theorem(context: PanelContext) -> Text:
-    """Return a text about the strongest lower bound on the loss of the selected learner at the playhead."""
     learner_name, losses = context.curve.learner, context.loss.view
     strongest = strongest_bound(losses, losses.curve(context.curve.name), context.place)
     if strongest is None:

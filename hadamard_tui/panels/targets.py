@@ -20,17 +20,12 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the panel is empty if there is only one target, or None if there are several."""
     if experiment.m > 1:
         return None
     return Lack("There is one target, so the weights are one vector and not a matrix.")
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the heat map of the weights at the playhead, or a text if there are none.
-
-    It shows the targets and features whose weights were stored by a second training of the learner.
-    """
     snapshots, curve = context.retraining.snapshots, context.curve
     if snapshots is None:
         return nothing(

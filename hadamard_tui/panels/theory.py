@@ -41,10 +41,10 @@ SHADES = "·░▒▓█"
 
 
 def new_row(context: PanelContext) -> Text | None:
-    """Return a drawing of the next row to be seen after the playhead, and of the rows seen before it.
+    """Return a drawing of the first matrix row that is not seen yet, and of the rows before it.
 
-    At the end of a run, the last row takes the place of the next row. Before the first example, the result is
-    None. It is also None if the clock of the run does not count examples, or if the matrix is too large.
+    After the last example, the last row is drawn as the new one. The result is None before the first example,
+    if the clock of the run does not count examples, or if the matrix is too large.
     """
     experiment = context.experiment
     matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d
@@ -66,7 +66,7 @@ def new_row(context: PanelContext) -> Text | None:
 
 
 def _inner_products(entries: Rows) -> Rows:
-    """Return the inner products of all rows but the last one with the last one. Rounding errors become 0."""
+    """Return the inner products of the last row with all other rows. Rounding errors become 0."""
     lengths = np.linalg.norm(entries, axis=1)
     products = entries[:-1] @ entries[-1]
     return np.where(abs(products) > ROUNDING * lengths[:-1] * lengths[-1], products, 0.0)
@@ -81,7 +81,7 @@ def _drawn(
     labels: Rows | None,
     products: Rows | None,
 ) -> Text:
-    """Return a drawing of rows of the matrix, `entries` [rows, features], with one line of text for each row.
+    """Return a drawing with one line for each matrix row in `entries`, [rows, features].
 
     A line shows the row, its label, and its inner product with the new row, which is the last one.
     """
@@ -114,17 +114,10 @@ def _drawn(
 
 
 def _number(quantity: float) -> str:
-    """Return a number as text with three significant digits and the minus sign of formulas."""
     return f"{quantity:.3g}".replace("-", "−")
 
 
 def show(context: PanelContext) -> Text:
-    """Return why the curves are as they are, the verdict on the selected learner, theory lines and rates.
-
-    Theory lines that apply to the learner come first. Lower bounds that do not apply to it follow, and then
-    all other lines. After the first line that applies and has a proof, there is a drawing of the matrix rows
-    in the proof.
-    """
     from engine.backends import backends
 
     curve = context.curve
@@ -152,28 +145,22 @@ def show(context: PanelContext) -> Text:
 
 
 def reason_text(experiment: Experiment) -> Text:
-    """Return a text that says why the curves are as they are; empty if the experiment does not say it."""
     reason = experiment.reason.strip()
     return Text(f"{reason}\n\n" if reason else "")
 
 
 def _rank(line: TheoryLine, learner_name: str) -> int:
-    """Return the key by which the theory lines that hold for the problem are sorted.
-
-    The key is 0 if the line applies to the learner. Otherwise, it is 1 for lower bounds, and 2 for all other
-    lines.
-    """
+    """Return the sort key of a theory line: first the lines that apply, then other lower bounds."""
     if line.on_learners[learner_name].holds:
         return 0
     return 1 if line.statement.direction in FROM_BELOW else 2
 
 
 def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
-    """Return a text about a theory line: its statement, and whether and why it applies to a learner.
+    """Return the statement of a theory line, and whether and why the line applies to a learner.
 
-    A line that applies to a learner has two reasons: one about the learner and one about the problem. A
-    reason that ends in `reason`, the reason of the learner's verdict, is left out. If the line applies, the
-    idea of its proof follows.
+    Reasons that end in `reason`, the reason of the learner's verdict, are omitted, because the panel states
+    it above.
     """
     stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "
@@ -188,7 +175,6 @@ def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
 
 
 def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
-    """Return a text about the theory lines that do not hold for the experiment, with the reasons."""
     verb = "lines do" if len(lines) > 1 else "line does"
     text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
     for line in lines:
@@ -197,7 +183,6 @@ def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
 
 
 def _grid_text(curve: Curve) -> Text:
-    """Return a text with the learning rates that were tried, and with the mean loss for each rate."""
     text = Text.assemble(
         ("Rates tried", "bold"), ", compared by the mean of the whole curve (oracle-tuned)\n"
     )

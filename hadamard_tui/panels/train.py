@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the panel is empty, or None if it is not.
-
-    It is empty if the run does not record the loss on the examples seen.
-    """
     from engine.measures import named
     from engine.planning.run_plan import is_recorded
 
@@ -31,10 +27,6 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the chart of the train loss of all learners up to the last visible x, or a text if it is empty.
-
-    The chart also shows the loss of the selected learner on unseen rows.
-    """
     series = measured(context, "train")
     if not series:
         return nothing("No learner has begun yet.")

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return a text that says, for all learners, whether they are rotation invariant.
-
-    The selected learner comes first.
-    """
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
     return Text("\n").join(_learner(context, curve) for curve in curves)
 
@@ -55,10 +51,6 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
 
 
 def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text:
-    """Return a text on whether a learner is rotation invariant as measured.
-
-    If the measurement has not ended, the text states its progress.
-    """
     if certificates is None:
         return Text("will be measured once the run has finished", "italic")
     if learner_name in certificates.failed:
@@ -78,10 +70,6 @@ def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text
 
 
 def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
-    """Return a text that says how far a curve is from a bound at the playhead.
-
-    If the curve has standard errors, the text also gives the difference in standard errors.
-    """
     from engine.pictures.bounds import standing
 
     count = int(np.searchsorted(curve.x, context.place, side="right"))

@@ -43,7 +43,6 @@ MOST_POINTS = 1 << 15
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the chart of the selected learner's weights, or the reason why it has none."""
     curve = context.curve
     if not curve.length:
         return nothing(f"{curve.name} has not begun yet.")
@@ -63,7 +62,6 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def uncached(curve: Curve) -> str:
-    """Return a message which says that the cache has no weights of a curve, and why, and what to do."""
     size = curve.uncached_weight_bytes / (1 << 20)
     reason = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
     return f"{reason} To see weights, run with other seeds."
@@ -74,24 +72,18 @@ def _learner(context: PanelContext) -> Learner:
 
 
 def _is_net(context: PanelContext) -> bool:
-    """Return whether the selected learner is trained in steps, and so may be a net."""
+    """Return whether the selected learner may be a net: whether it takes steps, and is not solved."""
     return _learner(context).solver is None
 
 
 def _has_course(context: PanelContext) -> bool:
-    """Return whether the weights change during the run. Each weight is then drawn as a curve.
-
-    The run must have more than two records, and the learner must not be one that is solved only once.
-    """
+    """Return whether the weights change during the run, so that each weight can be drawn as a curve."""
     solved_once = _learner(context).solver is not None and context.experiment.protocol.clock != "k"
     return len(context.trace.x) > 2 and not solved_once
 
 
 def _by_feature(context: PanelContext) -> Plot:
-    """Return a chart with the weights at the playhead. Its x-axis is the index of the feature.
-
-    The weights of the target's features are drawn on top.
-    """
+    """Return a chart of the weights at the playhead against the index of the feature."""
     curve, marked = context.curve, target_features(context.experiment)
     assert curve.weights is not None, "a curve without weights has nothing to draw"
     record = max(0, int(np.searchsorted(curve.weights_x, context.place, side="right")) - 1)
@@ -114,10 +106,6 @@ def _note(context: PanelContext) -> str:
 
 
 def _title(context: PanelContext) -> str:
-    """Return the title of the chart, with the name of the learner.
-
-    If there are several targets, it also names the first one.
-    """
     problem, curve_name = context.experiment.problem, context.curve.name
     count = problem.target.columns(problem.matrix)
     if count == 1:
@@ -128,14 +116,15 @@ def _title(context: PanelContext) -> str:
 
 
 def target_feature(experiment: Experiment) -> int | None:
-    """Return the index of the entry of an instance that equals the first target, or None if no entry does."""
+    """Return the index of the only entry of an instance on which the first target depends, or None."""
     return next(iter(features), None) if len(features := target_features(experiment)) == 1 else None
 
 
 def target_features(experiment: Experiment) -> tuple[int, ...]:
     """Return the indices of the instances' entries whose weighted sum is the first target.
 
-    If there are no such entries, or more than MOST_MARKED, the result is empty.
+    The result is empty if there are more than MOST_MARKED, or if the entries are not the features of the
+    target.
     """
     problem = experiment.problem
     if problem.matrix.rotate or problem.matrix.feature_count() != problem.matrix.shape()[1]:
@@ -146,23 +135,18 @@ def target_features(experiment: Experiment) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4)
 def features_of(target: Target, matrix: Matrix, seed: int) -> tuple[int, ...]:
-    """Return the indices of the features of which the first target is a combination, in the first replica."""
+    """Return the indices of the features whose weighted sum is the first target, in the first replica."""
     combination = target.combination(matrix, Streams([seed]))
     return () if combination is None else tuple(sorted(combination.places[0, 0].tolist()))
 
 
 def first_feature(target: Target, matrix: Matrix, seed: int) -> int | None:
-    """Return the index of the feature that equals the first target in the first replica, or None."""
     features = features_of(target, matrix, seed)
     return features[0] if len(features) == 1 else None
 
 
 def weight_series(context: PanelContext) -> list[Series]:
-    """Return the curves of the selected learner's weights up to the last visible x.
-
-    The weights of the target's features are on top. If the playhead is drawn, the names of the curves include
-    the values at the playhead.
-    """
+    """Return the curves of the selected learner's weights. Those of the target's features are on top."""
     curve, problem = context.curve, context.experiment.problem
     assert curve.weights is not None, "a curve without weights has nothing to draw"
     count = int(np.searchsorted(curve.weights_x, context.shown, side="right"))
@@ -194,18 +178,15 @@ def weight_series(context: PanelContext) -> list[Series]:
 
 
 def _named(marked: Sequence[int], target: str) -> str:
-    """Return a phrase with the indices of the weights of a target's features."""
     numbers = ", ".join(map(str, marked))
     return f"weight {numbers}, {target}" if len(marked) == 1 else f"weights {numbers} of {target}"
 
 
 def _counted(count: int, other: str) -> str:
-    """Return a phrase such as "127 other weights"."""
     return f"{count} {other}weight{'s' * (count != 1)}"
 
 
 def _values(weights: np.ndarray) -> str:
-    """Return the value of a single weight, or the range of several weights, as text."""
     if not len(weights):
         return ""
     low, high = weights.min(), weights.max()
@@ -213,21 +194,13 @@ def _values(weights: np.ndarray) -> str:
 
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
-    """Return the features whose weights are drawn as ordinary curves, not highlighted.
-
-    They are those of the d features that are not in `marked`. If these are too many, a selection of
-    MOST_LINES is drawn.
-    """
+    """Return at most MOST_LINES features that are not in `marked`, evenly spaced."""
     unmarked: np.ndarray = np.delete(np.arange(d), marked)
     positions = np.linspace(0, len(unmarked) - 1, min(len(unmarked), MOST_LINES)).astype(int)
     return np.asarray(unmarked[positions])
 
 
 def _limits(series: list[Series]) -> tuple[float, float]:
-    """Return limits of the y-axis that contain 0 and all weights.
-
-    They change rarely, because they change in large steps.
-    """
     values = np.concatenate([[0.0], *(curve.y[np.isfinite(curve.y)] for curve in series)])
     return still_limits(values)
 
@@ -235,7 +208,7 @@ def _limits(series: list[Series]) -> tuple[float, float]:
 def weight_limits(values: np.ndarray) -> tuple[float, float]:
     """Return limits of the y-axis that contain 0 and `values`.
 
-    They are multiples of 1/4, so that they change rarely.
+    They are multiples of 1/4, so that the axis rarely changes.
     """
     values = values[np.isfinite(values)]
     low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)
