@@ -70,8 +70,7 @@ class Data:
         """Average values [S, B] of S evaluation points over targets, and return them as [S, R, V].
 
         R counts replicas and V variants. Values may also be one per net instead of one per target; the
-        average is
-        then over the nets of a variant.
+        average is then over the nets of a variant.
         """
         return values.view(len(values), self.replicas, self.variants, -1).mean(3)
 
@@ -94,7 +93,6 @@ class Data:
         return self.instances.pick(numbers), self.labels.gather(1, numbers.repeat_interleave(members, 0))
 
     def dense(self) -> Data:
-        """Return the data with the instances stored as a matrix instead of an operator."""
         return replace(self, instances=DenseInstances(self.instances.rows, self.instances.signs))
 
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
@@ -106,8 +104,7 @@ class Data:
         """Return the differences w − w* for weights w [B, d], where the labels are made from xᵀw*.
 
         w is given in the coordinates of the instances as drawn. Unlike for `from_w_star`, labels may be signs
-        of
-        xᵀw*, or contain noise.
+        of xᵀw*, or contain noise.
         """
         assert self.teacher is not None, "only labels that are made of xᵀw* have a teacher"
         return self._from(self.teacher, weights)

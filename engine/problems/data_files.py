@@ -69,7 +69,6 @@ class DataReport(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Report as one line of text."""
         if self.remark:
             return message(self.remark, LONGEST)
         header = {None: "", True: f"header {self.names}", False: "no header"}[self.header]

@@ -96,8 +96,7 @@ def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
     """Return the entries of one replica's instances in the given rows and features, as a matrix.
 
     `seed` is the seed of the replica. `can_excerpt` must hold for the matrix family. Raises: BadInput for a
-    file
-    that cannot be used.
+    file that cannot be used.
     """
     if matrix.structure().is_sylvester:
         arrangement = _arrangement(matrix, seed)
@@ -112,8 +111,7 @@ def _of_sylvester(order: Whole, signs: Whole, columns: Whole, shifted: bool) -> 
     """Return entries s_i h_ij of signed rows of Sylvester's matrix; if `shifted`, ½(s_i h_ij + 1).
 
     Row i of the result is row `order[i]` of the matrix with the sign `signs[i]`. Entry (i, j) of the matrix
-    is
-    (−1)^popcount(i & j).
+    is (−1)^popcount(i & j).
     """
     entries = 1.0 - 2.0 * (np.bitwise_count(order[:, None] & columns) % 2)
     signed: Rows = signs[:, None] * entries
@@ -146,7 +144,6 @@ class DrawnLabels:
     """Labels of m targets on n rows in R replicas, with a cache of their singular values."""
 
     def __init__(self, values: Rows) -> None:
-        """Store the labels [R, m, n]."""
         self._values = values
         self.replicas, self.m, self.n = values.shape
 

@@ -55,7 +55,6 @@ class LabelClasses(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Names of two classes with their labels −1 and +1, or the number and names of more classes."""
         if len(self.names) == 2:
             return f"{self.names[1]} = −1, {self.names[0]} = +1"
         return self.with_a_target_each
@@ -215,7 +214,6 @@ def _bare(column: int, content: Content) -> str:
 
 
 def _index(content: Content, settings: TableSettings) -> dict[int, str]:
-    """Return the index columns with the reason why each is one. Raises: BadField."""
     if settings.index is False:
         return {}
     if settings.index is True:

@@ -147,7 +147,6 @@ def _content(opened: Opener, size: int) -> Content:
 
 
 def _of_words(array: NDArray[np.str_]) -> TableCells:
-    """Convert an array of words to labels. Raises: MissingCell for an empty word."""
     words = [word.strip() for word in array.tolist()]
     if not all(words):
         raise MissingCell(f"{_place(words.index(''), 0)} has no value; every row needs a label")

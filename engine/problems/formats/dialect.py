@@ -244,8 +244,7 @@ def _score(records: Sequence[Row], decimal: str) -> float:
     """Return how well rows look like a table with one separator, from 0 to 1.
 
     The score is the share of cells that are numbers, times the share of rows that have the most frequent
-    length.
-    It is lower if the first record, which may be a header, has another length.
+    length. It is lower if the first record, which may be a header, has another length.
     """
     rows = records[1:] or records
     width, count = Counter(map(len, rows)).most_common(1)[0]
@@ -353,8 +352,7 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
     """Return whether an integer in the first record is unlike the numbers in the column below it.
 
     The numbers below may all have a decimal sign or an exponent. Or they may be only −1 and 1, or only bits,
-    and
-    the integer is neither.
+    and the integer is neither.
     """
     if cell in column:
         return False

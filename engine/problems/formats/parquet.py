@@ -82,7 +82,6 @@ PARQUET = Format(content, faults)
 
 
 def _labels(cells: Any, column: int, names: Sequence[str]) -> Any:
-    """Return a column of labels as numbers or as words. Raises: NotATable."""
     if cells.dtype.kind in "iuf":
         frame = cells.to_frame(column)
         return numbers_of(frame, lambda row, _: _place(row, names[column]))[:, 0]

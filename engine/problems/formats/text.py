@@ -161,7 +161,6 @@ def _count_records(file: Path) -> int:
 
 
 def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | None) -> TableCells:
-    """Read numbers and labels. Raises: NotATable, TooLarge, or errors of pandas."""
     if dialect.width == 1:
         _check_no_gaps(file, dialect)
     blocks: list[NDArray[np.float64]] = []

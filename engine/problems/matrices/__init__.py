@@ -205,7 +205,6 @@ class MatrixStructure(NamedTuple):
 
     @property
     def feature_values(self) -> Values:
-        """Range of the features that targets can name."""
         return self._repeated_values if self.named_values is None else self.named_values
 
     @property

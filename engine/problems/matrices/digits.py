@@ -185,7 +185,6 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return np.asarray(numbers[classes[np.isin(classes, self._digits)]])
 
     def _collection(self) -> Images:
-        """Return all images of the collection. Raises: BadInput for an unusable file."""
         if self.images is None:
             return _bundled()
         images = version_of(self.images, f"{PLACE}.images", "images")

@@ -130,8 +130,7 @@ def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
     """Divide all positions into equal stretches, and choose one position from each at random.
 
     `share` is the number of stretches, relative to the number of positions. In each stretch, the position
-    with the
-    smallest number in `by_chance` is chosen.
+    with the smallest number in `by_chance` is chosen.
     """
     size = len(by_chance)
     count = round(share * size)
