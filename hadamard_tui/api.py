@@ -97,12 +97,6 @@ class Trace(api.Trace):
             yield from claims(self.claims)
 
     def _shown(self, picture: str | int, learner: str | None) -> Shown:
-        """Return the results of the run, with one of its pictures as the chart to draw or export.
-
-        If the picture has a heat map for each learner, `learner` selects the learner.
-
-        Raises: BadInput for an unknown picture, or if nothing is computed yet.
-        """
         from hadamard_tui.charts.plots.look import Look
         from hadamard_tui.sharing import exporting
 

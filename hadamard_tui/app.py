@@ -1,8 +1,6 @@
-"""The Textual app. It shows one main screen, the laboratory.
+"""The Textual app. Its main screen is the laboratory.
 
-An action imports the page that it opens, or the code that writes files, only when the action runs. The first
-paint needs neither of them. The classes of parts (problems, learners and so on) are also imported late: by
-the code that reads an experiment.
+An action imports its page, or the code that writes files, only when it runs: this keeps the start fast.
 """
 
 from __future__ import annotations
@@ -108,14 +106,6 @@ class HadamardApp(FailingApp):
         watched: Path | None = None,
         devices: Sequence[Begin] = (),
     ) -> None:
-        """Open the app on a set-up.
-
-        Args:
-            notes: lines to show at the start, for example that a broken file was set aside.
-            first: whether to show the welcome page, because the app is opened for the first time.
-            watched: file of a stored run to show, or None.
-            devices: devices to which runs are spread; without any, this process computes every run.
-        """
         super().__init__(driver_class=None if served() else TimedDriver)
         self.config = config or Config()
         self._notes, self._first, self._watched = notes, first, watched
@@ -181,10 +171,6 @@ class HadamardApp(FailingApp):
             self.notify(note, severity="warning", timeout=15)
 
     async def _say_news(self) -> None:
-        """Show a notification for each run that was computed without a terminal, if there is news about it.
-
-        There is news as long as the run goes on, and once after it has ended.
-        """
         from hadamard_tui.state import run_store
 
         if run_store.folder().is_dir():  # only then, because the reading thread stays alive
@@ -218,9 +204,9 @@ class HadamardApp(FailingApp):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a message as a notification, unless the same message is already visible.
+        """Show a notification, unless a notification with the same message is already visible.
 
-        Messages are plain text, because names in them may look like markup.
+        Messages are plain text, never markup, because names in them may contain brackets.
         """
         if any(shown.message == message for shown in notifications_of(self)):
             return
@@ -237,10 +223,9 @@ class HadamardApp(FailingApp):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Run the action of a key.
+        """Run the action of a key, unless the widget of the key is gone or another page covers it.
 
-        Keys that are typed in quick succession belong to the page on which the first key was pressed. If the
-        first key opens another page, the later keys are dropped. Keys for removed widgets are also dropped.
+        So if the first of several fast keys opens a page, the later keys do nothing.
         """
         if isinstance(default_namespace, Widget) and self.screen not in default_namespace.ancestors_with_self:
             return True
@@ -250,7 +235,6 @@ class HadamardApp(FailingApp):
         return done
 
     def action_jump(self) -> None:
-        """Label every visible field, list and button of the page with a key that goes there."""
         from hadamard_tui.screens.jump import Jump
 
         page = self.screen
@@ -292,10 +276,9 @@ class HadamardApp(FailingApp):
 
     @on(PresetChoice.Browsed)
     def _browsed(self, event: PresetChoice.Browsed) -> None:
-        """Open the page that lists the presets, and start a search with the letter that the user typed.
+        """Open the list of presets, and search for the letter that the user typed.
 
-        If the page is already open, pass the letter to it, because the field still gets letters of fast
-        typing.
+        If fast typing has already opened the list, add the letter to its search.
         """
         from hadamard_tui.screens.browser import Browser
 
@@ -305,22 +288,20 @@ class HadamardApp(FailingApp):
             self.action_presets(event.typed)
 
     def action_presets(self, typed: str = "") -> None:
-        """Open the list of presets that match `typed`."""
         from hadamard_tui.screens.browser import Browser
 
         opened = self.laboratory.editable.preset
         self.push_screen(Browser(opened, typed, self.config.ascii), self.choose_preset)
 
     def action_new_experiment(self) -> None:
-        """Open the page that starts a new experiment."""
         from hadamard_tui.screens.browser import NewExperiment
 
         self.push_screen(NewExperiment(), self._begin_new)
 
     def action_own_table(self) -> None:
-        """Open the page that makes an experiment from a table of the user, such as a CSV file.
+        """Open the page that makes an experiment from the user's table, such as a CSV file.
 
-        If the experiment on the screen reads its instances from a file, the page shows this file first.
+        If the current experiment already reads a file, the page starts with this file.
         """
         from hadamard_tui.screens.own_table import OwnTable
 
@@ -332,7 +313,6 @@ class HadamardApp(FailingApp):
         await self._begin_new(document, run=True)
 
     async def _begin_new(self, document: Raw | None, run: bool = False) -> None:
-        """Show a new experiment that is not based on a preset. This ends the current guided path, if any."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         if document is None:
@@ -342,10 +322,7 @@ class HadamardApp(FailingApp):
         await self.laboratory.present(EditableExperiment(document, None), run)
 
     async def choose_preset(self, preset_name: str | None) -> None:
-        """Open the item chosen in the list of presets.
-
-        The item is a preset, a guided path, a new experiment or the user's own table.
-        """
+        """Open what the user chose in the list: a preset, a path, or a page for a new experiment."""
         from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE
         from hadamard_tui.tours import talks
 
@@ -366,10 +343,7 @@ class HadamardApp(FailingApp):
             await self.laboratory.query_one(SetupPane).choose(preset_name)
 
     async def walk(self, path: str) -> None:
-        """Start a guided path: a sequence of stops, each of which shows a preset and explains it.
-
-        The path lasts until its last stop, or until the user chooses another preset.
-        """
+        """Start a guided path: a sequence of stops, each of which shows a preset and explains it."""
         from hadamard_tui.screens.guide import Guide
         from hadamard_tui.tours import Tour, stops_to
 
@@ -386,17 +360,18 @@ class HadamardApp(FailingApp):
         self.laboratory.refresh_bindings()
 
     def show_part(self, family: str, kind: str) -> None:
-        """Open the page that documents a part, such as an update rule, with the presets that use it."""
+        """Open the page that documents a part, such as an update rule."""
         from hadamard_tui.screens.help import PartPage
 
         self.push_screen(PartPage(family, kind), self.choose_preset)
 
     def action_theory(self, address: str = "") -> None:
-        """Open a section of the theory pages.
+        """Open a section of the theory pages, or the list of all sections if no section fits.
 
-        If `address` is given, it is the section at this address. Otherwise, it is the first section that the
-        experiment on the screen cites. If it cites none, open the section that shows a run of the same
-        preset. If there is no such section either, list all sections.
+        Args:
+            address: address of the section. If it is empty, open the first section that the experiment cites.
+            If
+                it cites none, open the section that shows a run of its preset.
         """
         from engine.spec import theory_pages
         from hadamard_tui.screens.theory_page import cited_sections, page_of
@@ -406,12 +381,10 @@ class HadamardApp(FailingApp):
         self.push_screen(page_of(cited_sections(source) or theory_pages.with_run(editable.preset or "")))
 
     def wear(self, look: str) -> None:
-        """Change the theme of the app, and with it the colours of curves."""
         palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
         self.theme = look
 
     def action_theme(self) -> None:
-        """Apply the next theme."""
         self.wear(after(self.theme))
         self.laboratory.redraw()
 
@@ -428,35 +401,27 @@ class HadamardApp(FailingApp):
         await self.laboratory.query_one(SetupPane).switch()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether an action of the app can be used now.
-
-        Actions that move between the stops of a tour require that a tour is open. The keys page up and page
-        down also require that the main screen is on top.
-        """
         if action == "stops_on":
             return self._guide is not None and self.screen is self.laboratory
         of_tours = ("next_stop", "previous_stop", "back_to_stop")
         return self._guide is not None if action in of_tours else True
 
     async def action_stops_on(self, by: int) -> None:
-        """Move `by` stops along a tour (a guided path or a talk); a negative number moves back."""
         if self._guide is not None and not await self._guide.move(by) and by > 0 and self._is_walking:
             await self._leave_path()
 
     async def action_next_stop(self) -> None:
-        """Go to the next stop of a tour."""
         await self.action_stops_on(1)
 
     async def action_back_to_stop(self) -> None:
-        """Show the current stop of a tour again, without the user's changes of its experiment."""
         if self._guide is not None:
             await self._guide.present()
 
     async def action_break_stop(self) -> None:
-        """Run the experiment with a change to which its theorem does not apply, to show what happens then.
+        """Run the experiment with a change that breaks its theorem, so that the user sees what happens then.
 
-        In a tour, the change is that of the current stop. Otherwise, it is one that a built-in talk lists for
-        the preset on the screen.
+        In a tour, the current stop names the change. Otherwise, the built-in talks name one for each of some
+        presets.
         """
         if self._guide is not None:
             await self._guide.break_stop()
@@ -478,26 +443,21 @@ class HadamardApp(FailingApp):
         self.push_screen(Blank())
 
     async def action_previous_stop(self) -> None:
-        """Go to the previous stop of a tour."""
         await self.action_stops_on(-1)
 
     def action_export(self) -> None:
-        """Open the page that writes files of all kinds."""
         self._open_export(".svg")
 
     def action_save_preset(self) -> None:
-        """Open the page that writes a preset file, if the set-up can run."""
         if not self.laboratory.refused():
             self._open_export(".toml")
 
     def _open_export(self, suffix: str) -> None:
-        """Open the page that writes files, with a proposed name that ends in `suffix`."""
         from hadamard_tui.screens.export import Export
 
         self.push_screen(Export(self._shown, self._file_name(suffix), self.files, self._saved))
 
     def _saved(self, path: Path, document: Experiment | Raw) -> None:
-        """Add a saved preset to the list of own presets, and name the set-up after the preset."""
         try:
             state_file.add_own_preset(path)
         except BadInput as error:
@@ -505,10 +465,7 @@ class HadamardApp(FailingApp):
         self.laboratory.query_one(SetupPane).saved(str(path.absolute()), msgspec.to_builtins(document))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
-        """Write a picture of the screen to an SVG file in the working folder, with the time in its name.
-
-        The picture does not show notifications, such as the notification about the previous picture.
-        """
+        """Save a picture of the screen as an SVG file in the working folder, without notifications."""
         toasts = [rack for rack in self.screen.query("ToastRack") if rack.display]
         for rack in toasts:
             rack.display = False
@@ -525,10 +482,6 @@ class HadamardApp(FailingApp):
         self._report(self.files.write(str(file), lambda: picture, partial(place_file, file)))
 
     def _photograph(self) -> bytes | None:
-        """Return a picture of the screen as SVG.
-
-        In a browser, download the picture and return None instead.
-        """
         if not self.is_web:
             return self.export_screenshot().encode()
         self.deliver_screenshot()
@@ -536,8 +489,6 @@ class HadamardApp(FailingApp):
         return None
 
     def _report(self, result: Future[str]) -> None:
-        """Show a notification about an exported file, once it is written or has failed."""
-
         def report(result: Future[str]) -> None:
             try:
                 self.notify(result.result())
@@ -549,7 +500,7 @@ class HadamardApp(FailingApp):
     def action_copy_command(self) -> None:
         """Copy the command line that reproduces this screen.
 
-        Also write the command line to a file, because some terminals cannot copy.
+        Also write it to a file, because some terminals cannot copy.
         """
         from hadamard_tui.sharing.command_line import command_line, keep
 
@@ -571,7 +522,7 @@ class HadamardApp(FailingApp):
         return self._copied
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy a text to the clipboard by the browser, or by the terminal if the terminal supports this."""
+        """Copy a text by the browser, or by the terminal if the terminal supports this."""
         self._copied = text
         if self.is_web:
             super().copy_to_clipboard(text)
@@ -579,7 +530,6 @@ class HadamardApp(FailingApp):
             driver.write(words)
 
     def _options(self) -> list[str]:
-        """Return the command-line options that reproduce what the screen shows."""
         from hadamard_tui.sharing.command_line import views
 
         look = [] if self.theme == Config().theme else ["--theme", self.theme]
@@ -592,7 +542,6 @@ class HadamardApp(FailingApp):
         ]
 
     def _shown(self) -> Shown:
-        """Return what the screen shows, in the form that the export functions need."""
         from engine.spec.experiment import drawn
         from hadamard_tui.sharing.exporting import Pictures, Shown, with_look
 
@@ -619,7 +568,6 @@ class HadamardApp(FailingApp):
         return shown if refused else with_look(shown, look, context.curve.name)
 
     def _file_name(self, suffix: str) -> str:
-        """Return an unused file name that contains the preset's name."""
         preset = self.laboratory.editable.preset
         stem = "experiment" if preset is None else Path(preset).stem[:50]
         if (numbered := re.fullmatch(r"(.+)-\d\d?", stem)) and os.path.exists(f"{numbered[1]}{suffix}"):
@@ -628,19 +576,17 @@ class HadamardApp(FailingApp):
         return next(file_name for file_name in names if not os.path.exists(file_name))
 
     async def action_quit(self) -> None:
-        """End the app once all widgets are mounted."""
         for setup in self.laboratory.query(SetupPane):
             await setup.fields_mounted()
         self.exit()
 
     def exit(self, *arguments: Any, **options: Any) -> None:
-        """Collect the experiment and the view for the next start, and end the app."""
         self.keep()
         self._is_ending = True
         super().exit(*arguments, **options)
 
     def keep(self) -> None:
-        """Collect the experiment and the view on the screen. They are restored when the app starts next.
+        """Collect the experiment and the view, which the app restores at its next start.
 
         If the screen is incomplete, do nothing.
         """
@@ -653,19 +599,13 @@ class HadamardApp(FailingApp):
         self.memory = Memory(view, editable.document, editable.preset, editable.off, editable.claims_left_out)
 
     def write(self) -> str:
-        """Write the experiment and the view for the next start.
-
-        Return an error message, or an empty text if there is no error.
-        """
+        """Save the collected experiment and view. Return an error message, or an empty text after success."""
         if self.memory is None or served() or self._guide is not None:
             return ""  # viewers in a browser leave no state, and tours are not resumed
         return state_file.write(self.memory)
 
     def fails_by(self, error: Exception) -> bool:
-        """Return whether an unhandled error ends the app. If so, first collect the state for the next start.
-
-        While the app is already ending, return False, because half-mounted widgets may raise errors then.
-        """
+        """Return whether an unhandled error ends the app. If so, collect the state for the next start."""
         if self._is_ending:
             return False
         if self.failure is None:
@@ -675,13 +615,12 @@ class HadamardApp(FailingApp):
         return True
 
     def panic(self, *_renderables: RenderableType) -> None:
-        """End the app without Textual's error message, because `open_app` reports the error."""
         super().panic()
 
     def end(self, code: int) -> None:
-        """Request the end of the app with an exit code. A signal may call this at any time.
+        """Ask the app to end with an exit code. A signal handler may call this at any time.
 
-        If the app has already ended, do not disturb it, because it is writing its state.
+        If the app has already ended, do nothing, because the process is writing its state.
         """
         if self._loop_of_app is None:
             self.end_at_once(code)
@@ -689,7 +628,7 @@ class HadamardApp(FailingApp):
             self._loop_of_app.call_soon_threadsafe(self.call_later, partial(self.exit, return_code=code))
 
     def end_at_once(self, code: int) -> NoReturn:
-        """Write the state, restore the terminal, and end the process at once with an exit code."""
+        """Save the state, restore the terminal, and exit the process without waiting for the app."""
         with suppress(Exception):
             self.keep()
         with suppress(Exception):
@@ -745,7 +684,6 @@ def open_app(start: Launch) -> int:
 def _engine_works() -> bool:
     """Return whether a thread that computes a run is still alive.
 
-    It may be the thread of an earlier run. When the program exits, Python would stop this thread inside
-    torch, which then aborts the process.
+    If such a thread is inside torch when Python exits, torch aborts the process.
     """
     return any(thread.daemon for thread in threading.enumerate())

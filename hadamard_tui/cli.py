@@ -176,10 +176,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failed(error: Exception) -> int:
-    """Print an error, and return the exit code.
-
-    An error in a part that the user wrote counts as bad input. Any other error is a failure of the program.
-    """
     from engine.core.outside import outside
 
     refusal = outside.refusal(error)

@@ -14,7 +14,8 @@ from hadamard_tui.panels import ABOUT, DIGITS, WORDS
 class Motion(msgspec.Struct, frozen=True):
     """Command of a key in lists, tables, heat maps and texts, such as "move up".
 
-    The configuration names the command by its `id`.
+    Args:
+        id: name of the command in the configuration file.
     """
 
     id: str
@@ -22,7 +23,6 @@ class Motion(msgspec.Struct, frozen=True):
     help: str
 
     def binding(self, action: str) -> Binding:
-        """Return a binding of the motion's keys to an action of a widget."""
         return Binding(self.keys, action, show=False, id=self.id)
 
 
@@ -45,10 +45,6 @@ _BY_ID = {motion.id: motion for motion in MOTIONS}
 
 
 def motions(**actions: str) -> list[Binding]:
-    """Return the key bindings of a widget. Each argument maps a motion to an action.
-
-    A motion is a command of a key. For example, `move_up="cursor_up"` maps the motion `move_up`.
-    """
     return [_BY_ID[motion_name.replace("_", "-")].binding(action) for motion_name, action in actions.items()]
 
 
@@ -75,11 +71,9 @@ IN_TEXTS = motions(
 class Action(msgspec.Struct, frozen=True):
     """Action that a person runs by a key or from the command palette.
 
-    `name` refers to the method `action_<name>` of the main screen, and `app.<name>` to that method of the
-    app.
-
     Args:
-        group: heading of the action on the help page.
+        name: the method `action_<name>` of the main screen. `app.<name>` stands for a method of the app.
+        group: heading under which the help page lists the action.
     """
 
     name: str
@@ -90,14 +84,13 @@ class Action(msgspec.Struct, frozen=True):
     key_display: str | None = None
 
     def binding(self) -> Binding:
-        """Return the action as a binding of Textual."""
         return Binding(
             self.keys, self.name, self.label, show=self.id in FOOTER, key_display=self.key_display, id=self.id
         )
 
     @property
     def id(self) -> str:
-        """Name by which the configuration of keys refers to the action."""
+        """Name of the action in the configuration file."""
         return self.name.removeprefix("app.").replace("(", "-").replace(")", "")
 
 
@@ -129,7 +122,7 @@ GLYPHS = {
 
 
 def printed_key(keys: str) -> str:
-    """Return names of keys as the help page prints them."""
+    """Return keys as the help page prints them; `keys` are Textual's names, separated by commas."""
     shown = []
     for key in keys.split(","):
         *held, last = key.strip().split("+")
@@ -466,18 +459,17 @@ _others: Mapping[str, str] = {}
 
 
 def use(keys: Mapping[str, str]) -> None:
-    """Change the keys of actions and motions. `keys` maps their ids to keys."""
+    """Set the keys of actions and motions. `keys` maps the ids in the configuration file to keys."""
     global _others
     _others = keys
 
 
 def placed(action: Action) -> Action:
-    """Return the action with the keys that the configuration file sets for it."""
     return replace(action, keys=_others.get(action.id, action.keys))
 
 
 def shown_keys(id: str) -> str:
-    """Return the keys of an action or a motion as the help page prints them."""
+    """Return all keys of an action or a motion as the help page prints them."""
     return printed_key(next(_others.get(id, binding.keys) for binding in EVERY if binding.id == id))
 
 
@@ -489,13 +481,11 @@ def key(id: str) -> str:
 def panel_key(panel: str) -> str:
     """Return the key that opens a panel.
 
-    For a panel without its own key, return the key that opens the next panel, because pressing it repeatedly
-    reaches the panel.
+    A panel without its own key is reached by pressing the key that opens the next panel.
     """
     number = list(ABOUT).index(panel) + 1
     return key(f"panel-{number}" if number <= DIGITS else "view")
 
 
 def action_of(key: str) -> Action | None:
-    """Return the action that a key runs, or None if the key runs no action."""
     return next((action for action in ACTIONS if key in placed(action).keys.split(",")), None)

@@ -1,7 +1,7 @@
-"""Guided tours through presets: talks and paths, which consist of stops, and hints on next steps.
+"""Guided tours through presets: talks, which show a speaker's words, and paths for people who explore alone.
 
-A talk shows a speaker's words at each stop. A path is for a person who explores alone. A stop of a talk or
-path may ask for a prediction before the run. It may end with a change that makes its theorem inapplicable.
+A tour is a sequence of stops, each of which runs a preset. A stop may ask for a prediction before the run,
+and may end with a change that breaks its theorem.
 """
 
 from __future__ import annotations
@@ -32,12 +32,11 @@ REST = 6.0
 
 
 class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Change of a stop's experiment to which its theorem does not apply, and the finding of a run with it.
+    """Change of a stop's experiment that breaks its theorem, and the finding of a run with this change.
 
     Args:
-        set: the changes, such as `problem.matrix.d=256`.
-        claim: the finding of a run with these changes, in the form of a preset's claim. The app shows its
-            text.
+        set: changes of fields, such as `problem.matrix.d=256`.
+        claim: the finding, in the form of a preset's claim. The app shows its text.
     """
 
     set: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -45,7 +44,6 @@ class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def text(self) -> str:
-        """Text of the finding: what a run with this change shows."""
         return str(self.claim.get("text", ""))
 
 
@@ -53,11 +51,10 @@ class Stop(NamedTuple):
     """Stop of a tour: a preset and how to present it.
 
     Args:
-        panel: the panel to open; None leaves the table of learners below the chart.
-        line: the speaker's words, or the reason for the result; leave empty to show the preset's story.
+        panel: panel to open; None leaves the table of learners below the chart.
+        line: the speaker's words, or the reason for the result; empty to show the preset's story.
         changes: changes of the preset, such as `problem.matrix.d=256`.
-        predict: a question to answer before the run; empty if there is no question.
-        breaks: the change that makes the theorem inapplicable; None if there is no such change.
+        predict: question to answer before the run; empty if there is no question.
     """
 
     preset: str
@@ -69,9 +66,9 @@ class Stop(NamedTuple):
 
 
 def broken(stop: Stop, change: Break) -> Raw:
-    """Return the experiment of a stop with a change to which its theorem does not apply.
+    """Return a stop's preset document with a change that breaks its theorem. Its only claim is the finding.
 
-    The result is a preset document. Its only claim is that of the change. Raises: BadInput.
+    Raises: BadInput.
     """
     from engine.spec import documents
 
@@ -82,13 +79,13 @@ def broken(stop: Stop, change: Break) -> Raw:
 
 
 class Tour:
-    """Tour through stops, each of which runs a preset, and the position in the tour.
+    """Tour through stops, and the current position in it.
 
-    Runs use the presets' seeds, so that every tour shows the same runs.
+    Runs use the presets' seeds, so that a tour always shows the same runs.
     """
 
     def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
-        """Begin at the first stop of the tour. With `alone`, the tour moves on automatically, in a loop."""
+        """Begin at the first stop. With `alone`, the tour moves on automatically, in a loop."""
         self.stops, self.alone = tuple(stops), alone
         self.place = 0
         self.scores: dict[int, Sequence[bool]] = {}
@@ -96,27 +93,24 @@ class Tour:
 
     @property
     def stop(self) -> Stop:
-        """Stop of the tour at the current position."""
         return self.stops[self.place]
 
     @property
     def editable(self) -> EditableExperiment:
-        """Experiment of the stop at the current position."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         return EditableExperiment.of(self.stop.preset, self.stop.changes)
 
     @property
     def score(self) -> tuple[int, int]:
-        """Number of the user's right guesses during the tour, and number of all guesses."""
+        """Number of the user's right guesses, and number of all guesses."""
         guesses = [is_right for stop in self.scores.values() for is_right in stop]
         return sum(guesses), len(guesses)
 
     def move(self, by: int) -> bool:
-        """Move by `by` stops along the tour, and return True.
+        """Move by `by` stops. Return False, and stay, if there is no such stop.
 
-        If there is no such stop, stay and return False. An automatic tour continues with the first stop after
-        the last one, so it always moves.
+        An automatic tour continues with the first stop after the last one.
         """
         place = self.place + by
         if self.alone:
@@ -142,18 +136,18 @@ FORM = (
 
 
 class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Stop in a talk file: a preset, and how a talk or a guided path presents it.
+    """Stop in a talk file: a preset and how to present it.
 
     Args:
         preset: name of the preset, or path of its file, relative to the folder of the talk.
-        line: the speaker's words, or the reason for the result. By default, the preset's story is shown.
-        panel: the panel below the chart.
+        line: the speaker's words, or the reason for the result; empty to show the preset's story.
+        panel: panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
-        predict: a question about the run. The app waits for a guess before it runs the preset. If the stop
-            has none, it may get the question of another talk; see `Talk.asks`.
+        predict: question about the run, to answer before it starts. If it is empty, `Talk.asks` may fill it.
         learns: phrase that names other learners which also learn the target of this stop.
-        break_: a change to which the theorem of the stop does not apply. By default, and if `set` is empty,
-            this is the change that another talk lists for the preset.
+        break_: change that breaks the theorem of the stop. If it is missing and `set` is empty, the stop
+        takes
+            the change that a built-in talk lists for the preset.
     """
 
     preset: str
@@ -169,9 +163,9 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """Content of a talk file.
 
     Args:
-        place: position of the talk in lists.
-        asks: whether stops without a question get one from another talk. It is the question that the other
-            talk asks about the same preset. A stop that changes the preset gets no question.
+        place: rank in lists of talks; small numbers come first.
+        asks: whether a stop without a question and without changes gets the question that a built-in talk
+            asks about the same preset.
     """
 
     title: str
@@ -189,9 +183,9 @@ def shipped_talks() -> Mapping[str, Path]:
 
 @cache
 def talks() -> Mapping[str, Talk]:
-    """Return the built-in talks and paths by name, in the order of their `place` field.
+    """Return the built-in talks and paths by name, ordered by `Talk.place`.
 
-    The presets of the stops are not read. Raises: BadInput.
+    The presets of the stops are not checked. Raises: BadInput for an invalid file.
     """
     read = {
         talk_name: _talk(talk_name, _document(talk_name, file)) for talk_name, file in shipped_talks().items()
@@ -201,23 +195,17 @@ def talks() -> Mapping[str, Talk]:
 
 @cache
 def paths() -> Mapping[str, Talk]:
-    """Return the built-in guided paths by name, in the order of their `place` field."""
+    """Return the built-in paths by name, ordered by `Talk.place`."""
     return {name: talk for name, talk in talks().items() if shipped_talks()[name].parent.name == PATHS}
 
 
 def break_at(preset: str) -> Break | None:
-    """Return a change of a preset to which its theorem does not apply, or None if no built-in talk lists one.
-
-    The preset is used without other changes. If several talks list a change, it is that of the first talk.
-    """
+    """Return the change that breaks a preset's theorem, from the first built-in talk that lists one."""
     return next((stop.break_ for stop in _stops_at(preset) if stop.break_ is not None), None)
 
 
 def question_at(preset: str) -> str:
-    """Return the question that a built-in talk asks about a preset, or an empty text if no talk asks one.
-
-    The preset is used without changes. If several talks ask a question, it is that of the first talk.
-    """
+    """Return the question about a preset from the first built-in talk that asks one; "" if there is none."""
     return next((stop.predict for stop in _stops_at(preset) if stop.predict), "")
 
 
@@ -228,7 +216,7 @@ def _stops_at(preset: str) -> Iterator[TalkStop]:
 
 
 def stops_of(name: str) -> list[Stop] | None:
-    """Return the stops of the talk with this name or file path. Return None if `name` is not a talk.
+    """Return the stops of a talk, or None if `name` is neither the name nor the file of a talk.
 
     Raises: BadInput for an invalid talk; the message names the faulty stop.
     """
@@ -248,7 +236,7 @@ def stops_of(name: str) -> list[Stop] | None:
 
 
 def stops_to(names: Sequence[str]) -> list[Stop]:
-    """Return the stops of several paths, talks and presets. Without names, return those of ESSENTIALS.
+    """Return the stops of talks, paths and single presets. Without names, return the stops of ESSENTIALS.
 
     Raises: BadInput for an unknown name.
     """
@@ -262,12 +250,11 @@ def stops_to(names: Sequence[str]) -> list[Stop]:
 
 
 def title_of(names: Sequence[str]) -> str:
-    """Return a title for these names: titles of paths and talks, and the names of presets."""
     return ", ".join(talks()[name].title if name in talks() else name for name in names or [ESSENTIALS])
 
 
 def _check_preset(preset_name: str) -> None:
-    """Check that a preset exists. Raises: BadInput, which suggests similar names of talks and presets."""
+    """Raise BadInput if a preset does not exist or is invalid. The message suggests similar names."""
     if (
         not preset_name.endswith(".toml")
         and Path(preset_name).name == preset_name
@@ -293,7 +280,7 @@ def _talk(talk_name: str, raw: dict[str, Any]) -> Talk:
 
 
 def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
-    """Convert a stop of a talk file to a stop of a tour, in which defaults replace missing fields.
+    """Convert a stop of a talk file to a stop of a tour; built-in talks fill in a missing question or break.
 
     Raises: BadInput for an invalid preset, panel or break.
     """
@@ -319,16 +306,17 @@ def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
 
 @cache
 def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
-    """Return sentences on next steps, which follow a preset's story; none if no path or talk has the preset.
+    """Return sentences on next steps, to follow a preset's story; none if no talk or path has the preset.
 
-    `break_key` is the key of the app that runs the preset with a change to which its theorem does not apply.
-    If `break_key` is empty, the sentences give a command line instead.
+    Args:
+        break_key: key of the app that runs the change which breaks the theorem. If it is empty, the sentences
+            give a command line instead.
     """
     return tuple(_sentences(preset, break_key)) if preset is not None else ()
 
 
 def command_of_stop(preset: str, change: Break) -> str:
-    """Return the command line that runs a preset with the change to which its theorem does not apply."""
+    """Return the command line that runs a preset with the change that breaks its theorem."""
     settings = (f"--set {shlex.quote(setting)}" for setting in change.set)
     return f"{NAME} run {preset} {' '.join(settings)}"
 

@@ -66,7 +66,6 @@ The table holds only the transfer functions for which torch computes this produc
 
 
 def _density(z: torch.Tensor) -> torch.Tensor:
-    """Return the density of N(0, 1)."""
     density: torch.Tensor = torch.exp(-z.square() / 2) / math.sqrt(2 * math.pi)
     return density
 
@@ -98,20 +97,20 @@ Activation = Annotated[Name, Meta(title="activation", description="transfer func
 
 
 def transfer(activation: str, signal: torch.Tensor) -> torch.Tensor:
-    """Apply the transfer function σ called `activation` to every entry z of `signal`."""
+    """Apply the transfer function σ named `activation` to every entry of `signal`."""
     return TABLE[activation](signal)
 
 
 def slope(activation: str, signal: torch.Tensor) -> torch.Tensor:
-    """Return the derivative σ′(z) for every entry z of `signal`.
+    """Return the derivative σ′(z) at every entry z of `signal`.
 
-    At a kink, it is the value that torch uses.
+    At a kink of σ, return the value that torch uses.
     """
     return with_slope(activation, signal)[1]
 
 
 def with_slope(activation: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return both σ(z) and σ′(z) for every entry z of `signal`."""
+    """Return σ(z) and σ′(z) for every entry z of `signal`."""
     outputs = transfer(activation, signal)
     return outputs, SLOPES[activation](signal, outputs)
 
@@ -125,6 +124,6 @@ def sent_back(
 
 
 def kinked(activation: str) -> str:
-    """Return the error message for weights that start at 0, before units whose σ has a kink at 0."""
+    """Return the error message for weights that start at 0 in front of units whose σ has a kink at 0."""
     why = "so the gradient of weights that start at 0 is 0 or depends on rounding errors"
     return f'{activation} has a kink at 0, {why}; take init = "gaussian"'

@@ -17,33 +17,29 @@ class BackgroundWork(Generic[T]):
     """
 
     def __init__(self, name: str) -> None:
-        """Start the work in a thread called `name`.
-
-        A subclass must set its attributes before it calls this method.
-        """
+        """Start a thread called `name`. A subclass must set its attributes before it calls this method."""
         self._stopped = threading.Event()
         self._outcome: Future[T] = Future()
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
     @property
     def is_at_work(self) -> bool:
-        """Whether the work goes on."""
         return not self._outcome.done()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until the work ends, for at most `seconds` if given. Return whether it has ended."""
         return bool(wait([self._outcome], seconds).done)
 
     def stop(self) -> None:
-        """Ask the work to end as soon as it next checks `_stopped`."""
         self._stopped.set()
 
     def finish(self) -> T:
-        """Wait until the work ends, and return its result. Raises: any exception that the work raises."""
+        """Wait until the work ends, and return its result.
+
+        Raises: any exception that `_compute` raises.
+        """
         return self._outcome.result()
 
     def _compute(self) -> T:
-        """Do the work and return its result."""
         raise NotImplementedError
 
     def _work(self) -> None:

@@ -35,10 +35,10 @@ FOLDERS = {
 
 @cache
 def members(family: str) -> dict[str, type[Part]]:
-    """Return the members of a family in alphabetical order, by kind: the name that presets use.
+    """Return the members of a family by kind (the name in presets), in alphabetical order.
 
     Raises: KeyError for a family that is not in FOLDERS; ValueError if two members have the same kind;
-        BadInput if a part from outside the program has the kind of another member, or cannot be loaded.
+        BadInput if a part from outside the program cannot be loaded, or has the kind of another member.
     """
     package = importlib.import_module(FOLDERS[family])
     members_by_kind: dict[str, type[Part]] = {}
@@ -59,14 +59,13 @@ def members(family: str) -> dict[str, type[Part]]:
 
 
 def _members_in(module: ModuleType) -> Iterator[tuple[str, type[Part]]]:
-    """Yield the kind (name in presets) and the class of every part that a module defines."""
     for member in classes_in(module):
         if issubclass(member, Part) and is_member(member):
             yield kind_of(member), member
 
 
 def find(family: str, kind: str) -> type[Part] | None:
-    """Return the member of a family that is called `kind`, or None if the family has no such member.
+    """Return the member of a family that is called `kind`, or None.
 
     If a file of this name defines the member, no other file of the family is imported.
     """
@@ -82,7 +81,7 @@ def find(family: str, kind: str) -> type[Part] | None:
 def file_names(package: str) -> tuple[str, ...]:
     """Return the names of the modules in a package, without importing them.
 
-    Names have hyphens, as in presets.
+    Names have hyphens in place of underscores, as in presets.
     """
     package_spec = importlib.util.find_spec(package)
     assert package_spec is not None, f"{package} is a package"
@@ -106,16 +105,16 @@ else:
             return Union[tuple(members(family).values())]  # noqa: UP007 - known at run time only
 
     class ChoiceOf:
-        """Type of a text field with fixed choices. The allowed texts are those that `words()` returns."""
+        """Type of a text field that allows only the texts in `words()`: `ChoiceOf[words]`."""
 
         def __class_getitem__(cls, words: Callable[[], Iterable[str]]) -> Any:
             return Literal[tuple(words())]
 
 
 def defaults(family: str) -> tuple[Any, ...]:
-    """Return all parts of a family, in alphabetical order, with default values in all fields.
+    """Return all parts of a family, in alphabetical order, with their default hyperparameters.
 
-    The members must not have fields without defaults.
+    No member may have a field without a default.
     """
     return _by_default(tuple(members(family).values()))
 
@@ -126,8 +125,5 @@ def _by_default(made_of: tuple[type[Part], ...]) -> tuple[Any, ...]:
 
 
 def make(family: str, kind: str, **fields: object) -> Any:
-    """Create a part: the member of `family` that is called `kind`.
-
-    Its fields are checked like those in a preset.
-    """
+    """Create the part `kind` of a family. Its fields are checked like those in a preset."""
     return msgspec.convert({"kind": kind, **fields}, members(family)[kind])

@@ -38,10 +38,9 @@ class CompiledCode(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether this process can use the compiled code at once, without waiting for a compiling process.
+        """Whether this process can use the compiled code without waiting for another process to compile it.
 
-        True if the code is compiled already. Also true if compiled code cannot be stored on this machine:
-        each process must then compile it itself.
+        Also true if this machine cannot store compiled code: each process must then compile it itself.
         """
         if (process := _started.get(self)) is not None and process.poll() is None:
             return False
@@ -49,10 +48,10 @@ class CompiledCode(NamedTuple):
         return not any(_writable(note.parent) for note in notes) or any(map(self._is_true, notes))
 
     def make(self, module: str, *words: str) -> None:
-        """Start `python -m module words…`, which compiles the code and writes a list of the compiled files.
+        """Start `python -m module words…`, which compiles the code and calls `note`.
 
-        The compiler is started at most once. If the present process ends first, the compiler continues for
-        some seconds.
+        The compiling process starts at most once. If this process ends first, the other continues for some
+        seconds.
         """
         if self not in _started and not self.is_there:
             with suppress(OSError):
@@ -67,12 +66,11 @@ class CompiledCode(NamedTuple):
                 )
 
     def wait(self) -> None:
-        """Wait until the compiling process ends, if this process has started one."""
         if self in _started:
             _started[self].wait()
 
     def note(self, *cached: Path) -> None:
-        """Write a small JSON file, the note, which lists the files `cached` of compiled code.
+        """Write the note, which lists the compiled files `cached`.
 
         Write nothing if a file is missing, or if an up-to-date note exists.
         """
@@ -89,17 +87,12 @@ class CompiledCode(NamedTuple):
                 return
 
     def _notes(self) -> Iterator[Path]:
-        """Yield the possible paths of the note about compiled files.
-
-        The note is beside Python's bytecode, or in the user's cache folder.
-        """
         from platformdirs import user_cache_path
 
         yield self.sources[0].parent / "__pycache__" / f"{self.name}.json"
         yield user_cache_path() / FOLDER / f"{self.name}.json"
 
     def _is_true(self, note: Path) -> bool:
-        """Return whether a note (list of compiled files) exists and is up to date."""
         try:
             content = json.loads(note.read_bytes())
             return bool(content["of"] == self._stamp()) and all(map(os.path.exists, content["files"]))
@@ -107,7 +100,7 @@ class CompiledCode(NamedTuple):
             return False
 
     def _stamp(self) -> str:
-        """Return a digest of sources, compiler, settings and processor. The compiled code depends on them."""
+        """Return a digest of everything that the compiled code depends on."""
         files = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in self.sources]
         settings = sorted(
             (variable, value) for variable, value in os.environ.items() if variable.startswith("NUMBA_")
@@ -123,7 +116,6 @@ _noted: set[CompiledCode] = set()
 
 
 def _writable(folder: Path) -> bool:
-    """Return whether files can be written into a folder, which may not exist yet."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return os.access(folder, os.W_OK | os.X_OK)
@@ -131,10 +123,6 @@ def _writable(folder: Path) -> bool:
 
 @cache
 def _machine() -> tuple[str, ...]:
-    """Return the versions of the compiler and of Python, and the features of the processor.
-
-    The compiled code depends on all of them.
-    """
     features: list[str] = []
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -20,11 +20,10 @@ The sums of several such pieces are added in float64.
 
 
 def divergence_limit(start: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the losses [R] above which replicas with the losses `start` [R] have diverged.
+    """Return the loss [R] above which a replica has diverged, given its initial loss `start` [R].
 
     The limit is DIVERGED times the initial loss, or DIVERGED if the initial loss is below 1. An initial loss
-    far below 1 is no useful scale, because a prediction may be close to its label by chance. A loss that
-    rises and falls again, as in the catapult phase, may then rise by more than the factor DIVERGED. Source:
+    far below 1 is no useful scale, because a prediction may be close to its label by chance. Source:
     theory/conventions#diagnostics.
     """
     return DIVERGED * np.maximum(start, 1.0)
@@ -43,14 +42,11 @@ class Cost(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether equal inputs give exactly the same loss, bit for bit, wherever in a tensor they are."""
+        """Whether equal inputs give the same loss bit for bit, at any position in a tensor."""
 
     @property
     def coupled(self) -> int:
-        """How many predictions, neighbours in the batch, one value of the loss depends on.
-
-        It is 1 if every prediction has its own loss.
-        """
+        """Number of neighbouring predictions in the batch that share a loss; 1 if each has its own."""
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return L(ŷ, y), elementwise."""
@@ -62,11 +58,11 @@ class Cost(Protocol):
         """Return the mean of the loss L(ŷ, y) over the last dimension, in float64."""
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return the derivatives ∂L/∂ŷ of predictions, divided by the mean loss over the last dimension."""
+        """Return ∂L/∂ŷ, divided by the mean loss over the last dimension."""
 
 
 class Derived:
-    """Base class of losses that are computed from another loss, for example by clipping predictions."""
+    """Base class of losses that are computed from another loss, such as `Clipped`."""
 
     def __init__(self, loss: Cost) -> None:
         self._loss = loss
@@ -99,7 +95,7 @@ class Derived:
 
 
 class Logarithm(Derived):
-    """A loss L whose training gradients are those of ln L: ∇ ln L = ∇L/L, with L averaged over the rows.
+    """Loss that trains by the gradients of ln L: ∇ ln L = ∇L/L, where L is averaged over the rows.
 
     Values and measures are those of L.
     """
@@ -109,7 +105,7 @@ class Logarithm(Derived):
 
 
 class Clipped(Derived):
-    """A loss whose predictions are clipped to [0, `largest`] before value and slope are computed.
+    """Loss that clips predictions to [0, `largest`] before it computes value and slope.
 
     The slope is ∂L/∂ŷ at the clipped prediction, as in the algorithms of AW20. It is not the derivative of
     the clipped loss, which is 0 for predictions outside the interval.
@@ -130,10 +126,10 @@ class Clipped(Derived):
 
 
 class Joint(Derived):
-    """Loss of all m predictions of an instance together, such as the cross-entropy of m classes.
+    """Loss of all m predictions for an instance together, such as the cross-entropy of m classes.
 
-    Predictions have the shape […, B, n]. The batch B consists of blocks of m neighbouring entries. The
-    entries of a block are the m targets of one replica at one setting of the hyperparameters.
+    Predictions have the shape […, B, n]. The batch B consists of blocks of m neighbouring entries: the m
+    targets of one replica with one setting of the hyperparameters.
     """
 
     def __init__(self, loss: Cost, targets: int) -> None:
@@ -157,10 +153,9 @@ class Joint(Derived):
 
 
 def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return √L''(ŷ, y), the root of the loss's second derivative, for every prediction; 0 where L'' < 0.
+    """Return √L''(ŷ, y) for every prediction, where L'' is the second derivative in ŷ; 0 where L'' < 0.
 
-    Each value of the loss must depend on one prediction only. L'' is computed by torch's automatic
-    differentiation.
+    Each prediction must have its own loss.
     """
     leaf = predictions.detach().requires_grad_()
     with torch.enable_grad():
@@ -172,22 +167,19 @@ def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tenso
 
 
 def relative(slopes: torch.Tensor, averages: torch.Tensor) -> torch.Tensor:
-    """Divide `slopes` […, n] by the average losses `averages` […] of their rows."""
+    """Divide `slopes` […, n] by the mean losses `averages` […]."""
     return slopes / averages[..., None].to(slopes.dtype)
 
 
 def by_instance(tensor: torch.Tensor, targets: int) -> torch.Tensor:
-    """Reshape a tensor […, B, n] to […, B/m, m, n].
-
-    The m targets, neighbours in B, get their own dimension.
-    """
+    """Reshape a tensor […, B, n] to […, B/m, m, n], where m is `targets`."""
     return tensor.reshape(*tensor.shape[:-2], -1, targets, tensor.shape[-1])
 
 
 def square_lengths(vectors: torch.Tensor) -> torch.Tensor:
-    """Return ‖v‖² of vectors […, d] in float64.
+    """Return ‖v‖² [...] in float64, for vectors v […, d].
 
-    The squares of at most PIECE entries are summed in the vectors' dtype, and the sums are added in float64.
+    At most PIECE squares are summed in the vectors' dtype, and these sums in float64.
     """
     in_pieces = vectors.shape[-1] // PIECE * PIECE
     if not in_pieces:

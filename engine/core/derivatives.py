@@ -16,12 +16,12 @@ def vector_jacobian(
 ) -> tuple[torch.Tensor, ...]:
     """Return Σ_i v_i ∂y_i/∂x for every input x, given outputs y and vectors v of the same shapes.
 
-    Gradients of inputs that no output depends on are 0. `torch.autograd.grad` with `grad_outputs` returns the
-    same, but its first call imports sympy, which takes half a second.
+    The gradient of an input is 0 if no output depends on it. `torch.autograd.grad` with `grad_outputs`
+    returns the same, but its first call imports sympy, which takes half a second.
 
     Args:
-        create_graph: whether the result can be differentiated, also through the vectors.
-        retain_graph: whether to keep the graph of the outputs. By default, it is kept if `create_graph`.
+        create_graph: whether the result can be differentiated, also with respect to the vectors.
+        retain_graph: whether to keep the graph of the outputs; the default is `create_graph`.
     """
     with torch.enable_grad():
         # The hook sits on an alias, because a hook on an output would also replace what other outputs send.
@@ -39,9 +39,9 @@ def vector_jacobian(
 def vector_jacobians(
     outputs: Sequence[torch.Tensor], vectors: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, ...]:
-    """Return the products of `vector_jacobian` for S vectors [S, …] of every output, [S, …] for every input.
+    """Return the products of `vector_jacobian` for S vectors per output.
 
-    The graph of the outputs is kept.
+    Vectors have the shape [S, …], and so have the results, one per input. The graph of the outputs is kept.
     """
 
     def product(*parts: torch.Tensor) -> tuple[torch.Tensor, ...]:

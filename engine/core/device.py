@@ -10,9 +10,7 @@ from engine.core.parts import BadInput
 
 
 def resolve(device: str) -> str:
-    """Return the device that a run uses.
-
-    `auto` means the first CUDA device, or the CPU if there is no CUDA device.
+    """Return the device that a run uses. `auto` prefers the first CUDA device to the CPU.
 
     Raises: BadInput for an unavailable device; the message lists the available devices.
     """
@@ -27,7 +25,7 @@ def resolve(device: str) -> str:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Let torch compute with `count` threads inside the block. None leaves the number unchanged."""
+    """Limit torch to `count` threads inside the block; None changes nothing."""
     before = torch.get_num_threads()
     if count is not None:
         torch.set_num_threads(count)
@@ -38,5 +36,5 @@ def threads(count: int | None) -> Iterator[None]:
 
 
 def describe(device: str) -> str:
-    """Return the name of a device for display; for a CUDA device, add the model of the card."""
+    """Return a device's name for display, with the model of a CUDA card."""
     return device if device == "cpu" else f"{device} ({torch.cuda.get_device_name(device)})"

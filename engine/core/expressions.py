@@ -49,7 +49,7 @@ Number = Fraction | float
 
 
 def _log2(value: Number) -> Number:
-    """Return log₂ of `value`. It is exact if `value` is a power of 2."""
+    """Return log₂ of `value`, exact for powers of 2."""
     if isinstance(value, Fraction) and value > 0 and 1 in (value.numerator, value.denominator):
         larger = value.numerator * value.denominator
         if larger & (larger - 1) == 0:
@@ -59,7 +59,7 @@ def _log2(value: Number) -> Number:
 
 
 def _sqrt(value: Number) -> Number:
-    """Return the square root of `value`, exactly for squares of fractions."""
+    """Return the square root of `value`, exact for squares of fractions."""
     if isinstance(value, Fraction) and value >= 0:
         root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
         if root * root == value:
@@ -107,19 +107,16 @@ _RELATION: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class BadExpression(ValueError):
-    """Error: a text is not an expression, or the expression has no value.
-
-    The message is the reason, on one line.
-    """
+    """Error: a text is not an expression, or its value is not defined. The message is the reason."""
 
 
 def evaluate(text: str, names: Mapping[str, float]) -> float:
-    """Evaluate an expression exactly by `exact`, and return the value as a float. Raises: BadExpression."""
+    """Return the value of an expression, computed by `exact`, as a float. Raises: BadExpression."""
     return float(exact(text, names))
 
 
 def exact(text: str, names: Mapping[str, float]) -> Number:
-    """Return the value of an expression with numbers and names, exactly while all operations are rational.
+    """Return the value of an expression, which is exact as long as all its operations are rational.
 
     Numbers in the text and values of names are read as decimal numbers: 2.49 is 249/100. Roots of squares and
     logarithms of powers of 2 are exact, too. Results of other functions, powers with fractional exponents,
@@ -142,7 +139,7 @@ def exact(text: str, names: Mapping[str, float]) -> Number:
 
 
 def _rational(value: float) -> Number:
-    """Return the value of a name as an exact number. If it is not finite, return it unchanged."""
+    """Return a number as a fraction, read as a decimal number: 2.49 is 249/100."""
     if isinstance(value, Fraction) or not math.isfinite(value):
         return value
     if value == int(value):
@@ -157,7 +154,7 @@ def _rational(value: float) -> Number:
 
 
 def _literal(text: str) -> Number:
-    """Convert the text of a number to its value, exactly unless its exponent is too large."""
+    """Return the value of a number's text, as a fraction unless its exponent is too large."""
     if text.isdecimal():
         return Fraction(int(text))
     _, _, exponent = text.lower().partition("e")
@@ -166,7 +163,6 @@ def _literal(text: str) -> Number:
 
 
 def _bounded(value: Any) -> Any:
-    """Return a number that is short enough: exact numbers with more than MOST_BITS bits become floats."""
     if isinstance(value, Fraction):
         longest = max(value.numerator.bit_length(), value.denominator.bit_length())
         return value if longest <= MOST_BITS else float(value)
@@ -174,10 +170,6 @@ def _bounded(value: Any) -> Any:
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """Return base^exponent.
-
-    It is exact if base and exponent are exact, the exponent is an integer, and the result is not too long.
-    """
     if isinstance(base, Fraction) and isinstance(exponent, Fraction):
         bits = max(base.numerator.bit_length(), base.denominator.bit_length()) * abs(exponent)
         if exponent.denominator == 1 and bits <= MOST_BITS:
@@ -189,9 +181,9 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def tabulated(text: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values of an expression f(x) at every entry of the array `x`, in the same shape.
+    """Return f(x) at every entry of the array `x`, in the same shape, where `text` is the formula of f.
 
-    The expression may also use sin, cos, exp and abs.
+    The formula may also use sin, cos, exp and abs.
 
     Raises: BadExpression, also if the value at some x is not finite and real.
     """
@@ -209,9 +201,9 @@ def _parsed(
     valued: Callable[[Any], Any] = lambda value: value,
     literal: Callable[[str], Any] = float,
 ) -> Any:
-    """Parse an expression, and return its value.
+    """Return the value of an expression.
 
-    `valued` converts the values of names to numbers, and `literal` converts the texts of literals to numbers.
+    `valued` is applied to the value of each name, and `literal` converts the text of a number to its value.
     """
     if len(text) > LONGEST:
         raise BadExpression(f"an expression has at most {LONGEST} characters")
@@ -224,19 +216,19 @@ def _parsed(
 
 
 def names_in(text: str) -> set[str]:
-    """Return the names that an expression uses, without functions and constants. Raises: BadExpression."""
+    """Return the names in an expression, without functions and constants. Raises: BadExpression."""
     return {token for kind, token in tokens(text) if kind == "name"} - FUNCTIONS.keys() - CONSTANTS.keys()
 
 
 def with_name(text: str, name: str, other: str) -> str:
-    """Rename a name in an expression or a condition: replace every occurrence of `name` by `other`."""
+    """Rename `name` to `other` in an expression or a condition."""
     return _TOKEN.sub(
         lambda match: match[0].replace(name, other) if match["name"] == name else match[0], text
     )
 
 
 def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -> float | NDArray[np.float64]:
-    """Evaluate an expression, entry by entry, whose names may stand for arrays.
+    """Evaluate an expression elementwise: its names may stand for arrays.
 
     Entries without a finite value are NaN.
 
@@ -259,7 +251,7 @@ def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -
 def holds(condition: str, names: Mapping[str, float]) -> bool:
     """Return whether a condition holds: comparisons such as `size <= 128`, joined by `and` and `or`.
 
-    `and` has precedence over `or`. All comparisons are evaluated, so that errors are always reported. Raises:
+    `and` has precedence over `or`. All comparisons are evaluated, so that every error is reported. Raises:
     BadExpression.
     """
     # Split at `or` first: it has lower precedence, so that `and` joins comparisons within each alternative.
@@ -276,13 +268,16 @@ def _compared(comparison: str, names: Mapping[str, float]) -> bool:
 
 
 def names_in_condition(condition: str) -> set[str]:
-    """Return the names that occur in a condition, such as "size" in `size <= 128`. Raises: BadExpression."""
+    """Return the names in a condition, such as "size" in `size <= 128`. Raises: BadExpression."""
     sides = re.split(r"\b(?:and|or)\b|[<>=!]+", condition.translate(_RELATIONS))
     return set().union(*map(names_in, sides))
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
-    """Return the kind and the text of every token. The last kind is "end". Raises: BadExpression."""
+    """Split an expression into tokens, pairs of kind and text. The last kind is "end".
+
+    Raises: BadExpression.
+    """
     tokens_read, place, text = [], 0, text.translate(_SIGNS).rstrip()
     while place < len(text):
         match = _TOKEN.match(text, place)
@@ -294,15 +289,11 @@ def tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _finite(value: Any) -> Any:
-    """Apply `_bounded` to a number. In an array, replace infinite entries by NaN."""
     return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else _bounded(value)
 
 
 class _Parser:
-    """Parser that reads tokens from left to right, and computes the value while it reads.
-
-    Values may be numbers or arrays.
-    """
+    """Parser that computes the value, a number or an array, while it reads tokens from left to right."""
 
     def __init__(
         self,
@@ -317,7 +308,6 @@ class _Parser:
         self._place = self._depth = 0
 
     def parse(self) -> Any:
-        """Return the value of the expression."""
         value = _finite(self._sum())
         if self._tokens[self._place][0] != "end":
             raise self._unexpected()
@@ -344,7 +334,7 @@ class _Parser:
                 return value
 
     def _signed(self) -> tuple[Any, bool]:
-        """Parse a factor with its sign, and return its value and whether it ends in an exponent.
+        """Return the value of a factor with its sign, and whether the factor ends in an exponent.
 
         After an exponent, a product without a sign would be ambiguous.
         """
@@ -393,7 +383,7 @@ class _Parser:
         return self._valued(self._names[name])
 
     def _rest(self) -> Any:
-        """Parse up to the closing parenthesis, and return the value; the opening one is already consumed."""
+        """Return the value of a parenthesis whose "(" is already consumed."""
         with self._deeper():
             value = self._sum()
         if not self._take(")"):
@@ -409,10 +399,7 @@ class _Parser:
         self._depth -= 1
 
     def _take(self, *signs: str) -> str:
-        """Return the next token, and go on to the one after it, if it is one of `signs`.
-
-        Otherwise return "".
-        """
+        """Consume the next token and return it if it is one of `signs`; otherwise return ""."""
         kind, text = self._tokens[self._place]
         if kind != "sign" or text not in signs:
             return ""
@@ -440,9 +427,9 @@ _PRINTED_SIGNS = {"*": "·", "**": "^", "+": " + ", "-": " − ", "sqrt": "√"}
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number as text, with `digits` significant digits.
+    """Format a number with `digits` significant digits.
 
-    Below WHOLE, large numbers have no power of ten, and integers have all their digits.
+    Numbers below WHOLE have no power of ten, and integers below WHOLE have all their digits.
     """
     if not abs(value) < WHOLE:
         return f"{value:.{digits}g}"
@@ -451,12 +438,12 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def briefer(name: str, formula: str) -> str:
-    """Return the formula if it is nonempty and shorter than the name. Otherwise, return the name."""
+    """Return the formula if it is nonempty and shorter than the name; otherwise the name."""
     return formula if 0 < len(formula) < len(name) else name
 
 
 def symbol(name: str, words: Mapping[str, str]) -> str:
-    """Return the printed form of a name: its entry in `words`, else a Greek letter, else the name itself."""
+    """Return the printed form of a name: its entry in `words`, a Greek letter, or the name itself."""
     return words.get(name) or GREEK.get(name) or name.replace("_", " ")
 
 
@@ -477,9 +464,9 @@ def written(expression: str, words: Mapping[str, str]) -> str:
 
 
 def values_written(text: str, words: Mapping[str, str]) -> str:
-    """Return the values of sweep axes as printed.
+    """Return the printed form of values of sweep axes.
 
-    For example, return "η = 0.05, not fresh" for "eta = 0.05, fresh = False".
+    For example, "eta = 0.05, fresh = False" becomes "η = 0.05, not fresh".
     """
     return ", ".join(_value_written(assignment, words) for assignment in text.split(", "))
 
@@ -499,14 +486,14 @@ _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 def has_braces(text: str) -> bool:
-    """Return whether a text contains braces. Only then can `fill` change it."""
+    """Return whether a text has braces; otherwise `fill` would not change it."""
     return "{" in text or "}" in text
 
 
 def fill(text: str, names: Mapping[str, float]) -> str:
-    """Return the text with every expression in braces replaced by its value.
+    """Replace every expression in braces by its value; {{ and }} stand for single braces.
 
-    {{ and }} stand for single braces. Raises: BadExpression.
+    Raises: BadExpression.
     """
 
     def piece(match: re.Match[str]) -> str:
@@ -523,17 +510,16 @@ def fill(text: str, names: Mapping[str, float]) -> str:
 
 
 def with_changed_expressions(text: str, change: Callable[[str], object]) -> str:
-    """Replace every expression e in the braces of a text by `change(e)`, and return the text."""
+    """Replace every {expression} in a text by the result of `change`, again in braces."""
     return _PIECE.sub(lambda match: match[0] if match[1] is None else f"{{{change(match[1])}}}", text)
 
 
 def plain(text: str) -> str:
-    """Return `text` with its braces doubled, so that filling the result gives `text` again."""
+    """Double the braces of a text, so that `fill` returns the original text."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def _written(value: Fraction | float) -> str:
-    """Return a value as text. Exact integers have all their digits."""
     if isinstance(value, Fraction) and value.denominator == 1:
         text = str(value.numerator)
     else:

@@ -17,10 +17,10 @@ UNFINISHED = ".hadamard-tui-unfinished"
 
 @contextmanager
 def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
-    """Convert errors that a path causes inside the block to BadInput, with `where` as the place of the fault.
+    """Convert errors that a path causes inside the block to BadInput at the place `where`.
 
-    The converted errors are OSError, ValueError and RuntimeError. Paths with a NUL or with characters that
-    the file system does not allow raise ValueError. An unknown `~user` or a cycle of symbolic links raises
+    OSError, ValueError and RuntimeError are converted. A path with a NUL, or with characters that the file
+    system does not allow, raises ValueError. An unknown `~user` or a cycle of symbolic links raises
     RuntimeError.
     """
     try:
@@ -32,7 +32,7 @@ def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return the reason, as the operating system states it, why a path cannot be used."""
+    """Return why a path cannot be used, in the operating system's words if it gives any."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
@@ -40,8 +40,8 @@ def read(path: Path, limit: int) -> bytes:
     """Return the content of a regular file.
 
     Raises: BadInput with an empty `where` if the file has more than `limit` bytes, or is not a regular file:
-        reading a pipe or a device might wait forever. OSError, ValueError or RuntimeError as listed at
-        `faults`.
+        reading a pipe or a device might wait forever. OSError, ValueError or RuntimeError, as `faults`
+        explains.
     """
     # O_NONBLOCK: opening a pipe would otherwise wait for a writer, before fstat could show that it is a pipe.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -60,7 +60,7 @@ def read(path: Path, limit: int) -> bytes:
 
 
 def check(path: Path, option: str = "--out") -> None:
-    """Check, before a run, that a file can be written to a path. Raises: BadInput."""
+    """Check before a run that a file can be written at `path`. Raises: BadInput."""
     where = f"{option} {path}"
     with faults(where, "cannot be written"):
         folder = path.absolute().parent
@@ -77,7 +77,7 @@ def check(path: Path, option: str = "--out") -> None:
 
 
 def write(path: Path, content: bytes | bytearray, option: str = "--out") -> None:
-    """Write `content` to a temporary file, then rename the file. Raises: BadInput if this fails.
+    """Write `content` to a temporary file, then rename it to `path`. Raises: BadInput.
 
     A killed writer leaves its unfinished file behind; the next writer in the same folder removes it.
     """
@@ -98,10 +98,7 @@ def write(path: Path, content: bytes | bytearray, option: str = "--out") -> None
 
 
 def _begin(folder: Path) -> tuple[Path, int]:
-    """Create a new unfinished file, and return its path and descriptor.
-
-    The file is locked if the file system supports locks.
-    """
+    """Create an unfinished file, and return its path and descriptor. Lock it if the file system has locks."""
     while True:
         unfinished = folder / f".{os.urandom(8).hex()}{UNFINISHED}"
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -113,7 +110,7 @@ def _begin(folder: Path) -> tuple[Path, int]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove unfinished files that killed writers left in a folder. Files of live writers are locked."""
+    """Remove unfinished files that killed writers left in a folder. Live writers lock theirs."""
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(folder)

@@ -51,7 +51,6 @@ class Group(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Name of the group in words."""
         if self.factors is not None:
             return " × ".join(f"O({size})" for size in self.factors) or "all rotations, O(d)"
         kinds = (self.permutations and "permutations", self.signs and "sign flips")
@@ -60,7 +59,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 def rotations(*factors: int) -> Group:
-    """Return the group of rotations of the factors of x = x₁ ⊗ x₂ ⊗ …, given the sizes of the factors.
+    """Return the group that rotates each factor of x = x₁ ⊗ x₂ ⊗ …, given the factors' sizes.
 
     A single factor means all of O(d).
     """
@@ -68,10 +67,10 @@ def rotations(*factors: int) -> Group:
 
 
 def _products(factors: tuple[int, ...]) -> set[int]:
-    """Return the set of products d₁, d₁d₂, d₁d₂d₃, … of the sizes d₁, d₂, d₃, … of factors.
+    """Return the products d₁, d₁d₂, d₁d₂d₃, … of the factors' sizes.
 
-    If neighbouring factors are joined to a single one, its products are a subset of this set. For example,
-    (2, 3, 4) gives {2, 6, 24}, and (6, 4) gives {6, 24}.
+    The products of a coarser factorisation are a subset: (2, 3, 4) gives {2, 6, 24}, and (6, 4) gives {6,
+    24}.
     """
     return set(accumulate(factors, mul))
 

@@ -46,12 +46,11 @@ class JournalFrame(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Offset of the first byte after the frame."""
+        """Offset of the first byte after the frame, from the beginning of the file."""
         return self.start + _HEADER.size + len(self.packed)
 
     @property
     def content(self) -> Any:
-        """Content of the frame, decoded."""
         return unpack(self.packed)
 
 
@@ -61,7 +60,7 @@ def pack(content: Any) -> bytes:
 
 
 def unpack(packed: bytes) -> Any:
-    """Return the content that `pack` has encoded."""
+    """Decode the result of `pack`."""
     return _DECODER.decode(packed)
 
 
@@ -93,7 +92,7 @@ class Journal:
     """Journal that this process writes. It holds a lock on its file until `close` is called."""
 
     def __init__(self, path: Path) -> None:
-        """Create the file of the journal, and lock it. Raises: OSError."""
+        """Create the journal's file, and lock it. Raises: OSError."""
         self.path = path
         self._descriptor = os.open(path, _NEW, 0o644)
         with suppress(OSError):  # some file systems have no locks
@@ -113,18 +112,17 @@ class Journal:
         return _append(self._descriptor, kind, packed)
 
     def sync(self) -> None:
-        """Make the system write all appended frames to the disk. Raises: OSError if the disk is full."""
+        """Flush all appended frames to the disk. Raises: OSError if the disk is full."""
         os.fsync(self._descriptor)
 
     def close(self) -> None:
-        """Close the file and release its lock."""
         os.close(self._descriptor)
 
 
 def append(path: Path, kind: str, content: Any) -> None:
-    """Append a frame to a file that another process may be writing. Raises: OSError.
+    """Append a frame to a journal that another process may be writing. Raises: OSError.
 
-    If a killed writer left an incomplete frame, cut that frame off first.
+    If a killed writer left an incomplete frame at the end, remove it first.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
     try:
@@ -153,7 +151,7 @@ def _append(descriptor: int, kind: str, packed: bytes) -> int:
 
 
 def header(kind: str, packed: bytes) -> bytes:
-    """Return the header of a frame, which describes the frame's content."""
+    """Return the header of a frame: kind, length and checksum of its content."""
     name = kind.encode()
     return _HEADER.pack(name, len(packed), zlib.crc32(packed, zlib.crc32(name)))
 
@@ -167,7 +165,7 @@ def _write(descriptor: int, content: bytes) -> None:
 def frames(path: Path) -> Iterator[JournalFrame]:
     """Yield the frames of a file, up to the first incomplete frame.
 
-    Raises: OSError. BadInput for a file that is no journal, or has a newer format.
+    Raises: OSError; BadInput if the file is no journal or has a newer format.
     """
     with path.open("rb") as file:
         start = check_format(path, file.read(len(MAGIC)))
@@ -180,7 +178,7 @@ class Tail:
     """Reader of a journal to which a writer may still append frames."""
 
     def __init__(self, path: Path) -> None:
-        """Open a file. Raises: BadInput if it cannot be read, is no journal, or has a newer format."""
+        """Open a journal. Raises: BadInput if it cannot be read, is no journal, or has a newer format."""
         with files.faults(str(path)):
             self._file = path.open("rb")
         try:
@@ -200,7 +198,6 @@ class Tail:
             yield frame
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 
@@ -212,7 +209,7 @@ def frame_at(path: Path, start: int) -> JournalFrame | None:
 
 
 def check_format(path: Path, line: bytes) -> int:
-    """Check the first line of a file, and return the offset of the first frame. Raises: BadInput."""
+    """Check the first line of a journal, and return the offset of its first frame. Raises: BadInput."""
     if line != MAGIC:
         number = line.removeprefix(FIRST_LINE).strip()
         if line.startswith(FIRST_LINE) and number.isdigit() and int(number) > FORMAT:
@@ -237,9 +234,9 @@ def _read(file: Any, start: int) -> JournalFrame | None:
 
 
 def is_written(path: Path) -> bool | None:
-    """Return whether a running process of this machine is writing a file.
+    """Return whether a running process on this machine is writing the journal.
 
-    Returns None if the file system has no locks, as some of clusters. Raises: OSError.
+    Return None if the file system has no locks, as on some clusters. Raises: OSError.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

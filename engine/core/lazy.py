@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 else:
 
     class _Door:
-        """Stand-in for the module `torch`. It imports torch when one of its attributes is first used."""
+        """Stand-in for the module `torch`, which imports torch when an attribute is first used."""
 
         def __getattr__(self, name: str) -> object:
             os.environ.setdefault(LARGE_PAGES, "1")
@@ -69,7 +69,7 @@ def load_torch(threads: int | None = None) -> None:
 
 @cache
 def _keep_freed_memory() -> None:
-    """Make the C library keep up to KEPT bytes of freed memory, if it has such a setting, as glibc has."""
+    """Make the C library keep up to KEPT bytes of freed memory, where it has such a setting, as glibc has."""
     trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
     with suppress(AttributeError, OSError, TypeError):
         library = ctypes.CDLL(None)
@@ -79,5 +79,5 @@ def _keep_freed_memory() -> None:
 
 @cache
 def _exempt() -> None:
-    """Exempt all objects that exist now from garbage collection. Later calls do nothing."""
+    """Exempt all present objects from garbage collection, at the first call only."""
     gc.freeze()

@@ -22,7 +22,6 @@ LARGE = 1 << 22
 
 @cache
 def _linear_algebra() -> Any:
-    """Return an object that controls the threads of numpy's and scipy's BLAS libraries."""
     import scipy.linalg  # type: ignore[import-untyped]  # noqa: F401 - it loads a BLAS library of its own
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
@@ -35,11 +34,11 @@ SMALL = 256
 
 @contextmanager
 def one_thread(rows: int = SMALL) -> Iterator[None]:
-    """Make numpy and scipy compute with one thread inside the block.
+    """Limit numpy's and scipy's linear algebra to one thread inside the block.
 
-    If blocks overlap, the limit ends with the last block. For fewer rows than SMALL, the number of threads
-    does not change. For matrices of up to a thousand rows, several threads mostly wait for each other. If
-    other programs run, several threads take ten times as long.
+    If blocks overlap, the limit ends with the last block. With fewer than SMALL rows, nothing changes. For
+    matrices of up to a thousand rows, several threads mostly wait for each other. If other programs run,
+    several threads take ten times as long.
     """
     global _inside
     if rows < SMALL:
@@ -59,7 +58,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 
 
 def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Return the products a xᵀ [R, k, n] of `a` [R, k, d] with rows x [R, n, d].
+    """Return the products a xᵀ [R, k, n] of `several` a [R, k, d] with rows x [R, n, d].
 
     torch's `@` uses MKL. On processors that Intel did not make, MKL runs its slower AVX2 code. On a core of
     an AMD EPYC with AVX-512, MKL makes 90 · 10⁹ float32 operations a second. oneDNN, which torch also
@@ -83,7 +82,7 @@ def moment(rows: torch.Tensor) -> torch.Tensor:
 
 
 def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
-    """Return whether the matrices have the size and type for which oneDNN is faster than MKL."""
+    """Return whether size and type of the matrices are such that oneDNN is faster than MKL."""
     (_, k, d), n = several.shape, rows.shape[1]
     of_cpu = several.device.type == rows.device.type == "cpu"
     return (
@@ -111,11 +110,10 @@ Later, the distance between records with expensive measures doubles whenever the
 
 @lru_cache(1 << 14)
 def looked_at(record: int, dense: int = DENSE_RECORDS) -> bool:
-    """Return whether expensive measures, such as spectra, are computed at a record (evaluation point).
+    """Return whether expensive measures, such as spectra, are computed at an evaluation point.
 
-    `record` is the number of the evaluation point, counted from 0. Expensive measures are computed at every
-    evaluation point below 2^`dense`, at every second one up to twice this number, then at every fourth, and
-    so on.
+    `record` is the number of the evaluation point, from 0. Below 2^`dense`, all points have these measures.
+    From there to twice this number, every second point has them, then every fourth, and so on.
     """
     return record % (1 << max(0, record.bit_length() - dense)) == 0
 
@@ -124,7 +122,7 @@ def singular_values(weights: torch.Tensor) -> torch.Tensor:
     """Return the singular values of matrices W [V, T, d], largest first: [V, min(T, d)] float64.
 
     Values within rounding, σ ≤ σ₁ max(T, d) ε with ε of the weights' dtype, are set to 0. So the number of
-    nonzero values is the numerical rank. The values of a matrix with a weight that is not finite are NaN.
+    nonzero values is the numerical rank. If a matrix has a weight that is not finite, its values are NaN.
     """
     rounding = max(weights.shape[1:]) * torch.finfo(weights.dtype).eps
     finite = weights.isfinite().all((1, 2))
@@ -156,16 +154,15 @@ LENGTHS = (
 
 
 def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the norm [B] of vectors [B, d], in float64. `exponent` names the norm."""
+    """Return the norm [B] of each vector in `w` [B, d], in float64. `exponent` names the norm."""
     lengths: torch.Tensor = torch.linalg.vector_norm(coefficients(w, exponent), POWERS[exponent], 1)
     return lengths
 
 
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the coefficients [B, d] of weights w [B, d] from which a norm of w is computed.
+    """Return the numbers [B, d] whose norm `exponent` is taken, in double precision.
 
-    They are the entries of w. If the name of the norm starts with "fourier", they are the Fourier
-    coefficients of w instead. Both are in double precision.
+    They are the entries of `w` [B, d], or its Fourier coefficients if `exponent` starts with "fourier".
     """
     if not exponent.startswith("fourier"):
         return w.double()

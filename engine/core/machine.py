@@ -56,10 +56,7 @@ class Sampler:
         """NVML's handles of the GPUs, or None before the first sample."""
 
     def sample(self) -> MachineSample | None:
-        """Return a sample of the machine's use, or None if the last reading is less than a second old.
-
-        The first reading gives no sample either.
-        """
+        """Return a sample, or None if the last reading is less than a second old, or this is the first."""
         if time.monotonic() - self._looked < SECONDS:
             return None
         import psutil
@@ -73,12 +70,11 @@ class Sampler:
         return MachineSample(load, used, int(memory.total), self._of_gpus())
 
     def rest(self) -> None:
-        """Restart the measurement of loads after a pause of the run. The pause must not count."""
+        """Restart the measurement after a pause of the run, so that the pause does not count."""
         self._looked = time.monotonic()
         self._has_begun = False
 
     def _of_gpus(self) -> tuple[GpuSample, ...]:
-        """Return the use of each GPU. GPUs that NVML cannot read are left out."""
         import pynvml
 
         if self._gpus is None:

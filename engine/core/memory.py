@@ -57,17 +57,17 @@ class Sizes(NamedTuple):
 
     @property
     def nets(self) -> int:
-        """Number of neural nets that are in memory and trained at the same time."""
+        """Number of neural nets that are trained, and held in memory, at the same time."""
         return self.models * self.batch // self.outputs
 
     @property
     def signals(self) -> int:
-        """Number of values that one net computes on all instances. Outputs of the net are included."""
+        """Number of values that one net computes on all instances, including its outputs."""
         return self.n * (self.outputs + self.units)
 
     @property
     def predicted(self) -> int:
-        """Number of predictions that are in memory at the same time while losses are computed.
+        """Number of predictions that are in memory at once while losses are computed.
 
         The predictions of several evaluation points are collected until there are CELLS of them.
         """
@@ -90,9 +90,9 @@ cached pages of files that were not used for a while. So these pages count as fr
 
 
 def free_bytes() -> int:
-    """Return how many bytes of main memory this process may still use.
+    """Return how many more bytes of main memory this process may use.
 
-    The system and its limits on processes determine the number.
+    The machine's free memory and the limits of process and control groups determine the number.
     """
     import psutil
 
@@ -100,7 +100,7 @@ def free_bytes() -> int:
 
 
 def _left_to_process() -> Iterator[int]:
-    """Yield how many bytes remain under each of the process's limits RLIMIT_AS and RLIMIT_DATA, if set."""
+    """Yield the bytes that remain under each limit of the process, RLIMIT_AS and RLIMIT_DATA, that is set."""
     if sys.platform == "win32":
         return
     import resource
@@ -116,11 +116,11 @@ def _left_to_process() -> Iterator[int]:
 
 
 def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
-    """Yield the remaining bytes of every control group of this process that has a limit.
+    """Yield the bytes that remain to each control group of this process that has a memory limit.
 
-    The limit of a parent group holds for its children, too. In a container, /proc/self/cgroup may show the
-    path of the group on the host; the group's files are then directly in the folder where groups are mounted.
-    All files are read below the folder `root`.
+    A parent's limit holds for its children, too. In a container, /proc/self/cgroup may show the path of the
+    group on the host; the group's files are then directly in the folder where groups are mounted. All files
+    are read below the folder `root`.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
@@ -140,7 +140,7 @@ def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
 
 
 def _number(file: Path) -> int | None:
-    """Return the number in a file; None if the file has no number, such as a limit `max`."""
+    """Return the number in a file; None if it has none, as in a limit `max`."""
     try:
         return int(file.read_text())
     except (OSError, ValueError):
@@ -148,7 +148,7 @@ def _number(file: Path) -> int | None:
 
 
 def _listed(file: Path, name: str) -> int:
-    """Return the number that a file of names and numbers lists for `name`; 0 if it is missing."""
+    """Return the number beside `name` in a file with a name and a number on each line; 0 if missing."""
     try:
         pairs = dict(line.split() for line in file.read_text().splitlines())
         return int(pairs.get(name, 0))
@@ -157,5 +157,5 @@ def _listed(file: Path, name: str) -> int:
 
 
 def in_words(size: int) -> str:
-    """Return a number of bytes as text, in MiB or GiB."""
+    """Format a number of bytes in MiB or GiB."""
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{max(1, round(size / 2**20))} MiB"

@@ -77,17 +77,16 @@ SET_BY_PROGRAM = frozenset(
 
 
 def entry(name: str, library: str) -> str:
-    """Return the name of an optimizer with its package, such as `torch.SGD`, without importing the package.
+    """Return an optimizer's name with its package, such as `torch.SGD`, without importing the package.
 
-    For an optimizer of a library, the result is the same as that of `qualified`. For one that a user
-    registered, `registered` takes the place of the package. No table of optimizers, such as REFUSED, contains
-    such a name.
+    For an optimizer of a library, `qualified` returns the same. One that a user registered has the prefix
+    `registered`; no table of optimizers, such as REFUSED, contains this name.
     """
     return f"{MODULES[library].split('.')[0] if name not in registered else 'registered'}.{name}"
 
 
 def qualified(optimizer: type[Optimizer]) -> str:
-    """Return the name by which tables such as REFUSED list an optimizer: its package, a dot and its class."""
+    """Return an optimizer's name in tables such as REFUSED: package, dot, class."""
     return f"{optimizer.__module__.split('.')[0]}.{optimizer.__name__}"
 
 
@@ -123,7 +122,10 @@ def optimizer_names(library: str = "torch") -> tuple[str, ...]:
 
 @contextmanager
 def registering(optimizer: type[Optimizer]) -> Iterator[str]:
-    """Give an optimizer a unique name inside the block, so that experiments can use it. Yield the name."""
+    """Register an optimizer under a unique name inside the block, and yield the name.
+
+    Experiments can use the optimizer by this name.
+    """
     names = (f"{optimizer.__name__} {number}" for number in count(1))
     name = next(name for name in names if name not in registered)
     registered[name] = optimizer
@@ -136,7 +138,7 @@ def registering(optimizer: type[Optimizer]) -> Iterator[str]:
 def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
     """Return the optimizer class called `name`, registered by a user or published by `library`.
 
-    Raises: BadField for an unknown name, and for an optimizer that cannot train here.
+    Raises: BadField if the name is unknown, or if the optimizer cannot train in this program.
     """
     optimizer = registered.get(name) or optimizers_of(library).get(name)
     if optimizer is None:
@@ -159,7 +161,7 @@ def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
 
 
 def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> None:
-    """Check that an optimizer accepts the given options and values, and that no required option is missing.
+    """Check names and values of an optimizer's options, and that no required option is missing.
 
     Raises: BadField.
     """
@@ -185,7 +187,7 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
 
 
 def small_model() -> Any:
-    """Return a small torch module with a weight matrix and biases, all of which are 0.
+    """Return a torch module with a weight matrix and biases, all 0.
 
     Unlike `Linear`, it draws no random numbers.
     """
@@ -197,7 +199,7 @@ def small_model() -> Any:
 
 
 def needs_closure(optimizer: type[Optimizer]) -> bool:
-    """Return whether `step` needs a closure, which is a function that recomputes loss and gradients."""
+    """Return whether `step` needs a closure: a function that recomputes loss and gradients."""
     closure = inspect.signature(optimizer.step).parameters.get("closure")
     required = closure is not None and closure.default is closure.empty
     return required or qualified(optimizer) in NEEDS_CLOSURE
@@ -249,10 +251,9 @@ def make_optimizer(
 
 
 def _groups(name: str, parameters: list[Any]) -> list[Any]:
-    """Return the parameters, or groups of them, in the form that an optimizer accepts.
+    """Group the parameters as an optimizer accepts them.
 
-    Depending on the optimizer, these are all parameters, only the matrices, or matrices and biases in
-    separate groups.
+    Some optimizers take all parameters, some only the matrices, some matrices and biases in separate groups.
     """
     if not any(isinstance(group, dict) for group in parameters):
         parts = _parts(name, parameters)
@@ -263,10 +264,6 @@ def _groups(name: str, parameters: list[Any]) -> list[Any]:
 
 
 def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
-    """Divide the parameters into the groups that an optimizer requires, and return the groups.
-
-    All groups have the same rate.
-    """
     if name not in MATRICES_ONLY | MATRICES_APART:
         return [{"params": parameters}]
     matrices = [parameter for parameter in parameters if parameter.dim() > 1]

@@ -34,14 +34,14 @@ For a package, the keys are `distribution`, `version`, `module` and `sha256`.
 
 
 class LoadedModule(NamedTuple):
-    """A module that is not part of the program, and the origins (files or packages) of its code."""
+    """Module from outside the program, with the files or packages that contain its code."""
 
     module: ModuleType
     origins: tuple[Origin, ...]
 
 
 class Outside:
-    """The modules that are not part of the program. They are loaded once."""
+    """Modules from outside the program. They are loaded once, when first needed."""
 
     def __init__(self) -> None:
         self._files: list[Path] = []
@@ -51,7 +51,7 @@ class Outside:
         self._loaded: list[LoadedModule] | None = None
 
     def request(self, paths: Iterable[Path]) -> None:
-        """Add Python files to the list of modules to load. Raises: BadInput if the list is already loaded."""
+        """Add Python files to load. Raises: BadInput if modules were already loaded."""
         for path in dict.fromkeys(map(_absolute, paths)):
             if path in self._files:
                 continue
@@ -66,29 +66,27 @@ class Outside:
         self._configured = paths
 
     def only_requested(self) -> None:
-        """Restrict loading to the requested files: ignore configured files and installed packages."""
+        """Load only the requested files: ignore configured files and installed packages."""
         self._requested_only = True
 
     @property
     def requested(self) -> tuple[Path, ...]:
-        """Files that `request` has added."""
         return tuple(self._files)
 
     def modules(self) -> list[ModuleType]:
-        """Return the modules from outside the program; load them first if needed. Raises: BadInput."""
+        """Return the modules from outside the program, and load them at the first call. Raises: BadInput."""
         return [loaded.module for loaded in self._all()]
 
     def origins(self) -> list[Origin]:
-        """Return the files and packages from which code outside the program was loaded. Raises: BadInput."""
         return [origin for loaded in self._all() for origin in loaded.origins]
 
     def digest(self) -> str:
-        """Return a digest of all code that is not part of the program. It is empty if there is none."""
+        """Return a digest of all code from outside the program; "" if there is none."""
         hashes = sorted(origin["sha256"] for origin in self.origins())
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 
     def refusal(self, error: Exception) -> BadInput | None:
-        """Convert an error to a BadInput that names the line of the user's code which raised it.
+        """Return a BadInput that names the line of the user's code where `error` was raised.
 
         Return None if no line of the error's traceback is in code from outside the program.
         """
@@ -120,7 +118,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _from_file(path: Path) -> LoadedModule:
-    """Load a file as a module, and return it. Raises: BadInput, also if the file defines no part."""
+    """Load a file as a module. Raises: BadInput, also if the file defines no part."""
     where = str(path)
     if path.suffix != ".py":
         raise BadInput(where, "parts are loaded from Python files, whose names end in .py")
@@ -156,7 +154,7 @@ def _from_file(path: Path) -> LoadedModule:
 
 
 def _stands_beside(file: Path, path: Path) -> bool:
-    """Return whether a file is the user's own code beside `path`: in or below the same folder.
+    """Return whether `file` is the user's own code in or below the folder of `path`.
 
     It must not be part of an installed package.
     """
@@ -165,7 +163,7 @@ def _stands_beside(file: Path, path: Path) -> bool:
 
 
 def _from_packages() -> Iterator[LoadedModule]:
-    """Load the modules with parts that installed packages offer, and yield them. Raises: BadInput."""
+    """Load the modules that installed packages offer as entry points. Raises: BadInput."""
     if not any(map(_offers_entry_points, sys.path)):
         return
     from importlib.metadata import entry_points
@@ -188,7 +186,7 @@ def _from_packages() -> Iterator[LoadedModule]:
 def _offers_entry_points(folder: str) -> bool:
     """Return whether a package in a folder of `sys.path` offers parts.
 
-    Asking importlib.metadata would take 0.1 s longer.
+    importlib.metadata would take 0.1 s longer.
     """
     for file in Path(folder or ".").glob("*.*-info/entry_points.txt"):
         try:
@@ -200,7 +198,6 @@ def _offers_entry_points(folder: str) -> bool:
 
 
 def _sources(module: ModuleType) -> list[Path]:
-    """Return the source files of a module; for a package, the source files of all its modules."""
     folders = getattr(module, "__path__", None)
     if folders is not None:
         return sorted(file for folder in folders for file in Path(folder).rglob("*.py"))
@@ -215,9 +212,9 @@ def _digest(sources: Iterable[Path]) -> str:
 
 
 def classes_in(module: ModuleType) -> Iterator[type]:
-    """Yield the classes that are defined in a module. Classes that it only imports are left out.
+    """Yield the classes that a module or, for a package, one of its submodules defines.
 
-    For a package, these include classes that its submodules define.
+    Classes that it only imports are left out.
     """
     attributes = vars(module).values()
     for defined in dict.fromkeys(attribute for attribute in attributes if isinstance(attribute, type)):
@@ -226,7 +223,6 @@ def classes_in(module: ModuleType) -> Iterator[type]:
 
 
 def _optimizers_in(module: ModuleType) -> dict[str, Any]:
-    """Return the subclasses of torch's Optimizer that a module defines, by name."""
     # If torch.optim is not imported yet, the module cannot have defined an optimizer.
     torch_optimizers = sys.modules.get("torch.optim")
     if torch_optimizers is None:
@@ -235,7 +231,6 @@ def _optimizers_in(module: ModuleType) -> dict[str, Any]:
 
 
 def _register_optimizers(module: ModuleType) -> None:
-    """Add the optimizers that a module defines to `registered`, so that experiments can name them."""
     if optimizers := _optimizers_in(module):
         from engine.core.optimizers import registered
 
@@ -243,7 +238,6 @@ def _register_optimizers(module: ModuleType) -> None:
 
 
 def _check_methods(module: ModuleType, where: str) -> None:
-    """Check that no part of a module defines a method that the program no longer calls. Raises: BadInput."""
     for part in classes_in(module):
         if not issubclass(part, Part):
             continue
@@ -253,7 +247,6 @@ def _check_methods(module: ModuleType, where: str) -> None:
 
 
 def _offers_parts(module: ModuleType) -> bool:
-    """Return whether a module defines a part, a torch optimizer, or an attribute PANEL with a panel."""
     parts = (defined for defined in classes_in(module) if issubclass(defined, Part))
     return hasattr(module, "PANEL") or any(map(is_member, parts)) or bool(_optimizers_in(module))
 

@@ -30,7 +30,7 @@ def per_member(numbers: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 def chosen(active: torch.Tensor, new: Params, old: Params) -> Params:
-    """Return `new` tensors for the active batch members, and `old` tensors for the inactive ones.
+    """Return `new` tensors for active batch members, and `old` tensors for the others.
 
     Args:
         active: whether each of the B batch members is active, [B].

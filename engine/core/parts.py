@@ -28,15 +28,15 @@ _MODULE = ""
 def docstring(documented: Any) -> str:
     """Return the docstring of a module, class or function without its indentation.
 
-    A class without a docstring inherits the docstring of a base class. The result is empty if Python has
-    dropped the docstring and the source is missing.
+    A class without a docstring inherits that of a base class. The result is empty if Python has dropped the
+    docstring and the source is missing.
     """
     restore(documented)
     return inspect.getdoc(documented) or ""
 
 
 def restore(documented: Any) -> None:
-    """Set docstrings that Python has dropped because it runs with `-OO`; they are read from the source.
+    """Restore docstrings that Python has dropped because of `-OO`: read them from the source.
 
     For a class, also restore the docstrings of its base classes.
     """
@@ -56,10 +56,7 @@ def _from_source(documented: Any) -> str | None:
 
 @cache
 def _in_source(module: ModuleType) -> Mapping[str, str | None]:
-    """Return the docstrings of a module's classes and functions, read from its source, by qualified name.
-
-    The result is empty if the source is not available.
-    """
+    """Return the docstrings in a module's source, by qualified name; empty if the source is missing."""
     import ast
 
     def named(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, str | None]]:
@@ -132,7 +129,7 @@ class BadInput(ValueError):
 
 
 class BadField(ValueError):
-    """Error: the value of a part's field has the right type, but the part does not allow this value."""
+    """Error: a part does not allow the value of one of its fields, although its type is right."""
 
     def __init__(self, field: str, fault: str) -> None:
         super().__init__(fault)
@@ -141,7 +138,7 @@ class BadField(ValueError):
 
 
 class Finding(NamedTuple):
-    """Answer (yes or no) to a question about an experiment, with the reason. Its structure decides."""
+    """Answer, with a reason, to a yes-or-no question about the structure of an experiment."""
 
     holds: bool
     reason: str
@@ -164,15 +161,12 @@ class Verdict(NamedTuple):
 
     @property
     def group(self) -> Group:
-        """Largest group of transformations of the instances that is known to leave predictions unchanged."""
+        """Largest known group of transformations of the instances that leave predictions unchanged."""
         return self.otherwise if self.invariant is False else ROTATIONS
 
     @property
     def sentence(self) -> str:
-        """The verdict, with its reason, as a sentence.
-
-        If a smaller group is known under which predictions do not change, the sentence names it.
-        """
+        """Verdict and reason as a sentence, with the smaller symmetry group if one is known."""
         addition = (
             "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} do not change predictions"
         )
@@ -180,7 +174,6 @@ class Verdict(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """Verdict as an entry of a table: "yes", "no", "undecided" or "on this data" (only on these data)."""
         if self.undecided:
             return "undecided"
         if isinstance(self.invariant, str):
@@ -189,7 +182,6 @@ class Verdict(NamedTuple):
 
     @property
     def word(self) -> str:
-        """Verdict in words."""
         if self.undecided:
             return "not known to be rotation invariant"
         if self.invariant is False:
@@ -256,7 +248,6 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
 
     @property
     def kind(self) -> str:
-        """Name of this part in preset files."""
         return kind_of(type(self))
 
 
@@ -266,7 +257,7 @@ def kind_of(part: type[Part]) -> str:
 
 
 def is_member(part: type[Part]) -> bool:
-    """Return whether a class is a member of a family rather than an abstract base class.
+    """Return whether a class is a member of a family, not an abstract base class.
 
     A member sets a tag. An abstract class sets none, and msgspec then uses the name of the class.
     """
@@ -274,12 +265,11 @@ def is_member(part: type[Part]) -> bool:
 
 
 def summary_of(part: type[msgspec.Struct]) -> str:
-    """Return the first line of a part's docstring, its summary in one sentence."""
+    """Return the first line of a part's docstring."""
     return docstring(part).split("\n", 1)[0]
 
 
 def _written(part: type[Part]) -> set[str]:
-    """Return the names of the attributes that a class itself defines, without abstract and special ones."""
     return {
         attribute
         for attribute, value in vars(part).items()
@@ -307,10 +297,9 @@ Several = Annotated[
 
 
 def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
-    """Check the fields for the sizes of the factors of x = x₁ ⊗ x₂ ⊗ …: `factors`, or `side` and `count`.
+    """Check that the fields for the sizes of the factors of x = x₁ ⊗ x₂ ⊗ … have valid values.
 
-    `side` and `count` must be set both or not at all. They must not be set together with `factors`. Raises:
-    BadField.
+    `side` and `count` must be set both or not at all, and not together with `factors`. Raises: BadField.
     """
     if factors is not None:
         for field, size in (("side", side), ("count", count)):
@@ -328,7 +317,7 @@ def factor_sizes(
 ) -> tuple[int, ...] | None:
     """Return the sizes of the factors of x = x₁ ⊗ x₂ ⊗ …, or None if no field sets them.
 
-    The fields `side` and `count` mean `count` factors of the size `side`.
+    `side` and `count` mean `count` factors of the size `side`.
     """
     if side is not None and count is not None:
         return (side,) * count
@@ -345,9 +334,9 @@ Pair = Annotated[
 
 
 def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
-    """Return how many rows and columns a matrix W with d entries has.
+    """Return the numbers of rows and columns of a matrix W with d entries.
 
-    They are the two numbers in `factors`. If `factors` is None, the matrix is as square as possible.
+    They are the two numbers in `factors`, or as close together as possible if `factors` is None.
     """
     if factors is not None:
         rows, columns = factors
@@ -357,10 +346,7 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return an error message if a matrix W with these numbers of rows and columns has not d entries.
-
-    Return None if it has d entries.
-    """
+    """Return an error message if the shape of a matrix W does not give d entries; otherwise None."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None

@@ -40,7 +40,7 @@ def stopped_by(stopped: Callable[[], bool]) -> Iterator[None]:
 
 
 def go_on() -> None:
-    """Check whether the computation was cancelled. Raises: Stopped."""
+    """Raise Stopped if the computation was cancelled."""
     if _stopped.get()():
         raise Stopped
 

@@ -44,14 +44,11 @@ class Stream:
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        """Random generators, one for each replica.
-
-        They are created at the first draw, because creating one takes 20 µs.
-        """
+        """Random generators of the replicas, created at the first draw because each takes 20 µs."""
         return [np.random.default_rng([seed, self._salt]) for seed in self._seeds]
 
     def normal(self, *shape: int) -> Floats:
-        """Return independent N(0, 1) numbers [replicas, *shape]."""
+        """Draw independent N(0, 1) numbers, [replicas, *shape]."""
         return self._filled(shape, np.random.Generator.standard_normal)
 
     def uniform(self, *shape: int) -> Floats:
@@ -63,7 +60,6 @@ class Stream:
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
 
     def _filled(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
-        """Return random numbers [replicas, *shape]. Each replica's numbers come from its own generator."""
         numbers = np.empty((self.replicas, math.prod(shape)))
         unchecked = UNCHECKED
         for generator, row in zip(self._generators, numbers, strict=True):
@@ -90,7 +86,7 @@ class Stream:
         return signs.reshape(self.replicas, *shape)
 
     def permutation(self, n: int) -> NDArray[np.int64]:
-        """Draw a random order of the numbers 0 … n−1 for each replica, [replicas, n]."""
+        """Draw a random order of 0 … n−1 for each replica, [replicas, n]."""
         orders = np.tile(np.arange(n), (self.replicas, 1))
         unchecked = UNCHECKED
         for generator, order in zip(self._generators, orders, strict=True):
@@ -110,9 +106,9 @@ class Streams:
     """
 
     def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
-        """Store the seeds, one for each replica.
+        """Store the seeds, one per replica.
 
-        If `single` is set, all data of a replica are drawn from one generator, `default_rng(seed)`.
+        `single`: whether one generator, `default_rng(seed)`, draws all data of a replica.
         """
         self.seeds, self._single = tuple(seeds), single
 
@@ -120,22 +116,19 @@ class Streams:
         return Stream(self.seeds, name)
 
     def printed(self, seed: Sequence[int]) -> Stream:
-        """Return a stream in which every replica gets the same numbers, those of `default_rng(seed)`.
+        """Return a stream that gives every replica the same numbers, those of `default_rng(seed)`.
 
-        So a run can repeat the random draw of a script or paper that states its seed.
+        A run can thus repeat the random draw of a script or paper that states its seed.
         """
         return Unnamed([seed] * len(self.seeds), "")
 
     def of_data(self) -> Streams:
-        """Return the named streams of random numbers from which a problem draws its data.
-
-        Each stream starts at its first number.
-        """
+        """Return the streams from which a problem draws its data, each starting at its first number."""
         return Together(self.seeds) if self._single else self
 
 
 class Together(Streams):
-    """Named streams for runs in which one generator, `default_rng(seed)`, draws all data of a replica.
+    """Streams for runs in which one generator, `default_rng(seed)`, draws all data of a replica.
 
     The streams in DRAWN share this generator; the other streams are separate. The generator draws the rows
     first, then the labels, then the noise. A script that draws from one generator in this order has the same
@@ -151,7 +144,7 @@ class Together(Streams):
 
 
 class Unnamed(Stream):
-    """Stream of the numbers that `default_rng(seed)` of each replica draws. It has no name.
+    """Stream that draws the numbers of `default_rng(seed)` for each replica.
 
     Several purposes may share this stream. Each purpose then gets the numbers that follow the numbers of the
     previous one.
@@ -162,5 +155,4 @@ class Unnamed(Stream):
         return [np.random.default_rng(seed) for seed in self._seeds]
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """Return random signs: +1 for each uniform number below ½, and −1 for the rest."""
         return np.where(self.uniform(*shape) < 0.5, 1, -1).astype(np.int8)

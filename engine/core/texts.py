@@ -29,7 +29,7 @@ Usual paths and lists of choices are shorter.
 
 
 def fault(text: str, allowed: str = "") -> str:
-    """Return a message about a character in the text that is not allowed. It is empty if all are allowed."""
+    """Return a message about the first character of a text that is not allowed; "" if all are allowed."""
     if text.isprintable() and text.isascii():
         return ""
     refused = next((letter for letter in text if letter not in allowed and _refused(letter)), None)
@@ -40,12 +40,12 @@ def fault(text: str, allowed: str = "") -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text without refused characters."""
+    """Remove characters that are not allowed."""
     return text if not fault(text) else "".join(letter for letter in text if not _refused(letter))
 
 
 def escaped(text: str) -> str:
-    r"""Return the text with every character that is not allowed replaced by an escape such as \x1b."""
+    r"""Replace every character that is not allowed by an escape such as \x1b."""
     if text.isprintable() and text.isascii():
         return text
     return "".join(
@@ -54,13 +54,13 @@ def escaped(text: str) -> str:
 
 
 def message(text: str, longest: int = LONGEST_PART) -> str:
-    """Return a message that is safe to print: escaped and shortened, because it may quote raw input."""
+    """Escape and shorten a message that may quote raw input, so that it can be printed."""
     words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: cut(word[0], LONGEST_WORD), escaped(text))
     return cut(words, longest)
 
 
 def cut(text: str, longest: int) -> str:
-    """Return `text` with at most `longest` characters; an ellipsis replaces the middle of a longer text."""
+    """Shorten `text` to at most `longest` characters: an ellipsis replaces its middle."""
     if len(text) <= longest:
         return text
     end = longest // 3
@@ -86,10 +86,7 @@ def nearest(word: str, choices: list[str]) -> str:
 
 
 def listed(choices: Iterable[str]) -> str:
-    """Join the allowed choices to a text, separated by commas.
-
-    Of a long list, give only the first and last choices, and their number.
-    """
+    """Join choices by commas. Of a long list, give only the first few, the last, and the number."""
     cut_choices = [cut(choice, LONGEST_QUOTE) for choice in choices]
     text = ", ".join(cut_choices)
     if len(text) <= LONGEST_LIST or len(cut_choices) <= FIRST + 1:
@@ -102,7 +99,6 @@ def _refused(letter: str) -> bool:
 
 
 def _named(letter: str) -> str:
-    """Return the name of a character that must not appear in output itself."""
     plain = {"\n": "a line break", "\r": "a line break", "\t": "a tab"}
     if unicodedata.category(letter) == "Cs":
         return "bytes that are not UTF-8"

@@ -11,10 +11,9 @@ from engine.core.texts import reason_of
 
 
 def place_of(error: BaseException, file: str) -> str:
-    """Return `file` with the number of the line that raised an error, or `file` alone.
+    """Return `file` with the number of the last of its lines in an error's traceback.
 
-    The line is read from the error's traceback. If the traceback shows several lines of this file, take the
-    last one.
+    If the traceback shows no line of `file`, return `file` alone.
     """
     if isinstance(error, SyntaxError) and error.filename == file:
         return f"{file}:{error.lineno}"
@@ -24,10 +23,10 @@ def place_of(error: BaseException, file: str) -> str:
 
 
 def typed(error: BaseException) -> str:
-    """Return a text with the type and the message of an error."""
+    """Return the type and the message of an error as text."""
     return f"{type(error).__name__}: {reason_of(error)}"
 
 
 def located(error: BaseException, method: Callable[..., Any]) -> str:
-    """Return type and message of an error that a user's method raised, with the file and line at fault."""
+    """Return type and message of an error in a user's method, with the file and line at fault."""
     return f"{typed(error)}, at {place_of(error, inspect.unwrap(method).__code__.co_filename)}"

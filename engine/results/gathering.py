@@ -1,8 +1,4 @@
-"""Collects the values of every curve and theory line of a picture from all sweep points.
-
-The module also finds the kind of each curve's learner, and the learners that need not be run at the remaining
-sweep points.
-"""
+"""Collects the values of every curve and theory line of a picture from all sweep points."""
 
 from __future__ import annotations
 
@@ -37,18 +33,13 @@ from engine.spec.experiment import missing
 from engine.spec.sweep import Point, Sweep
 
 CurveKey = tuple[str, Apart, int]
-"""Name of the learner of a curve, indices of sweep axis values, and index of the learning rate.
-
-The sweep axes are those that distinguish curves. The index of the rate counts the rates of the learner.
-"""
+"""Name of the curve's learner, index of its value on each axis that separates curves, number of its rate."""
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
     """Return, for each curve, the kind of its learner (such as "exact") and its number within this kind.
 
-    The result includes curves that have no values yet. Curves are sorted by the values of the sweep axes that
-    distinguish curves, then in the order of the learners. Reference learners have no entry, because they are
-    drawn like theory lines.
+    Curves without values are included. Reference learners are not, because they are drawn like theory lines.
     """
     steps = PictureSteps(picture, sweep.axes)
     one_curve = steps.along_rates or steps.over_rates  # if True, all rates of a learner form one curve
@@ -82,15 +73,10 @@ All of them must use this NaN object, because two different NaN objects are uneq
 """
 
 Key = tuple[str, Apart]
-"""Name of a curve, and index of the value of each sweep axis that distinguishes curves."""
+"""Name of a curve, and index of its value on each sweep axis that separates curves."""
 
 LineKey = tuple[str, str, Apart]
-"""Name of a theory line, name of its curve, and indices of sweep axis values.
-
-The sweep axes are those that distinguish curves.
-
-The name of the curve is "" for a line that all curves share.
-"""
+"""Name of a theory line, name of its curve ("" if all curves share the line), and indices as in Key."""
 
 Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
 
@@ -141,22 +127,14 @@ class Gathered(NamedTuple):
     """For each learner that the picture's measure cannot measure, the unmet condition, by learner name."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
-        """Return the kind of a curve's learner, and the curve's number among the curves of this kind.
-
-        The result is None for a reference learner, which is drawn like a theory line.
-        """
+        """Return the kind of a curve's learner, or None for a reference learner, drawn like a theory line."""
         keys = (curve.learner, apart, _rate_of(curve, point).number), (curve.learner, apart, 0)
         return next((self.kinds[key] for key in keys if key in self.kinds), None)
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
-        """Return the samples (measured values) by which a picture divides a curve or theory line.
+        """Return the values by which a picture divides the curve `key`; empty if there are none.
 
-        They are the samples of the learner or theory line that `picture.relative` names, at the same values
-        of the sweep axes that distinguish curves. The list is empty if there are no such samples.
-
-        Args:
-            key: key of the curve that is divided. If a theory line is divided, key of the curve that it
-                belongs to.
+        A theory line is divided like the curve that it belongs to.
         """
         (curve_name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:
@@ -166,10 +144,9 @@ class Gathered(NamedTuple):
 
 
 class Replicas:
-    """Values of a curve or theory line in each replica.
+    """Values of a curve or theory line in each replica, with summaries over all replicas or a subset.
 
-    They can be summarised over all replicas, or over a subset, as is needed for standard errors by the
-    jackknife.
+    The jackknife needs the subsets, to compute standard errors.
     """
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
@@ -177,19 +154,15 @@ class Replicas:
 
     @property
     def summary_name(self) -> str:
-        """Name of the summary over replicas, such as "mean"."""
         return self._steps.picture.summary
 
     @cached_property
     def of_all(self) -> tuple[Floats, Floats]:
-        """The x positions [N], and the values [R, N] of all replicas at these positions."""
+        """The x positions [N], and the values [R, N] of all replicas there."""
         return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return the x positions [N] and the values [R, N] there, of all replicas or of a subset.
-
-        If all replicas share one row of values [1, N], every subset has the same row.
-        """
+        """Return the x positions [N] and the values [R, N], or [1, N] if all replicas share them."""
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
             return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
@@ -200,19 +173,18 @@ class Replicas:
         return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return the x positions [N] and the summary [N] over all replicas, or over a subset of them."""
+        """Return the x positions [N], and the summary [N] over the given replicas (None for all)."""
         x, y = self.values(replicas)
         return x, reductions.summary(self.summary_name, y)
 
     @property
     def differ(self) -> bool:
-        """Whether replicas have different values."""
         _, y = self.of_all
         return not np.array_equal(y, np.broadcast_to(y[:1], y.shape), equal_nan=True)
 
 
 def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:
-    """Return the samples (measured values) of a picture's curves and lines, and why other lines are missing.
+    """Return the values of a picture's curves and theory lines, and why other theory lines are missing.
 
     In a picture whose x is a sweep axis, an unfinished run contributes nothing, because its final value is
     not known yet.
@@ -265,20 +237,13 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
 
 
 def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
-    """Return the name under which a picture shows the curve of a run.
-
-    The result is None if the picture's x is the learning rate and the curve has no rate.
-    """
+    """Return the curve's name in the picture; None if x is the learning rate and the curve has no rate."""
     if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
         return None
     return curve.learner if steps.along_rates or steps.over_rates else curve.name
 
 
 def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
-    """Return a number for each curve of a picture: 0, 1, 2 ….
-
-    Curves are sorted by the values of the sweep axes that distinguish curves, then by learner.
-    """
     places = {learner_name: place for place, learner_name in enumerate(results.sweep.learners)}
     split: dict[Apart, int] = {}
     ranks: dict[Key, tuple[int, int]] = {}
@@ -297,12 +262,6 @@ def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Ke
 def _gather_lines(
     collected: Gathered, picture: Picture, steps: PictureSteps, at: tuple[Point, Trace], apart: Apart
 ) -> None:
-    """Add the theory lines of a run to `collected`, and the reasons why other theory lines are missing.
-
-    Args:
-        at: sweep point and trace of the run.
-        apart: index of the value of each sweep axis that distinguishes curves.
-    """
     point, trace = at
     for line in trace.lines:
         into = [collected.divisor] if line.kind == picture.relative and line.on_problem.holds else []
@@ -324,20 +283,15 @@ def _gather_lines(
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
-    """Return the condition that the picture's measure requires, but that a curve's learner does not meet.
-
-    The result maps the learner's name to this condition. It is empty if the learner meets all conditions.
-    """
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}
     return {learner_name: where for learner_name, where in conditions.items() if where is not None}
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a curve has advanced so far that a picture can show it.
+    """Return whether a picture may show the curve. A picture along a sweep axis waits until the run ends.
 
-    A picture whose x is a sweep axis can only show finished curves. If it chooses among the rates of a
-    learner, the curves of all rates must be finished. All other pictures can show unfinished curves.
+    If the picture chooses among the rates of a learner, it waits for all of them.
     """
     if not steps.along_axes:
         return True
@@ -352,11 +306,7 @@ def _places_of_line(
 ) -> list[tuple[Point, str]]:
     """Return the sweep points at which a theory line has values, each with the name of the line's curve.
 
-    If the picture's x or reading is over learning rates, every rate counts as one sweep point. The name of
-    the curve is "" for a line that all curves share.
-
-    Args:
-        curve_name: name of the curve in the trace, or "" for a line that all curves share.
+    The name is "" if all curves share the line. In a picture over learning rates, each rate is a sweep point.
     """
     if not (steps.along_rates or steps.over_rates):
         return [(point, curve_name)]
@@ -373,14 +323,13 @@ class Rate(NamedTuple):
     """One of the learning rates that a learner tries."""
 
     number: int
-    """Index of the rate among the rates of the learner."""
+    """Index of the rate among the learner's rates."""
 
     rate: float
-    """Value of the rate; NaN for learners without rates."""
+    """NaN for learners without rates."""
 
 
 def _rate_of(curve: Curve, point: Point) -> Rate:
-    """Return the learning rate of a curve, with its index among all rates that the learner tries."""
     (learner,) = (candidate for candidate in point.experiment.learners if candidate.name == curve.learner)
     rates = learner.rate_choice
     if curve.rate is None:
@@ -390,7 +339,6 @@ def _rate_of(curve: Curve, point: Point) -> Rate:
 
 
 def _absence(line: TheoryLine, picture: Picture) -> str:
-    """Return the reason why a picture does not show a theory line, or "" if it shows the line."""
     statement = line.statement
     if picture.lines is not None and statement.kind not in picture.lines:
         return "the picture's list of theory lines does not contain this line"
@@ -420,7 +368,6 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
 
 
 def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
-    """Return the names of the clocks (measures of training progress) that a curve has or will have."""
     protocol, learners = point.experiment.protocol, point.experiment.learners
     measured = [protocol.measured_clocks(learner) for learner in learners if learner.name == curve.learner]
     return set(trace.planned).union(curve.clocks, *measured)
@@ -436,13 +383,7 @@ def is_reference(curve: Curve, point: Point) -> bool:
 def _to_come(
     curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
-    """Return a view, without points, of a curve that has no values yet.
-
-    Args:
-        curve_name: name of the curve in the view.
-        number: index of the curve in the view.
-        at: index of the sweep point, and the sweep point itself.
-    """
+    """Return a view without points, for a curve that has no values yet."""
     return CurveView(
         name=curve_name,
         number=number,
@@ -472,15 +413,10 @@ WHY = "other runs already determine their results"
 
 
 def known_at(results: Results, number: int) -> frozenset[str]:
-    """Return the learners whose runs at a sweep point would not change any picture.
+    """Return the learners that need not run at sweep point `number`: their runs would change no picture.
 
-    The run of a learner is not needed if the results at other sweep points already determine what pictures
-    show. This concerns pictures whose reading, with `until`, finds the first value of a sweep axis at which a
-    measure passes a threshold. The values of all such pictures and their standard errors must be known. If
-    there is no such picture, the result is empty.
-
-    Args:
-        number: index of the sweep point.
+    Only an axis with the field `until` stops learners. Its pictures show the first value at which a measure
+    passes a threshold. A learner stops when these values and their standard errors are known.
     """
     sweep = results.sweep
     point = sweep.points[number]
@@ -498,11 +434,7 @@ def known_at(results: Results, number: int) -> frozenset[str]:
 
 
 def _along(results: Results, point: Point, axis: int) -> Results:
-    """Return the results at the sweep points that differ from `point` on one sweep axis only.
-
-    Args:
-        axis: index of the sweep axis on which the points may differ.
-    """
+    """Return the results at the sweep points that differ from `point` only on the axis with index `axis`."""
     sweep = results.sweep
 
     def elsewhere(point: Point) -> tuple[int, ...]:
@@ -520,11 +452,9 @@ def _along(results: Results, point: Point, axis: int) -> Results:
 
 
 def _known(picture: Picture, results: Results) -> frozenset[str]:
-    """Return the names of the learners whose values in a picture are final, before all sweep points are run.
+    """Return the learners whose values in a picture, and their standard errors, are finite and final.
 
-    No further sweep point can change them. All these values and their standard errors must be finite. The
-    result is empty unless the picture finds the first x at which a measure passes a threshold. A minimum, for
-    example, is known only after the last sweep point.
+    Only a first passage through a threshold is final early. A minimum, for example, needs all sweep points.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()
@@ -539,11 +469,6 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
 
 
 def _is_known(replicas: Replicas, count: int) -> bool:
-    """Return whether a curve has only finite values and finite standard errors.
-
-    Args:
-        count: number of replicas.
-    """
     if not np.isfinite(replicas.of_all[1]).all():
         return False
     error = reductions.standard_error(

@@ -49,11 +49,7 @@ def headline(
 
 
 def _law_of_split(view: View, experiment: Experiment, results: Results | None) -> str:
-    """Return a scaling law for a picture with one curve per value of a sweep axis.
-
-    The law comes from another picture. It is the first picture whose x is this sweep axis and whose curves
-    follow a law. If there is no such picture, the text is empty.
-    """
+    """Return a scaling law of a picture whose x is the axis that separates these curves, or ""."""
     if results is None:
         return ""
     along = [picture for picture in drawn(experiment) if picture.x in view.picture.split_by]
@@ -96,14 +92,11 @@ def ending(view: View) -> str:
 
 
 LEVEL = 0.1
-"""Loss level for comparing runs.
-
-Runs are compared by the number of examples after which the loss stays below this level.
-"""
+"""Runs are compared by the number of examples after which the loss stays below this level."""
 
 
 class _Move(NamedTuple):
-    """Numbers of one curve in an earlier and in a later run, to be compared. Infinity means "never"."""
+    """Number of a curve before and after a change of the set-up. Infinity means "never"."""
 
     name: str
     called: str
@@ -111,10 +104,7 @@ class _Move(NamedTuple):
     after: float
 
     def written(self, unit: str = "") -> str:
-        """Return both numbers as text, such as "116 → 231 examples".
-
-        The unit follows the second number, or the first number if the second is "never".
-        """
+        """Return both numbers as text, such as "116 → 231 examples"."""
         if math.isinf(self.after):
             return f"{number(self.before)}{unit} → never"
         return f"{'never' if math.isinf(self.before) else number(self.before)} → {number(self.after)}{unit}"
@@ -148,10 +138,9 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
 
 
 def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
-    """Choose two curves for a comparison: the one with the highest number in the later run, and another.
+    """Choose two curves: the one with the highest later number, and `claimed`.
 
-    The second curve is the one named `claimed`. If this curve is missing, or has the highest number itself,
-    the second curve is the one with the lowest number. If there are fewer than two curves, all are returned.
+    If `claimed` is missing or has the highest number itself, the second curve is the one with the lowest.
     """
     if len(moves) < 2:
         return list(moves)
@@ -161,10 +150,9 @@ def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
 
 
 def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return, for each curve, where in both runs its loss begins to stay below LEVEL.
+    """Return where the loss of each curve begins to stay below LEVEL, before and after the change.
 
-    Curves whose loss stays below LEVEL in neither run are left out. The list is empty unless the picture
-    shows the loss against the clock of the protocol, such as k.
+    Curves whose loss stays below LEVEL in neither run are left out.
     """
     if view.picture.x != view.axes.clock or view.picture.measure.name != "loss":
         return []
@@ -180,10 +168,6 @@ def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[
 
 
 def _last_values(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return, for each curve, its last finite value in the earlier and in the later run.
-
-    Curves that have no finite value in one of the runs are left out.
-    """
     finite_values = [[run.y[np.isfinite(run.y)] for run in pair] for pair in pairs]
     return [
         _Move(curve.name, wording.called(view, curve), *(float(y[-1]) for y in ys))

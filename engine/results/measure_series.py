@@ -27,7 +27,6 @@ class Arrays(NamedTuple):
     """Values [S, R or 1, *index], with one dimension for each index of the measure."""
 
     def followed_by(self, later: Arrays) -> Arrays:
-        """Return these arrays with `later` appended."""
         return Arrays(np.concatenate([self.x, later.x]), np.concatenate([self.values, later.values]))
 
 
@@ -48,7 +47,7 @@ class MeasureSeries:
         self.stderr: Floats | None = None if replicas == 1 else np.empty(capacity)
 
     def fill(self, start: int, values: Floats) -> None:
-        """Write the values [S, R] of S evaluation points, the first of which has the index `start`."""
+        """Write the values [S, R] of S records, the first of which has the index `start`."""
         place = slice(start, start + len(values))
         self.values[place] = values[:, : self.values.shape[1]]
         if self.stderr is not None:
@@ -61,10 +60,7 @@ def replicas_kept(records: int, replicas: int) -> int:
 
 
 def bytes_of(series: int, records: int, replicas: int) -> int:
-    """Return an upper bound on the memory, in bytes, of a number of measure series.
-
-    The bound never decreases with the number of replicas.
-    """
+    """Return an upper bound on the bytes of `series` measure series. It never decreases with `replicas`."""
     # Above the limit, only one replica is stored. The estimate then uses the limit itself, to stay monotone.
     replica_bytes = min(8 * records * replicas, max(8 * records, MOST_REPLICA_BYTES))
     moment_bytes = 16 * records if replicas > 1 else 0
@@ -72,7 +68,7 @@ def bytes_of(series: int, records: int, replicas: int) -> int:
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats]:
-    """Return the mean [S] of values [S, R] over replicas, and its standard error [S]. NaN is ignored."""
+    """Return the mean [S] of values [S, R] over replicas, and its standard error [S], ignoring NaN."""
     is_present = ~np.isnan(values)
     count = is_present.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):

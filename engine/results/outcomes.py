@@ -1,4 +1,4 @@
-"""Judges the claims of an experiment. Each claim is judged by the picture that it refers to."""
+"""Judges the claims of an experiment by the pictures that they refer to."""
 
 from __future__ import annotations
 
@@ -38,32 +38,23 @@ def judge(results: Results) -> list[Outcome]:
 
 
 def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of those claims about a picture that are about the picture's own measure.
-
-    The picture of a claim may have another title than `picture`.
-    """
+    """Return the outcomes of the claims about a picture, as `is_about` decides."""
     return [outcome for outcome in outcomes if is_about(outcome.claim, picture, experiment)]
 
 
 def is_about(claim: Claim, picture: Picture, experiment: Experiment) -> bool:
-    """Return whether a claim is about a picture and uses the picture's measure.
-
-    The picture of a claim may have another title than `picture`.
-    """
+    """Return whether a claim is about a picture and its measure. The picture's title does not matter."""
     named = picture_of(experiment, claim.picture)
     is_same = msgspec.structs.replace(named, title=picture.title) == picture
     return is_same and claim.measure in (None, picture.measure)
 
 
 class _Views:
-    """Cache of the views of the pictures that claims are about."""
-
     def __init__(self, results: Results) -> None:
         self._results = results
         self._views: dict[bytes, View] = {}
 
     def of(self, picture: Picture) -> View:
-        """Return the view of a picture. Raises: BadInput."""
         key = msgspec.json.encode(picture)
         if key not in self._views:
             self._views[key] = view(picture, self._results)
@@ -71,13 +62,7 @@ class _Views:
 
 
 def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
-    """Judge a claim by the view (curves and lines) of its picture, and return the outcome.
-
-    The claim is about one curve, or about several curves that must all satisfy it.
-
-    Args:
-        number: index of the claim in the experiment.
-    """
+    """Judge claim number `number` by its picture. All curves that the claim is about must satisfy it."""
     exact = [curve for curve in seen.curves if curve.name == claim.curve]
     if exact and claim.curve != exact[0].learner:
         return _of_curve(results.sweep.claims_along(seen.picture, exact[0].apart)[number], seen)
@@ -98,10 +83,10 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
 
 
 def _of_curve(claim: Claim, seen: View) -> Outcome:
-    """Return the outcome of a claim about one curve.
+    """Judge a claim about one curve.
 
-    If the claim refers to a theory line that does not apply to the curve's learner, the text `detail` of the
-    outcome says so.
+    The outcome's `detail` says so if the claim compares the curve with a theory line that does not apply to
+    it.
     """
     outcome, curve = _found(claim, seen), claim.of(seen)
     for field in claim.line_fields if outcome.measured is not None else ():
@@ -115,27 +100,18 @@ def _of_curve(claim: Claim, seen: View) -> Outcome:
 
 
 def _found(claim: Claim, seen: View) -> Outcome:
-    """Judge a claim by a view, and return its outcome with a sentence about what the view shows.
-
-    If nothing was measured, the outcome has no such sentence.
-    """
     outcome = claim.judge(seen)
     return outcome if outcome.measured is None else outcome._replace(finding=claim.finding(seen, outcome))
 
 
 def _of_maps(claim: Claim, seen: View) -> Outcome:
-    """Return the outcome of a claim about one heat map, or about several maps that must all satisfy it."""
     named = [heat.learner for heat in seen.heats if claim.curve in (None, heat.learner)]
     judged = {learner: _found(msgspec.structs.replace(claim, curve=learner), seen) for learner in named}
     return _together(claim, {curve: outcome._replace(claim=claim) for curve, outcome in judged.items()})
 
 
 def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
-    """Combine the outcomes for several curves, all of which must satisfy a claim, into one outcome.
-
-    It is the outcome of the first curve that does not satisfy the claim. If all curves satisfy the claim, it
-    is the outcome of the first curve.
-    """
+    """Return the first outcome that does not hold; if all hold, return the first."""
     if not outcomes:
         return claim.fails("the curve has no evaluation points")
     name, worst = next(
@@ -146,14 +122,14 @@ def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
 
 
 def expected_to_diverge(experiment: Experiment) -> set[str]:
-    """Return the names of the learners of which a claim says that they diverge."""
+    """Return the names of the learners that diverge according to a claim."""
     names = (learner.name for learner in experiment.learners)
     claimed = [claim.curve for claim in experiment.claims if claim.kind == "diverges"]
     return {learner_name for learner_name in names if learner_name in claimed or None in claimed}
 
 
 def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:
-    """Return the names of the learners that diverged, although no claim says that they should."""
+    """Return the names of the learners that diverged, although no claim expects it."""
     expected = expected_to_diverge(experiment)
     return [
         curve.learner

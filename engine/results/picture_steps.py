@@ -62,11 +62,10 @@ class Samples(NamedTuple):
     """
 
     def coordinates(self, by_replica: bool = False) -> dict[str, Floats]:
-        """Return the coordinates of the samples (clocks and indices), shaped to broadcast with `values`.
+        """Return clocks and indices as arrays that broadcast with `values`.
 
-        Args:
-            by_replica: for clocks that differ between replicas, whether to return the values of every replica
-                instead of the least value over replicas.
+        A clock that differs between replicas gives its value in each replica if `by_replica` is true, and
+        otherwise the least value.
         """
         rank = 1 + len(self.indices)
         clocks = self.clocks | self.own_clocks if by_replica else self.clocks
@@ -76,12 +75,9 @@ class Samples(NamedTuple):
         return shaped
 
     def at(self, name: str, nearest_to: float) -> Samples:
-        """Return the samples at the one evaluation point, or the one index, that is nearest to a value.
+        """Keep only the record, or the index value, at which the clock or index `name` is nearest to a value.
 
-        Args:
-            name: name of the clock or index. If the samples have no clock or index of this name, they are
-                returned unchanged.
-            nearest_to: value of this clock, or coordinate of this index.
+        Samples without a clock or index of this name are returned unchanged.
         """
         if name in self.clocks:
             record = [int(np.abs(self.clocks[name] - nearest_to).argmin())]
@@ -99,7 +95,7 @@ class Samples(NamedTuple):
         return self
 
     def held(self) -> Floats:
-        """Return the values, kept constant from the first evaluation point that meets the condition `until`.
+        """Return the values, held constant from the first record that meets the condition `until`.
 
         If a replica never meets the condition, its values are NaN.
         """
@@ -108,10 +104,7 @@ class Samples(NamedTuple):
         return reductions.held(self.values, self.passed)
 
     def subset(self, replicas: Sequence[int] | None) -> Samples:
-        """Return the samples restricted to a subset of the replicas.
-
-        Values [1, …], which all replicas share, are returned unchanged.
-        """
+        """Return the samples of some replicas. Values [1, …], which all replicas share, stay unchanged."""
         if replicas is None or len(self.values) == 1:
             return self
         subset, passed = [replica for replica in replicas if replica < len(self.values)], self.passed
@@ -121,10 +114,7 @@ class Samples(NamedTuple):
         return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
-        """Append NaN to the samples, at the evaluation point at which the last replica diverged.
-
-        If some replica did not diverge, the samples are returned unchanged.
-        """
+        """Append a record of NaN where the last replica diverged, unless some replica did not diverge."""
         if self.end is None:
             return self
         clocks = {clock: np.append(times, self.end[clock]) for clock, times in self.clocks.items()}
@@ -138,10 +128,9 @@ class Samples(NamedTuple):
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
-    """Return the clocks of a curve, and some of its measures as means over replicas.
+    """Return the clocks of a curve, and those of its measures that are in `names`, as means over replicas.
 
-    `names` are the names of these measures. Clocks and measures have one value for every record (evaluation
-    point) of the curve. Measures that were not recorded are left out.
+    Each array has one value per record. Measures that were not recorded are left out.
     """
     means = {measure_name: curve.mean(measure.name) for measure_name, measure in measures_in(names).items()}
     return curve.clocks | {measure_name: mean for measure_name, mean in means.items() if mean is not None}
@@ -182,10 +171,7 @@ def of_curve(
 
 
 def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
-    """Return whether the condition `until` is met at, or was met before, each evaluation point of a curve.
-
-    The result is [R, S], or [1, S] if all replicas agree.
-    """
+    """Return whether each record, or an earlier one, meets `until`: [R, S], or [1, S] if replicas agree."""
     values = None if until.measure is None else curve.values(until.measure)
     return until.passed(curve.clocks, {} if values is None else {str(until.measure): values}).T
 
@@ -222,10 +208,10 @@ def of_line(
 def _along_measured(
     samples_by_curve: dict[str, Samples], line: TheoryLine, trace: Trace, measured: set[str]
 ) -> dict[str, Samples]:
-    """Return the samples of a theory line at the measured clock values of each curve, by curve name.
+    """Return a theory line at the clock values that were measured along each curve, by curve name.
 
-    Curves that the line does not apply to, or that lack one of these clocks, are left out. If all remaining
-    curves have the same line and the same clock values, the only key is "".
+    Curves that the line does not apply to, or that lack one of the clocks `measured`, are left out. If all
+    remaining curves have the same line and the same clock values, the only key is "".
     """
     by_curve: dict[str, Samples] = {}
     for curve in trace.curves:
@@ -245,11 +231,6 @@ def _along_measured(
 
 
 def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
-    """Return whether `shorter` and `longest` have equal clock values at all points of `shorter`.
-
-    Args:
-        measured: names of the clocks that are compared.
-    """
     records = shorter.values.shape[1]
     return all(np.array_equal(shorter.clocks[clock], longest.clocks[clock][:records]) for clock in measured)
 
@@ -273,7 +254,7 @@ class AtPoint(NamedTuple):
 
 
 class PictureSteps:
-    """Steps by which curves are computed: `at`, `running`, `times`, `read`, and x, in this order.
+    """Computes a picture's curves by the steps `at`, `running`, `times`, `read` and x, in this order.
 
     Each step may remove a dimension of the samples. After the last step, one dimension remains, along x.
     """
@@ -284,11 +265,10 @@ class PictureSteps:
         self._reading = picture.reading
 
     def parts(self, sampled: list[tuple[Point, Samples]]) -> list[AtPoint]:
-        """Apply all steps, and return the resulting x positions and values for every sweep point.
+        """Apply all steps, and return the x positions and values of every sweep point.
 
-        If the picture's reading goes along a sweep axis, all sweep points that differ only on this axis give
-        one result. If y is an index of the measure, a sweep point gives one result for every value of the
-        index.
+        A reading along a sweep axis merges the points that differ only on this axis. If y is an index of the
+        measure, a sweep point gives one result for every value of the index.
 
         Raises: BadInput; ReplicasMissing for samples that have only the values of the first replica.
         """
@@ -303,29 +283,20 @@ class PictureSteps:
 
     @property
     def _along(self) -> list[str]:
-        """Names of all dimensions in which sweep points may differ: the sweep axes, then RATE."""
         return [*(axis.name for axis in self._axes), RATE]
 
     def height(self, point: Point) -> float | None:
-        """Return the y position of a sweep point in a heat map.
-
-        The result is None if y does not depend on sweep axes alone, or if the picture is no heat map.
-        """
+        """Return the y position of a sweep point in a heat map; None if the point has no single y."""
         if self.picture.y is None or not self._of_rows <= self._of_axes | {"n", "d"}:
             return None
         return float(self._number(self.picture.y, point, None))
 
     @property
     def _of_rows(self) -> set[str]:
-        """Names in the expression for the picture's y."""
         return set() if self.picture.y is None else names_in(self.picture.y)
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
-        """Yield the rows of a heat map that come from one sweep point.
-
-        If the expression for y contains an index of the measure, there is one row for every value of the
-        index. Otherwise, there is a single row. For curves, there is also a single row.
-        """
+        """Yield one row per index value if y contains an index of the measure, and otherwise a single row."""
         for index in self._of_rows & samples.indices.keys():
             for place in samples.indices[index].tolist():
                 assert self.picture.y is not None, "it names an index"
@@ -336,10 +307,7 @@ class PictureSteps:
         yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
 
     def curve(self, sampled: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
-        """Compute a curve from its samples at all sweep points. Return its x [N] and values [R, N].
-
-        Raises: BadInput.
-        """
+        """Return the x positions [N] and values [R, N] of a curve. Raises: BadInput."""
         parts = self.parts(sampled)
         if len(parts) == 1:
             return parts[0].x, parts[0].values
@@ -350,10 +318,9 @@ class PictureSteps:
         return x[order], np.concatenate([part.values for part in parts], 1)[:, order]
 
     def along_records(self, clocks: Collection[str]) -> bool:
-        """Return whether curves follow the training, so that x grows during a run.
+        """Return whether x grows during a run, because it contains a clock.
 
-        The expression for x must then contain one of `clocks`, and `at` must fix none of them. The reading
-        must not reduce the evaluation points of a run to one number.
+        This is not so if `at` fixes a clock, or if the reading reduces the records of a run to one number.
         """
         if self._reading is not None and self._reading.over == "record":
             return False
@@ -361,27 +328,22 @@ class PictureSteps:
 
     @property
     def clocks(self) -> set[str]:
-        """Names of the clocks that the picture needs. Measures in the expression for x count as clocks."""
+        """Clocks that the picture needs, including the measures in the expression for x."""
         picture = self.picture
         factor = names_in(picture.times) if picture.times is not None else set()
         return ((self._named | factor | picture.at.keys()) & CLOCKS.keys()) | self.measured
 
     @property
     def measured(self) -> set[str]:
-        """Names of the measures that occur in the expression for x.
-
-        If a sweep axis has the name of a measure, the name means the sweep axis.
-        """
+        """Measures in the expression for x. A sweep axis takes precedence over a measure of the same name."""
         return measures_in(self._named - self._of_axes).keys() | set()
 
     @property
     def until(self) -> Until | None:
-        """Condition after which the picture ignores the values of a replica, or None."""
         return None if self._reading is None else self._reading.until
 
     @property
     def change_values(self) -> bool:
-        """Whether a step of the picture, such as `times`, changes the values of the measure."""
         picture = self.picture
         return any(
             step is not None
@@ -390,17 +352,16 @@ class PictureSteps:
 
     @property
     def along_rates(self) -> bool:
-        """Whether the picture's x is the learning rate. Each rate then counts as a sweep point."""
+        """Whether x is the learning rate. Each rate then counts as a sweep point."""
         return RATE in self._named - self._of_axes
 
     @property
     def over_rates(self) -> bool:
-        """Whether the picture's reading goes over the learning rates that a learner tries."""
         return self._reading is not None and self._reading.over == RATE and RATE not in self._of_axes
 
     @property
     def x_of_axes(self) -> bool:
-        """Whether x is determined by sweep axes, n and d alone, so that each sweep point has one x."""
+        """Whether x depends on sweep axes, n and d alone, so that each sweep point has one x."""
         return self._named <= self._of_axes | {"n", "d"}
 
     @property
@@ -418,15 +379,11 @@ class PictureSteps:
         return bool(self._of_axes & (along | over)) or self.along_rates or self.over_rates
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
-        """Return the x position for a sweep point and the given values of its clocks."""
         x = self.places(point, {clock: np.array([time]) for clock, time in clocks.items()})
         return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
-        """Return the x positions [S] for a sweep point at S evaluation points, given its clocks [S] there.
-
-        If x depends only on sweep axes, the result has shape [1]. Raises: BadInput.
-        """
+        """Return x positions [S] for clocks [S], or [1] if x depends only on sweep axes. Raises: BadInput."""
         samples = Samples(dict(clocks), {}, np.empty((0, 1)))
         return np.asarray(self._number(self.picture.x, point, samples)).reshape(-1)
 
@@ -468,13 +425,10 @@ class PictureSteps:
     def _number(
         self, text: str, point: Point, samples: Samples | None, by_replica: bool = False
     ) -> float | Floats:
-        """Evaluate an expression of the picture at a sweep point.
+        """Evaluate an expression of the picture at a sweep point. Raises: BadInput.
 
-        If the expression contains clocks or indices of the samples, the result is an array that broadcasts
-        with [S, *index]. If it contains clocks that differ between replicas, and `by_replica` is True, the
-        array broadcasts with [R, S, *index]. Otherwise, the result is a number.
-
-        Raises: BadInput.
+        If it contains clocks or indices, the result broadcasts with [S, *index], or with [R, S, *index] if
+        `by_replica` is true. Otherwise, it is a number.
         """
         numbers: dict[str, float | Floats] = {**point.numbers, **self._of_words(point)}
         if samples is not None:
@@ -487,15 +441,11 @@ class PictureSteps:
             ) from error
 
     def _of_words(self, point: Point) -> dict[str, float]:
-        """Return the number of the sweep point's word, from 1, on each sweep axis whose values are words."""
+        """Return the point's position, counted from 1, on each sweep axis whose values are words."""
         axes = zip(self._axes, point.place, strict=False)  # the index of a rate may follow
         return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
-        """Check that each curve varies along one dimension only, and that x depends on this dimension.
-
-        Raises: BadInput.
-        """
         (first, *rest) = dimensions
         along = {*samples.clocks} if first == "record" else {first}
         if not self._named & along:
@@ -505,10 +455,7 @@ class PictureSteps:
             raise BadInput("pictures", f"{undrawn} must be named in `x`, reduced by `read`, or fixed by `at`")
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
-        """Apply a reading along a sweep axis, and yield the resulting numbers.
-
-        There is one result for each combination of values of the other axes.
-        """
+        """Yield one result for each combination of values of the other axes."""
         number = self._along.index(reading.over)
         groups: dict[tuple[int, ...], list[AtPoint]] = defaultdict(list)
         for part in parts:
@@ -524,10 +471,7 @@ class PictureSteps:
             yield AtPoint(longest.point, longest.x, reductions.read(reading, stacked, places, 1))
 
     def _check_nothing_left(self, parts: list[AtPoint]) -> None:
-        """Check that each sweep axis that varies along a curve is in x or in the picture's reading.
-
-        Raises: BadInput.
-        """
+        """Raise BadInput if a sweep axis varies along a curve, but is neither in x nor in the reading."""
         read = {self._reading.over} if self._reading is not None else set()
         for number, axis in enumerate(self._axes):
             names = {
@@ -542,21 +486,14 @@ class PictureSteps:
 
 
 def coordinate(name: str, point: Point, number: int) -> float:
-    """Return the value of a sweep axis at a sweep point.
-
-    If the values of the axis are words or tables, return the position of the value on the axis, counted from
-    1.
+    """Return the value of a sweep axis at a point; for words or tables, its position counted from 1.
 
     Args:
-        name: name of the axis.
         number: index of the axis.
     """
     return point.names.get(name, point.place[number] + 1.0)
 
 
 def _extended(values: Floats, length: int) -> Floats:
-    """Append columns of NaN to values [R, N], up to `length` columns.
-
-    A run that ends early has fewer columns than other runs.
-    """
+    """Append columns of NaN up to `length`, because a run that ends early has fewer columns than others."""
     return np.pad(values, ((0, 0), (0, length - values.shape[1])), constant_values=np.nan)

@@ -1,7 +1,4 @@
-"""Encodes the results of a sweep as JSON, in version 2 of the schema.
-
-The module also extracts the singular values and the rank of learners' weight matrices from a view.
-"""
+"""Encodes the results of a sweep as JSON, in version 2 of the schema."""
 
 from __future__ import annotations
 
@@ -41,18 +38,12 @@ class Spectrum(NamedTuple):
 
     @property
     def rank(self) -> NDArray[np.int64]:
-        """Numerical rank of the weight matrix, its number of nonzero singular values, at each evaluation.
-
-        The result is [S], for S evaluation points.
-        """
+        """Number of nonzero singular values at each measurement [S]."""
         return np.asarray(np.count_nonzero(self.values, axis=1))
 
 
 def picture_of_spectra(experiment: Experiment) -> Picture:
-    """Return a picture (a heat map) in which a run's singular values are shown.
-
-    Its x is the clock of the run, and its y is the index of the singular value.
-    """
+    """Return a heat map of a run's singular values: x is the clock, and y is the index of the value."""
     return structs.replace(of_run(experiment, SingularValues().name, SingularValues.label), y="j")
 
 
@@ -119,7 +110,6 @@ def _report(
 
 
 def _check_size(views: Sequence[View]) -> None:
-    """Check that the views have at most MOST_BY_REPLICA values of single replicas. Raises: BadInput."""
     count = sum(curve.replicas * len(curve.x) for shown in views for curve in shown.curves)
     if count > MOST_BY_REPLICA:
         reason = f"all replicas together have {count} values, and the limit is {MOST_BY_REPLICA}"
@@ -127,10 +117,7 @@ def _check_size(views: Sequence[View]) -> None:
 
 
 def _pictures(results: Results) -> Sequence[Picture]:
-    """Return the pictures of the experiment.
-
-    If the experiment has none, return a picture of the loss and one picture for every other measured number.
-    """
+    """Return the experiment's pictures. If it has none, return one of the loss and one per other number."""
     experiment = results.sweep.experiment
     if pictures := drawn(experiment):
         return pictures
@@ -171,9 +158,9 @@ def _picture(
 
 
 def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
-    """Return the theory lines of the measure that the picture does not show, in a form for JSON.
+    """Describe the theory lines that a picture does not show.
 
-    `why` is the reason for the absence. It is null if `reasons` already explain why the line does not apply.
+    The reason `why` is null if `reasons` already explain why the line does not apply.
     """
     kinds_drawn = {line.kind for line in shown.lines}
     return [
@@ -189,7 +176,6 @@ def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, An
 
 
 def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
-    """Return a list for JSON of the training runs at a sweep point, one for every learner and rate."""
     if trace is None:
         return []
     spectra_by_curve = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
@@ -201,10 +187,7 @@ def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
 
 
 def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
-    """Return an object for JSON with the settings of a curve's training run, and whether it diverged.
-
-    The key `path` has the names of the backends.
-    """
+    """Describe the training run of a curve. `path` names its backends."""
     return {
         "name": curve.name,
         "learner": curve.learner,
@@ -251,7 +234,6 @@ def _curve(curve: CurveView) -> dict[str, Any]:
 
 
 def _by_replica(curve: CurveView) -> dict[str, Any]:
-    """Return the values of every replica of a curve, in the form that JSON output has."""
     return {"by_replica": [_series(curve.over([replica])) for replica in range(curve.replicas)]}
 
 
@@ -289,19 +271,11 @@ def _heat(heat: HeatView) -> dict[str, Any]:
 
 
 def _of_mark(places: Sequence[float]) -> float | list[float] | None:
-    """Return the x or y values of a mark for JSON: one number, or a list if there are several.
-
-    The result is None if the mark is a straight line parallel to this axis.
-    """
+    """Return one number, or a list of several; None for a mark that is parallel to this axis."""
     return (places[0] if len(places) == 1 else list(places)) if places else None
 
 
 def _theorem(line: TheoryLine) -> dict[str, Any]:
-    """Convert the statement of a theory line to JSON.
-
-    The key `reasons` holds the reasons why the line applies, or does not apply, to the problem and to each
-    learner.
-    """
     return {
         "measure": line.statement.measure,
         "reasons": {
@@ -334,7 +308,7 @@ def number(value: float | None) -> float | int | None:
 
 
 def numbers(values: Floats) -> list[Any]:
-    """Convert the numbers of an array to nested lists for JSON."""
+    """Convert an array to nested lists for JSON, each number as `number` does."""
     # Vectorised version of `number`: one Python call for each of millions of values would be too slow.
     objects = values.astype(object)
     finite = np.isfinite(values)
@@ -346,5 +320,5 @@ def numbers(values: Floats) -> list[Any]:
 
 
 def _series(values: Floats) -> msgspec.Raw:
-    """Encode numbers as JSON text. It needs a fifth of the memory of a list of Python objects."""
+    """Encode numbers as JSON text, which needs a fifth of the memory of a list of Python objects."""
     return msgspec.Raw(msgspec.json.encode(numbers(values)))

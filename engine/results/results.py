@@ -31,18 +31,16 @@ class Results:
     """
 
     def snapshot(self) -> Results:
-        """Return a copy of the results so far, which does not change when the runs continue."""
         traces = {number: trace.snapshot() for number, trace in sorted(self.traces.items())}
         return Results(self.sweep, traces, set(self.finished), dict(self.skipped))
 
     @property
     def complete(self) -> bool:
-        """Whether no sweep point remains to be run."""
         return len(self.finished) + len(self.left_out) == len(self.sweep.points)
 
     @property
     def left_out(self) -> list[int]:
-        """Indices of the sweep points at which no learner needs to be run."""
+        """Indices of the sweep points at which every learner is skipped."""
         points = self.sweep.points
         return [
             number
@@ -52,21 +50,13 @@ class Results:
 
     @property
     def share(self) -> float:
-        """Finished share of all sweep points.
-
-        The sweep point that is running counts by the finished share of its evaluation points. Sweep points
-        that are left out count as finished.
-        """
+        """Finished share of the sweep. Points that are left out count as finished, a running one in part."""
         points, remaining = self.points_done
         return 1 - remaining / len(self.sweep.points) if points else 0.0
 
     @property
     def points_done(self) -> tuple[float, float]:
-        """Number of computed sweep points, and of those that may still have to be computed.
-
-        The sweep point that is running is split between both numbers, by the finished share of its evaluation
-        points.
-        """
+        """Number of computed sweep points, and of those still to come. A running point is split."""
         number = max(self.traces, default=None)
         if number is None:
             return 0.0, float(len(self.sweep.points))
@@ -75,7 +65,7 @@ class Results:
         return computed, len(self.sweep.points) - len(self.left_out) - computed
 
     def experiment(self, number: int) -> Experiment:
-        """Return the experiment at the sweep point with index `number`, without the skipped learners."""
+        """Return the experiment at sweep point `number`, without the learners that are skipped there."""
         experiment, skipped = self.sweep.points[number].experiment, self.skipped.get(number)
         if not skipped:
             return experiment
@@ -86,7 +76,7 @@ class Results:
 def of_one(
     experiment: Experiment, trace: Trace, unjudged: Mapping[int, str] = MappingProxyType({})
 ) -> Results:
-    """Convert the results of a single run so far to those of a sweep with one point.
+    """Return the results of a single run as those of a sweep with one point.
 
     Args:
         unjudged: reasons why claims are not judged, by the index of the claim.

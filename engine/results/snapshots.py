@@ -69,7 +69,7 @@ class Snapshots:
 
 
 def why_not(experiment: Experiment) -> str | None:
-    """Return the reason why training cannot be repeated to take snapshots of weights, or None."""
+    """Return why training cannot be repeated to take snapshots of weights, or None if it can."""
     n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
         return f"{n} × {d} instances are too many to train the learners again for a picture"
@@ -125,11 +125,7 @@ def take(
 
 
 def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
-    """Select at most `limit` of `count` items, the first ones, and return their indices.
-
-    If `among` is given, it is an index that the result must contain. If it is not one of the first, it
-    replaces the last.
-    """
+    """Return the indices of the first `limit` items. If `among` is not one of them, it replaces the last."""
     numbers = np.arange(min(count, limit))
     if among is not None and among >= len(numbers):
         numbers[-1] = among
@@ -153,10 +149,9 @@ def _units(net: Parametrised, d: int) -> list[int]:
 
 
 def _keep(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> None:
-    """Add the weights of a new snapshot to `snapshots`.
+    """Add the weights of a snapshot. The caller must append its x position afterwards.
 
-    The caller must add the x position afterwards. Other threads find a snapshot by its x position, so this
-    must come last.
+    This order matters, because other threads find a snapshot by its x position.
     """
     if isinstance(hypothesis, Parametrised):
         first = {layer: tensor[:1] for layer, tensor in hypothesis.tensors.items()}

@@ -145,7 +145,6 @@ def as_csv(table: CurveTable) -> bytes:
 
 
 def _first_column(numbers: tuple[Numbers, ...]) -> Floats:
-    """Return the first number column of the table. Its cells are never empty."""
     first = numbers[0]
     assert first is not None, "the first column is where a row is"
     return first
@@ -166,7 +165,7 @@ def as_text(values: Floats) -> list[str]:
 
 
 def _cells(cells: Sequence[str]) -> str:
-    """Return the text cells of a row as the beginning of a line of CSV. Cells are quoted where necessary."""
+    """Return text cells as the beginning of a line of CSV, quoted where necessary."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(cells)
     return line.getvalue()

@@ -48,10 +48,9 @@ class Curve:
         """Create an empty curve.
 
         Args:
-            learner: name of the learner; by default, it is the name of the curve.
+            learner: name of the learner; by default, the name of the curve.
             rate: rate of the curve if the learner tries several rates; otherwise None.
-            backend: name of the backend that computes the curve.
-            indices: coordinates of the indices of measures that have indices, by measure and by index name.
+            indices: coordinates along the dimensions of array-valued measures, by measure and by index name.
         """
         self.name = name
         self.learner = learner or name
@@ -60,7 +59,7 @@ class Curve:
         self.grid: dict[float, float] = {}
         self.verdict = verdict
         self.backends = [backend]
-        """Names of the backends that computed the curve, in the order in which they were used."""
+        """Names of the backends that computed the curve, in the order of use."""
 
         self.is_restored = False
         """Whether the curve was read from a cache."""
@@ -97,51 +96,46 @@ class Curve:
 
     @property
     def backend(self) -> str:
-        """Text that lists the names of the backends which computed the curve."""
         return " then ".join(self.backends)
 
     @property
     def complete(self) -> bool:
-        """Whether the curve has all the evaluation points that it will ever have."""
         return self.length == self.capacity
 
     @property
     def diverged_at(self) -> float | None:
-        """The x position at which the first replica diverged, or None if no replica diverged."""
         return float(np.nanmin(self.divergences)) if self.diverged else None
 
     @property
     def diverged(self) -> int:
-        """Number of replicas that have diverged."""
         return int(np.count_nonzero(~np.isnan(self.divergences)))
 
     @property
     def fate(self) -> str:
-        """Phrase about the replicas that ended early, such as "diverged". It follows their number."""
+        """Phrase that follows the number of replicas that ended early, such as "diverged"."""
         return fate(self.diverged, int(self.inaccurate.sum()))
 
     @property
     def sound(self) -> int:
-        """Number of evaluation points before any replica diverges. There, means cover all replicas."""
+        """Number of records before any replica diverges. Up to there, means cover all replicas."""
         at = self.diverged_at
         return self.length if at is None else int(np.searchsorted(self.x, at))
 
     @property
     def x(self) -> Floats:
-        """Values of the first clock, which is the x-axis, at every evaluation point [S]."""
         return next(iter(self._clocks.values()), NOTHING)[: self.length]
 
     @property
     def clocks(self) -> dict[str, Floats]:
-        """Values of each clock (measure of training progress) at every evaluation point [S], by clock name.
+        """Values of each clock at every record [S], by clock name.
 
-        If a clock differs between replicas, its value is the least over all replicas that have not diverged.
+        If replicas differ, each value is the least over the replicas that have not diverged.
         """
         return {clock: self._least(times[: self.length]) for clock, times in self._clocks.items()}
 
     @property
     def own_clocks(self) -> dict[str, Floats]:
-        """Clocks (measures of progress) that differ between replicas: their values [S, R], by clock name."""
+        """Values [S, R] of the clocks that differ between replicas, by clock name."""
         return {clock: times[: self.length] for clock, times in self._clocks.items() if times.ndim > 1}
 
     def _least(self, times: Floats) -> Floats:
@@ -152,39 +146,32 @@ class Curve:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of those recorded measures that are single numbers, not arrays."""
+        """Names of the recorded measures that are numbers, not arrays."""
         return tuple(self._series)
 
     def mean(self, measure: str) -> Floats | None:
-        """Return the mean [S] of a measure over replicas, or None if the measure was never recorded.
+        """Return the mean [S] of a measure over replicas, NaN where it was not measured.
 
-        The mean is NaN at evaluation points without a measurement.
+        The result is None if the measure was never recorded.
         """
         series = self._series.get(measure)
         return None if series is None else series.mean[: self.length]
 
     def stderr_of(self, measure: str) -> Floats | None:
-        """Return the standard error [S], over replicas, of the mean of a measure.
-
-        The result is None for a single replica, and for a measure that was never recorded.
-        """
+        """Return the standard error [S] of the mean; None for a single replica or an unrecorded measure."""
         series = self._series.get(measure)
         return None if series is None or series.stderr is None else series.stderr[: self.length]
 
     def values(self, measure: str) -> Floats | None:
-        """Return the values [S, R] of a measure at every evaluation point and replica, or None.
+        """Return the values [S, R] of a measure, or None if it was never recorded.
 
-        It is None if the measure was never recorded. If the values of all replicas would need too much
-        memory, only the first replica is stored.
+        If the values of all replicas would need too much memory, only those of the first are stored: [S, 1].
         """
         series = self._series.get(measure)
         return None if series is None else series.values[: self.length]
 
     def why_first_only(self, measure: str) -> str:
-        """Return the reason why a measure was stored for the first replica only.
-
-        If the measure was stored for all replicas, or not at all, the text is empty.
-        """
+        """Return why a measure was stored for the first replica only, or "" if this is not so."""
         values = self.values(measure)
         if values is None or values.shape[1] == self.replicas:
             return ""
@@ -195,28 +182,22 @@ class Curve:
 
     @property
     def weights_x(self) -> Floats:
-        """Positions of the stored weights on the x-axis."""
         return self._weights_x[: self.weights_length]
 
     @property
     def weights(self) -> NDArray[np.floating[Any]] | None:
-        """Weight vectors [S, d] of the first replica and target, at the x positions `weights_x`.
-
-        It is None if no weights are stored.
-        """
+        """Weight vectors [S, d] of the first replica and target at `weights_x`; None if none are stored."""
         return None if self._weights is None else self._weights[: self.weights_length]
 
     def array(self, measure: str) -> Arrays | None:
-        """Return the stored arrays of an array-valued measure, or None if it was never recorded."""
         return self._arrays.get(measure)
 
     @property
     def all_indices(self) -> Mapping[str, Mapping[str, Floats]]:
-        """Coordinates along the dimensions of all array-valued measures, by measure and dimension."""
+        """Coordinates along the dimensions of array-valued measures, by measure and by index name."""
         return self._indices
 
     def indices(self, measure: str) -> Mapping[str, Floats]:
-        """Return the coordinates along each dimension of a measure's arrays, in the order of dimensions."""
         return self._indices.get(measure, {})
 
     def append(
@@ -260,15 +241,14 @@ class Curve:
         self.length = start + len(x)
 
     def complete_early(self) -> None:
-        """Mark the curve as complete, although it has fewer evaluation points than were planned."""
+        """Mark the curve as complete, although it has fewer records than planned."""
         self.capacity = self.length
 
     def copy(self, winner: Curve, grid: Mapping[float, float]) -> None:
-        """Turn this curve into a copy of the curve with the learner's best rate.
+        """Turn this curve into a copy of `winner`, the curve with the learner's best rate.
 
         Args:
-            winner: curve of the best rate.
-            grid: mean along the curve for every rate, to be stored in the attribute `grid`.
+            grid: for every rate, the mean by which rates are compared.
         """
         self.grid = dict(grid)
         self.rate, self.divergences, self.inaccurate = winner.rate, winner.divergences, winner.inaccurate
@@ -282,17 +262,16 @@ class Curve:
         self.ended = True
 
     def snapshot(self) -> Curve:
-        """Return a shallow copy of the curve, which has the evaluation points so far and does not grow.
+        """Return a shallow copy that does not grow.
 
-        The copy shares the arrays with this curve. Evaluation points that are written later lie beyond the
-        `length` of the copy.
+        Both share their arrays. The writer adds records only beyond the `length` of the copy.
         """
         snapshot = copy.copy(self)  # one step, so that the writer cannot interfere
         snapshot.divergences, snapshot.inaccurate = self.divergences.copy(), self.inaccurate.copy()
         return snapshot
 
     def as_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the content of the curve as a dictionary of arrays, from which `restore` can recreate it."""
+        """Return the content of the curve as arrays, from which `restore` can recreate it."""
         contents: dict[str, NDArray[Any]] = {
             "divergences": self.divergences,
             "backends": np.array(self.backends, str),
@@ -315,13 +294,11 @@ class Curve:
         return contents
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], ended: bool = True) -> None:
-        """Replace the content of this curve by arrays that `as_arrays` returned.
+        """Replace the content by arrays that `as_arrays` returned. Raises: KeyError.
 
         Args:
             arrays: arrays of a curve with the same number of replicas.
             ended: whether the training run has ended; False if the curve may still grow.
-
-        Raises: KeyError.
         """
         self.divergences = arrays["divergences"]
         self.inaccurate = arrays.get("inaccurate", self.inaccurate)
@@ -352,7 +329,7 @@ class Curve:
         self.ended, self.is_restored = ended, True
 
     def mean_along(self, measure: str) -> float:
-        """Return the mean of a measure over all evaluation points and replicas, to compare learning rates.
+        """Return the mean of a measure over records and replicas, by which learning rates are compared.
 
         The result is infinite if a replica diverged, or if the measure has no values.
         """
@@ -361,10 +338,6 @@ class Curve:
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
     def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
-        """Store weights at the x position `x`.
-
-        The object `kept_records` decides which stored weights to drop.
-        """
         if self._weights is None:
             slots = len(kept_records(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)
@@ -446,7 +419,6 @@ class Statement(NamedTuple):
 
     @property
     def called(self) -> str:
-        """Name of the theory line in charts and captions."""
         return self.title or self.kind
 
 
@@ -483,21 +455,19 @@ class TheoryLine:
 
     @property
     def kind(self) -> str:
-        """Kind of the theory line, its name in presets."""
         return self.statement.kind
 
     @property
     def applies_to(self) -> list[str]:
-        """Names of the learners in this run that the theorem of this theory line applies to."""
+        """Names of the learners of this run that the theorem applies to."""
         if not self.on_problem.holds:
             return []
         return [learner_name for learner_name, finding in self.on_learners.items() if finding.holds]
 
     def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
-        """Return the values of the theory line for each curve, by curve name.
+        """Return the values of the theory line for each curve, or an empty dict if all curves share the line.
 
-        A line that is computed from measured values has values only for the evaluation points so far. If all
-        curves share the same line, the result is empty.
+        A line that is computed from measured values has values only for the records so far.
         """
         if self.along_runs is None:
             return self.of_curves
@@ -534,11 +504,10 @@ class Trace:
 
     @property
     def frontier(self) -> int:
-        """Index of the last evaluation point that all unfinished curves have; −1 if one has no point yet.
+        """Index of the last record that all unfinished curves have; −1 if one of them has no record yet.
 
-        If all curves have ended, it is the index of the last evaluation point of the longest curve. Curves
-        that will show only the best rate are left out, because they have no evaluation points until all rates
-        are complete.
+        If all curves have ended, it is the last record of the longest curve. Curves that will show the best
+        rate are left out, because they get their records only when all rates are complete.
         """
         growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
         reached = [curve.length - 1 for curve in growing or self.curves]
@@ -546,28 +515,21 @@ class Trace:
 
     @property
     def reached(self) -> int:
-        """Index of the last evaluation point to show: like `frontier`, but for curves that have begun.
+        """Index of the last record to show: `frontier` of the curves that have begun; −1 if none has.
 
-        Curves that have no evaluation point yet are not considered, so the slow start of one learner does not
-        hide the curves of the others.
+        So the slow start of one learner does not hide the curves of the others.
         """
         begun = [curve for curve in self.curves if curve.length]
         return replace(self, curves=begun).frontier if begun else -1
 
     @property
     def share(self) -> float:
-        """Finished share of the planned evaluation points.
-
-        If a curve ended early, its missing evaluation points count as finished.
-        """
+        """Finished share of the planned records. Records after an early end count as finished."""
         finished = sum(curve.capacity if curve.ended else curve.length for curve in self.curves)
         return finished / max(sum(curve.capacity for curve in self.curves), 1)
 
     def snapshot(self) -> Trace:
-        """Return a copy of the trace that does not grow.
-
-        The copy shares the evaluation points with this trace, so it is cheap.
-        """
+        """Return a copy of the trace that does not grow. It shares its arrays with this trace."""
         return replace(self, curves=[curve.snapshot() for curve in self.curves])
 
     @property
@@ -581,15 +543,15 @@ class Trace:
         return float(self.x[-1])
 
     def at(self, record: int) -> str:
-        """Return the x position of evaluation point number `record` as text, such as "k = 64"."""
+        """Return the x position of a record as text, such as "k = 64"."""
         return f"{next(iter(self.planned))} = {self.x[record]:g}"
 
     def clocks_at(self, x: float, curve: Curve | None = None) -> dict[str, float]:
-        """Return the value of each clock at the first planned evaluation point at or after x.
+        """Return the value of each clock at the first planned record at or after x.
 
-        If `curve` is given, the result also has the clocks that are not planned but measured along this
-        curve. They are interpolated linearly at x, and extrapolated linearly beyond the last evaluation point
-        of the curve. If the curve has fewer than two evaluation points, extrapolated values are NaN.
+        If `curve` is given, the result includes the clocks that are measured along it. They are interpolated
+        linearly at x, and extrapolated beyond the last record. With fewer than two records, extrapolated
+        values are NaN.
         """
         record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
         planned = {clock: float(times[record]) for clock, times in self.planned.items()}
@@ -599,7 +561,7 @@ class Trace:
 
     @property
     def theorems(self) -> list[TheoryLine]:
-        """One theory line of every kind: the first one. It represents the theorem.
+        """The first theory line of each kind, to represent its theorem.
 
         One theorem may have several lines, such as the two edges of a band.
         """
@@ -610,7 +572,7 @@ class Trace:
         return [line for line in self.lines if line.statement.measure == measure]
 
     def is_bound(self, curve: Curve) -> bool:
-        """Return whether at least one proved lower bound applies to the learner of a curve."""
+        """Return whether a proved lower bound applies to the learner of a curve."""
         return any(
             line.on_problem.holds and line.statement.direction == "lower" and curve.learner in line.applies_to
             for line in self.lines
@@ -631,10 +593,9 @@ class Trace:
 
 
 def _at(x: float, places: Floats, heights: Floats) -> float:
-    """Return the value at x of a curve through the points (`places`, `heights`), interpolated linearly.
+    """Interpolate linearly at x, and extrapolate beyond the last point.
 
-    Beyond the last point, the value is extrapolated linearly. It is NaN there if there are fewer than two
-    points.
+    With fewer than two points, extrapolated values are NaN.
     """
     if len(places) and x <= places[-1]:
         return float(np.interp(x, places, heights))

@@ -125,10 +125,7 @@ def view(picture: Picture, results: Results) -> View:
 
 
 def _best_curves(collected: Gathered) -> set[Curve]:
-    """Return the curve of each learner in each run. With several rates, it is the curve of the best rate.
-
-    Only the first run of every curve of the picture is used.
-    """
+    """Return each learner's curve, or that of its best rate, in the first run of every curve of a picture."""
     traces = {id(stretches[0].trace): stretches[0].trace for stretches in collected.curves.values()}
     return {
         trace.curve(learner)
@@ -153,10 +150,6 @@ def _axes(picture: Picture, results: Results) -> ViewAxes:
 
 
 def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | None:
-    """Return the training examples that a picture shows beside its curves, from the first of its runs.
-
-    The result is None if the picture shows no examples.
-    """
     if picture.points is None:
         return None
     runs = sorted(results.traces.items())
@@ -164,10 +157,9 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the sweep points that contribute to one curve of a picture.
+    """Return the sweep points of one curve, by index.
 
-    `apart` identifies the curve: it has the index of the curve's value on each sweep axis by which curves
-    differ. The keys of the result are the indices of the points.
+    The curve has the value with index `apart[i]` on the i-th axis that separates curves of the picture.
     """
     sweep = results.sweep
     return {
@@ -196,10 +188,9 @@ def _if_known(
 
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
-    """Return the reason why a theory line means nothing in a picture whose values are divided by `divisor`.
+    """Return why a theory line means nothing after division by `divisor`, or "".
 
-    A bound on a mean over replicas does not hold if each replica is divided by another number. The text is
-    empty if the line keeps its meaning.
+    A bound on a mean over replicas does not hold if each replica is divided by another number.
     """
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:
@@ -208,23 +199,17 @@ def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
 
 
 def _of_line(how: str, samples: Floats) -> Floats:
-    """Return the summary [N] over replicas (such as the mean) of a theory line's values [R, N].
-
-    If all replicas share the line [1, N], the summary is this line.
-    """
     return samples[0] if len(samples) == 1 else reductions.summary(how, samples)
 
 
 def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
-    """Return the summary [N], such as the mean, of values [R, N] over a subset of the replicas."""
     return reductions.summary(how, values[list(replicas)])
 
 
 def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
-    """Divide the values [R, N] of a curve or theory line at x [N] by another curve or theory line.
+    """Divide y [R, N], at x [N], by the values of `divisor` in each replica, interpolated linearly.
 
-    Each replica is divided by the same replica of the divisor, interpolated linearly at x. If the divisor has
-    no samples, the result is NaN.
+    If the divisor has no samples, the result is NaN.
     """
     if not divisor.samples:
         return np.full_like(y, np.nan)
@@ -234,11 +219,7 @@ def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | 
 
 
 def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
-    """Return all x positions of a picture at which there is a value now, or will be one later.
-
-    If curves follow the training, they are the planned positions of the run that goes furthest. Otherwise,
-    they are the positions of the values so far and, if x depends only on sweep axes, of all sweep points.
-    """
+    """Return all x positions at which a picture has a value now, or will have one later."""
     points = [point for point in results.sweep.points if point.is_in(shown.picture)]
     if along_records(shown):
         runs = [(results.sweep.points[number], trace) for number, trace in results.traces.items()]
@@ -252,15 +233,10 @@ def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
 
 
 def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
-    """Return the x position in the picture for a clock value of the run at a sweep point.
+    """Return the picture's x when the clock of the run at sweep point `number` shows `clock`.
 
-    If x depends on clocks that are measured separately for each curve, return the largest of their positions.
-    The result is None if the sweep point has not been run. It is also None if x depends on an index of the
-    measure or on a rate, too.
-
-    Args:
-        number: index of the sweep point.
-        clock: value of the clock of the run.
+    If curves measure their clocks separately, it is the largest of their x. It is None if the point has not
+    been run, or if x depends on an index of the measure or on a rate.
     """
     if number not in results.traces:
         return None
@@ -285,10 +261,6 @@ def _is_logarithmic(text: str, sweep: Sweep) -> bool:
 
 
 def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) -> HeatView:
-    """Return the heat map of a learner.
-
-    Either one sweep point gives the complete map, or each sweep point gives one row or one cell of the map.
-    """
     (learner, apart), stretches = key, collected.curves[key]
     drawn = partial(_contours, results, steps.picture, stretches)
     place = collected.kind_place(stretches[0].curve, stretches[0].point, apart)
@@ -309,11 +281,10 @@ def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) 
 
 
 def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
-    """Return the x, y and values of a heat map directly from the recorded values, if this is possible.
+    """Return x, y and z of a heat map as they were recorded, or None if a step changes them.
 
-    There must be one sweep point and one replica. x must be a clock, and y an index of the measure. No step
-    of the picture may change the values. Otherwise, the result is None. This shortcut saves time: an index
-    may have a thousand values, and the app computes a view for every frame.
+    This shortcut saves time: an index may have a thousand values, and the app computes a view for every
+    frame.
     """
     picture, (first, *rest) = steps.picture, stretches
     samples = first.samples
@@ -331,25 +302,12 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
 def _contours(
     results: Results, picture: Picture, stretches: list[Stretch], x: Floats, y: Floats
 ) -> tuple[ContourView, ...]:
-    """Return the contours of a picture on a heat map with given x and y.
-
-    Contours whose theory lines have no values on the heat map are left out.
-    """
     drawn = (_contour(contour, x, y, results, picture, stretches) for contour in picture.contours)
     return tuple(contour_view for contour_view in drawn if contour_view is not None)
 
 
 def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Floats], Floats]) -> Floats:
-    """Return the cells [M, N] of a heat map, summarised over replicas.
-
-    Cells that belong to none of `parts` are NaN.
-
-    Args:
-        x: positions of the columns [N].
-        y: positions of the rows [M].
-        parts: rows or cells of the map, each with values [R, …].
-        summarise: function that returns the summary of values [R, …] over replicas.
-    """
+    """Return the cells [M, N] of a heat map at columns x [N] and rows y [M]; NaN where it has no value."""
     grid = np.full((len(y), len(x)), np.nan)
     for part in parts:
         row = int(np.searchsorted(y, part.height))
@@ -360,10 +318,6 @@ def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Float
 def _contour(
     contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, stretches: list[Stretch]
 ) -> ContourView | None:
-    """Return a contour of a heat map, with the values that its theory line has there.
-
-    The result is None if the theory line has no values on the heat map.
-    """
     plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
     steps = PictureSteps(plain, results.sweep.axes)
     sampled: list[tuple[Point, Samples]] = []
@@ -382,10 +336,7 @@ def _contour(
 
 
 def _error(how: str, values: Floats) -> Floats:
-    """Return the standard error [N] of the summary `how` over the replicas of values [R, N].
-
-    The summary must have a standard error; see `reductions.has_error`.
-    """
+    """Return the standard error [N] of a summary of values [R, N] over replicas."""
     error = reductions.standard_error(
         how, len(values), lambda subset: reductions.summary(how, values[subset])
     )
@@ -394,10 +345,7 @@ def _error(how: str, values: Floats) -> Floats:
 
 
 class _Reduction:
-    """Computes the view of one curve (its points and errors) from samples, which are measured values.
-
-    The values are computed over all replicas, and for standard errors also over subsets.
-    """
+    """Computes the view of one curve: its values over all replicas, and over subsets for standard errors."""
 
     def __init__(
         self, picture: Picture, results: Results, steps: PictureSteps, collected: Gathered, key: Key
@@ -413,12 +361,6 @@ class _Reduction:
         )
 
     def view(self, number: int, best: Collection[Curve]) -> CurveView:
-        """Compute the view of the curve: its values, standard errors and progress.
-
-        Args:
-            number: index of the curve in the picture.
-            best: best curve of each learner.
-        """
         (curve_name, apart), first = self._key, self._stretches[0]
         if (measured := self._as_measured()) is not None:
             x, y, stderr = measured
@@ -474,7 +416,6 @@ class _Reduction:
         )
 
     def _ends(self, x: Floats) -> Ends:
-        """Return how far the runs of the curve have advanced, and how many replicas diverged by each x."""
         along, first, divergences = self._along_records, self._stretches[0], NOTHING
         if along:
             divergences = self._divergences
@@ -495,18 +436,11 @@ class _Reduction:
 
     @property
     def _is_resampled(self) -> bool:
-        """Whether replicas have different x positions.
-
-        If so, their values must be interpolated at common ones.
-        """
+        """Whether replicas have different x positions, so that values must be interpolated at common ones."""
         return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
-        """Return x, the mean over replicas, and its standard error, as they were recorded during the run.
-
-        The result is None if this is impossible, because the picture changes the values or has another
-        summary.
-        """
+        """Return x, the mean and its standard error as recorded, or None if the picture changes them."""
         picture, (first, *rest) = self._picture, self._stretches
         if rest or self._steps.change_values or picture.summary != "mean":
             return None
@@ -520,7 +454,6 @@ class _Reduction:
         return x, values[0], first.curve.stderr_of(picture.measure.name)
 
     def _over(self, replicas: Sequence[int]) -> Floats:
-        """Compute the y values of the curve from a subset of the replicas."""
         return self._estimate(replicas)[1]
 
     @property
@@ -531,13 +464,12 @@ class _Reduction:
 
     @property
     def _fate(self) -> str:
-        """Phrase about the replicas of the curve that ended early, such as "diverged"."""
         curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return the points of the curve, x [N] and y [N], from the data of all replicas or of some."""
+        """Return the points x [N] and y [N] of the curve, from the given replicas (None for all)."""
         x, y = self._samples.values(replicas)
         if self._picture.relative is not None:
             y = _divided(x, y, self._divisor, replicas)
@@ -546,17 +478,13 @@ class _Reduction:
         return x, reductions.summary(self._picture.summary, y)
 
     def _missing(self) -> NDArray[np.int64]:
-        """Return how many replicas have no value, at each of the x positions [N]."""
         _, y = self._samples.of_all
         return np.asarray(np.isnan(y).sum(0), np.int64)
 
     def _diverged_at(self, only: Stretch) -> float | None:
-        """Return the x position at which the first replica of the curve diverged.
+        """Return the x position at which the first replica diverged.
 
         The result is None if no replica diverged, or if the position is unknown.
-
-        Args:
-            only: the values of the curve, if they come from one sweep point.
         """
         if not len(self._divergences):
             return None
@@ -581,16 +509,11 @@ class _Reduction:
 
     @property
     def _to_come(self) -> list[Point]:
-        """Sweep points of the curve whose runs have no results yet."""
         numbers = {stretch.number for stretch in self._stretches}
         return [point for number, point in self._wanted.items() if number not in numbers]
 
     @property
     def _wanted(self) -> dict[int, Point]:
-        """Sweep points at which the curve's learner is run, by their index.
-
-        Skipped sweep points are left out.
-        """
         _, apart = self._key
         learner = self._stretches[0].curve.learner
         return {
@@ -602,10 +525,7 @@ class _Reduction:
 
 
 def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return the names by which charts show the sweep axes and the measures in the expression for x.
-
-    The keys are the names of the sweep axes and measures.
-    """
+    """Return how charts write the sweep axes and the measures in the expression for x, by name."""
     loss = f"{sweep.experiment.protocol.loss} "
     labels = _labels(picture, sweep).items()
     brief = {
@@ -615,7 +535,6 @@ def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
 
 
 def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return the axis labels of those measures that the expression for x contains, by measure name."""
     loss = sweep.experiment.protocol.loss
     return {
         measure_name: measure.label_with(loss)
@@ -624,12 +543,10 @@ def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
 
 
 def _x_label(picture: Picture, sweep: Sweep, words: Mapping[str, str]) -> str:
-    """Return the label of the x-axis."""
     return CLOCKS.get(picture.x) or written(picture.x, {**words, **_labels(picture, sweep)})
 
 
 def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
-    """Return the label of the y-axis."""
     how, loss = picture.reading, results.sweep.experiment.protocol.loss
     label = picture.measure.label_with(loss)
     if picture.summary in SPREADS:
@@ -647,10 +564,9 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
 
 
 def _divisor(picture: Picture) -> str:
-    """Return a text that names the divisor of a picture, which is a learner or a theory line.
+    """Return the name of a picture's divisor, or "" if it has none.
 
-    For a learner, it is the name. For a theory line, it is the formula or the title, whichever is shorter.
-    The text is empty if the picture has no divisor.
+    For a theory line, it is the formula or the title, whichever is shorter.
     """
     line: Any = catalogue.members("theory").get(picture.relative or "")
     if line is None:

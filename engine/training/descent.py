@@ -57,17 +57,13 @@ class Undrawn:
     measures: tuple[Measure, ...] = ()
 
     def drawn(self) -> TrainingInputs:
-        """Draw the data as tensors. Return the inputs of the training run, which include these data."""
         data = self.data().with_variants(self.variants)
         return TrainingInputs(self.learner, data, self.loss, self.streams, self.measures)
 
 
 @dataclass(frozen=True)
 class KeptRecords:
-    """Indices of the records (evaluations) at which weights are stored.
-
-    They are the multiples of `stride`, and the number of the last evaluation point.
-    """
+    """Set of records (evaluations) at which weights are stored: the multiples of `stride`, and `last`."""
 
     stride: int
     last: int
@@ -80,10 +76,7 @@ class KeptRecords:
 
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
-    """Choose the records (evaluations) at which the weights [d] of a curve are stored.
-
-    MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES limit how many they are.
-    """
+    """Choose the records to store weights [d] at, within MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES."""
     # At least 2, because the first and the last record of every curve are stored.
     limit = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
     return KeptRecords(max(1, -(-(records - 1) // (limit - 1))), records - 1)
@@ -100,10 +93,10 @@ MANY = 1 << 14
 
 
 class Descent:
-    """Model that an update rule trains, by gradients of the mean loss on the examples that it is given."""
+    """Model that an update rule trains by gradients of the mean loss."""
 
     def __init__(self, inputs: TrainingInputs, start: Params | None = None) -> None:
-        """Begin with the tensors `start` [R, …] of every replica. By default, `start_of` returns them."""
+        """`start` gives the initial tensors [R, …] of every replica, by default those of `start_of`."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.net, learner.update
         self._architecture, self._update, self._loss = architecture, update, inputs.loss
@@ -146,10 +139,7 @@ class Descent:
         self._rates = self._in_units()
 
     def _sharpness(self, data: Data) -> torch.Tensor:
-        """Return the sharpness of every net now: the largest eigenvalue of the Hessian of its loss.
-
-        The loss is the mean over all rows.
-        """
+        """Return the largest eigenvalue of the Hessian of every net's mean loss over all rows, [N]."""
         shares = data.labels.new_full((1, data.instances.n), 1 / data.instances.n)
         parts = self._architecture, self.tensors, data.instances, data.labels, shares, self._loss
         with torch.enable_grad():
@@ -158,39 +148,30 @@ class Descent:
     def _squared_jacobian(self, instances: Instances, speeds: dict[str, float]) -> torch.Tensor:
         """Return 2λ²/n of every net, with λ the largest singular value of ∂(all predictions)/∂θ.
 
-        Squared derivatives with respect to a tensor are multiplied by the tensor's factor in `speeds`. If the
-        net is linearised, 2λ²/n is the sharpness of its square loss, and limits stable rates as a sharpness
-        does.
+        `speeds` multiply the squared derivatives with respect to their tensors. For a linearised net, 2λ²/n
+        is the sharpness of its square loss. It limits stable rates as a sharpness does.
         """
         squares = squared_jacobians(self._architecture, self.tensors, instances, speeds)
         return (2 / instances.n * squares).to(instances.dtype)
 
     def _in_units(self) -> Rates:
-        """Convert learning rates to plain numbers, for every net.
-
-        If rates are multiples of a unit 1/S, divide them by the present value of S.
-        """
+        """Convert rates to plain numbers. Rates in units of 1/S are divided by the present S of every net."""
         if self._unit is None:
             return self._multiples
         units = self._unit()
         return {layer: self._multiples[layer] / per_member(units, w) for layer, w in self._params.items()}
 
     def _begun(self, params: Params) -> tuple[Params, State]:
-        """Return the parameters and the state with which the update rule begins.
-
-        A learner without a rule keeps its parameters, and has an empty state.
-        """
         return (params, {}) if self._update is None else self._update.start(params)
 
     def place(self, params: Params) -> None:
-        """Replace the trained tensors by `params`."""
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the initial weights by those that correspond to them if instances x are rotated to U x.
+        """Rotate the initial weights to match instances rotated to U x, with U = `rotation`.
 
-        U is `rotation`. Call this method before the first example. If the learner sets a seed for its start,
-        the start does not change, because it is not random.
+        Call it before the first example. If the learner sets a seed for its start, the start does not change,
+        because it is not random.
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
@@ -212,12 +193,10 @@ class Descent:
         )
 
     def widen(self) -> None:
-        """Restore the weights that `narrow` removed."""
         first = self._architecture.layers[0]
         self._params = {**self._params, first: torch.cat((self._params[first], self._left_out), -1)}
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Make one training step along the mean gradient of the examples."""
         self.descend(instances, labels)
 
     def descend(
@@ -265,10 +244,7 @@ class Descent:
     def _slope(
         self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
     ) -> torch.Tensor:
-        """Return the derivatives of the mean loss with respect to the predictions.
-
-        `shares` are the weights of the examples in the mean loss.
-        """
+        """Return the derivatives [B, n] of the mean loss, in which `shares` weight the examples."""
         slopes = self._loss.slope(predictions, labels)
         if shares is not None:
             return slopes * shares
@@ -284,10 +260,7 @@ class Descent:
         params: Params,
         net: int,
     ) -> tuple[torch.Tensor, Params]:
-        """Return the loss and the gradients [1, …] of one net with parameters `params`.
-
-        Penalties are included.
-        """
+        """Return the loss, with penalties, and the gradients [1, …] of one net with parameters `params`."""
         outputs = self._architecture.outputs
         nets = len(labels) // outputs
         members = slice(net * outputs, (net + 1) * outputs)
@@ -313,24 +286,17 @@ class Descent:
     def _losses(
         self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
     ) -> torch.Tensor:
-        """Return the loss of every net [N], in float64. `shares` [B, n] are the weights of the examples."""
         if shares is None:
             return self.of_nets(self._loss.average(predictions, labels))
         return self.of_nets((self._loss.value(predictions, labels) * shares).sum(1, dtype=torch.float64))
 
     @property
     def factor(self) -> float | torch.Tensor:
-        """Factor by which the schedule multiplied the learning rates in the last step.
-
-        It is one number for all nets, or one number for every net [N].
-        """
+        """Factor by which the schedule multiplied the rates in the last step: one number, or [N]."""
         return 1.0 if self._options is None else self._options.factor
 
     def _observed(self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None) -> State:
-        """Let the rule observe the signals of the layers on these examples, and return its new state.
-
-        If the rule observes no signals, return the unchanged state.
-        """
+        """Let the rule observe the signals of the layers on these examples. Return its new state."""
         assert self._update is not None, "`descend` says so"
         if (wanted := self._observes) is None:
             return self._state
@@ -350,20 +316,14 @@ class Descent:
     def _multiplied(
         self, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> tuple[Params, State]:
-        """Make a multiplicative step on one example x with entries ±1. Return the new parameters and state.
-
-        The factors e^(−η g) of such a step have only two values.
-        """
+        """Make a multiplicative step on one example with entries ±1: e^(−η g) has two values only."""
         assert self._update is not None, "_multiplies says so"
         factor = torch.exp(slope(self.predict(instances)) * -self._rates["w"])  # [B, 1]
         factors = {"w": instances.chosen(factor, 1 / factor)}
         return self._update.multiply(self._params, factors, self._state)
 
     def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
-        """Average numbers [B] of batch members to numbers [N] of nets.
-
-        The number of a net is the mean of the numbers of its outputs, each of which is a batch member.
-        """
+        """Average over the outputs of a net: numbers [B] of batch members become numbers [N] of nets."""
         outputs = self._architecture.outputs
         return by_member if outputs == 1 else by_member.view(-1, outputs).mean(1)
 
@@ -375,27 +335,22 @@ class Descent:
 
     @property
     def architecture(self) -> Architecture:
-        """Architecture that is trained."""
         return self._architecture
 
     @property
     def tensors(self) -> Params:
-        """Trained and fixed tensors, by name."""
         return {**self._params, **self._fixed} if self._fixed else self._params
 
     @property
     def params(self) -> Params:
-        """Trained tensors, by name."""
         return self._params
 
     @property
     def state(self) -> State:
-        """State of the update rule."""
         return self._state
 
     @property
     def rates(self) -> Rates:
-        """Rate of every trained tensor."""
         return self._rates
 
 
@@ -411,10 +366,7 @@ def start_of(inputs: TrainingInputs) -> Params:
 
 
 def rates_of(learner: Learner) -> tuple[float, ...]:
-    """Return the learning rates that a learner tries. Each of them gives a separate curve.
-
-    Return (1,) if the learner has no rate.
-    """
+    """Return the learning rates that a learner tries, one curve each; (1,) if it has no rate."""
     rates = learner.rate_choice
     if rates == BEST:
         return GRID
@@ -424,10 +376,7 @@ def rates_of(learner: Learner) -> tuple[float, ...]:
 
 
 def speeds_of(learner: Learner, d: int) -> dict[str, float]:
-    """Return the factor by which the rate of every trained tensor is multiplied, for d features.
-
-    It is the product of the learner's factor and the architecture's factor for this layer.
-    """
+    """Return the factor of each trained tensor's rate: the learner's times the architecture's."""
     factors = learner.net.layout(d).rate_factors
     return {
         layer: factors.get(layer, 1.0) * learner.layer_rates.get(layer, 1.0) for layer in learner.net.layers
@@ -435,10 +384,7 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
 
 
 def curve_names(learner: Learner, rates: Sequence[float]) -> list[str]:
-    """Return the names of a learner's curves, one for each learning rate.
-
-    With several rates, the names contain the rates.
-    """
+    """Return the name of each curve of a learner. With several rates, each name contains its rate."""
     return [learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}" for rate in rates]
 
 
@@ -474,19 +420,16 @@ class OptionedSteps:
         """Factor of the rates in the last step: one number for all nets, or one for every net [N]."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Rotate the noise of all later steps. It then corresponds to instances rotated to U x.
-
-        U is `rotation`.
-        """
+        """Rotate the noise of all later steps to match instances rotated to U x, with U = `rotation`."""
         self._turn = rotation
 
     def step(
         self, params: Params, gradients: Params, rates: Rates, state: State, losses: torch.Tensor | None
     ) -> tuple[Params, State]:
-        """Make the next step with gradients [N, …], and return the new parameters and state.
+        """Make the next step, with gradients [N, …].
 
-        Args:
-            losses: loss of every net [N] on the examples of this step; None if the schedule does not use it.
+        `losses` are those of every net [N] on this step's examples, or None if the schedule does not use
+        them.
         """
         learner = self._learner
         if learner.schedule is not None:
@@ -507,10 +450,6 @@ class OptionedSteps:
         return params, state
 
     def _factor(self, schedule: AnySchedule, losses: torch.Tensor | None) -> float | torch.Tensor:
-        """Return the factor by which the schedule multiplies the rates in the next step.
-
-        It is one number, or one number for every net [N].
-        """
         factor = schedule.factor(self._steps_made)
         return factor if losses is None else factor / losses
 
@@ -525,5 +464,4 @@ class OptionedSteps:
 
 
 def _shaped(factor: float | torch.Tensor, w: torch.Tensor) -> float | torch.Tensor:
-    """Return the factor of every net, in a shape that broadcasts with the tensor w [N, …]."""
     return factor if isinstance(factor, float) else per_member(factor.to(w.dtype), w)

@@ -40,7 +40,7 @@ class Evaluator(Protocol):
 
 
 def includes(measures: tuple[Measure, ...], *names: str) -> bool:
-    """Return whether at least one of the measures has one of the names `names`."""
+    """Return whether any of the measures has one of these names."""
     return any(measure.name in names for measure in measures)
 
 
@@ -64,7 +64,6 @@ class Blocks:
         self._waiting: list[torch.Tensor] = []
 
     def add(self, weights: torch.Tensor) -> None:
-        """Add the weights of the next record."""
         self._waiting.append(weights)
 
     def __len__(self) -> int:
@@ -72,15 +71,10 @@ class Blocks:
 
     @property
     def full(self) -> bool:
-        """Whether the block has no free position left."""
         return self._first + len(self._waiting) == self._size
 
     def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """Multiply the collected block of weights by `product`, and return the results.
-
-        Only results for weights that were added to the block are returned. `product` maps a block [size, B,
-        d] to [size, …].
-        """
+        """Apply `product`, [size, B, d] → [size, …], to the block; return results of added weights only."""
         count = len(self._waiting)
         waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
         self._waiting.clear()
@@ -100,8 +94,8 @@ MOST_CELLS = 1 << 25
 class Mistakes:
     """Counter of misclassified rows, for labels of two classes.
 
-    It counts at all evaluation points of a small training run. In a large run, counting would take longer
-    than computing the losses, so it counts at some evaluation points only.
+    It counts at every evaluation of a small training run. In a large run, counting would take longer than
+    computing the losses, so it counts at some evaluations only.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -115,11 +109,10 @@ class Mistakes:
         self._shares: list[torch.Tensor] = []
 
     def counts(self, record: int) -> bool:
-        """Return whether mistakes are counted at evaluation number `record`."""
         return self._counted and (self._everywhere or looked_at(record, dense=3))
 
     def take(self, predict: Callable[[], torch.Tensor]) -> None:
-        """Handle the next evaluation. If mistakes are counted there, count those in `predict()` [B, n]."""
+        """Handle the next evaluation. `predict()` [B, n] is called only if mistakes are counted there."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
@@ -130,10 +123,7 @@ class Mistakes:
         self._record += 1
 
     def take_each(self, predictions: torch.Tensor) -> None:
-        """Handle the next S evaluations, given their predictions [S, B, n].
-
-        Count the mistakes of those evaluations at which mistakes are counted.
-        """
+        """Handle the next S evaluations, given their predictions [S, B, n]."""
         turns = [number for number in range(len(predictions)) if self.counts(self._record + number)]
         if turns:
             self._records += [self._record - self._first + number for number in turns]
@@ -141,10 +131,7 @@ class Mistakes:
         self._record += len(predictions)
 
     def count_by(self, right: Callable[[], torch.Tensor]) -> None:
-        """Handle the next evaluation. If mistakes are counted there, compute their share from `right()`.
-
-        `right()` returns the number of right minus the number of wrong predictions, [B].
-        """
+        """Handle the next evaluation. `right()` is the number of right minus wrong predictions, [B]."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._shares.append(self._data.over_targets((1 - right()[None] / self._data.instances.n) / 2))
@@ -198,10 +185,7 @@ class ByPredictions:
         order: torch.Tensor | None,
         together: int = 1,
     ) -> None:
-        """Store the data.
-
-        `together` is the number of evaluation points whose predictions one product computes.
-        """
+        """`together` is the number of evaluation points whose predictions one product computes."""
         self._data, self._loss, self._order = data, loss, order
         self._of_seen = includes(measures, "train", "unseen")
         self._mistakes = Mistakes(data, loss, records, measures)
@@ -254,7 +238,7 @@ class ByPredictions:
         self._waiting.clear()
 
     def _measure(self, predictions: torch.Tensor) -> None:
-        """Compute the losses and mistakes of S evaluations from their predictions [S, B, n]."""
+        """Measure S evaluations from their predictions [S, B, n]."""
         self._mistakes.take_each(predictions)
         # The bits of an unsteady loss depend on the position in a tensor. A curve must not depend on where
         # calls of `advance` end.
@@ -267,10 +251,7 @@ class ByPredictions:
                 del self._counts[:together]
 
     def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
-        """Compute the mean losses over the rows seen, and over the rows not seen.
-
-        `counts` [S, B or 1, n] says how often each row was seen.
-        """
+        """Average losses over seen and unseen rows. `counts` [S, B or 1, n] says how often each was seen."""
         losses = self._loss.value(predictions, self._data.labels)
         for measure, shares in (("train", counts), ("unseen", (counts == 0).double())):
             means = (losses * shares).sum(2) / shares.sum(2)
@@ -278,9 +259,9 @@ class ByPredictions:
 
 
 def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:
-    """Count how often each row is among the first `seen` examples, and return [B, n] or [1, n].
+    """Count how often each row is among the first `seen` examples: [B, n] or [1, n].
 
-    `seen` is one number or [B, 1]. `order` [R, n] lists the rows in the order of training. None means the
+    `seen` is one number or [B, 1]. `order` [R, n] lists the rows in the order of training; None means the
     order of the data.
     """
     if order is None:
@@ -323,7 +304,7 @@ class ByWeights:
         return measures | self._mistakes.measured()
 
     def _values(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the losses [S, B] for weights [S, B, d] at S evaluations."""
+        """Return the losses [S, B] of weights [S, B, d] at S evaluations."""
         losses = self._data.instances.mean_square(self._data.from_w_star(weights))
         assert losses is not None, "an evaluator is chosen for instances that have a second moment"
         return losses
@@ -350,10 +331,7 @@ class AroundZero(ByWeights):
 
 
 SHARE = 2
-"""Least ratio of the number of entries of the instances to the number of predictions in a block.
-
-This ratio limits the number of records in a block.
-"""
+"""Limit of a block: its predictions are at most 1/SHARE as many as the entries of the instances."""
 
 
 def evaluator(
@@ -381,17 +359,14 @@ def evaluator(
 
 
 def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
-    """Return whether the Gram matrix of the instances should be used to compute losses.
-
-    This is so if they are as exact as losses computed from predictions, and are computed faster.
-    """
+    """Return whether losses from the Gram matrix are as exact as losses from predictions, and faster."""
     instances = data.instances
     vectors = records * len(data.labels) // data.replicas
     return instances.has_moment and weights.dtype == torch.float32 and vectors >= instances.d
 
 
 def _together(data: Data, records: int) -> int:
-    """Return for how many evaluation points one product multiplies weights with the instances."""
+    """Return the number of evaluation points whose weights one product multiplies by the instances."""
     if not data.instances.better_together:
         return 1
     limit = min(TOGETHER, data.instances.d // SHARE) // len(data.labels)

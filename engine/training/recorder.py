@@ -59,23 +59,19 @@ class Block(NamedTuple):
 
     @property
     def loss(self) -> NDArray[np.float64]:
-        """Average loss over rows and targets at each evaluation point, [S, R, V]."""
+        """Average loss over rows and targets, [S, R, V]."""
         return self.measures["loss"]
 
     def of_variant(
         self, variant: int
     ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
-        """Select the results of one variant: return its clocks and its measured numbers.
-
-        Clocks are [S], or [S, R] if replicas differ. Numbers are [S, R].
-        """
+        """Return the clocks, [S] or [S, R], and the measured numbers, [S, R], of one variant."""
         clocks = {
             clock: times if times.ndim == 1 else times[..., variant] for clock, times in self.clocks.items()
         }
         return clocks, {measure: series[:, :, variant] for measure, series in self.measures.items()}
 
     def after(self, count: int) -> Block:
-        """Return the block without its first `count` records."""
         return Block(
             {clock: times[count:] for clock, times in self.clocks.items()},
             {measure: series[count:] for measure, series in self.measures.items()},
@@ -99,10 +95,7 @@ class HasFirstWeights(Protocol):
     """Interface of hypotheses that can return the weights for the first replica and target only."""
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] for all V hyperparameter settings (variants).
-
-        They are those of the first replica and the first target.
-        """
+        """Return the weights [V, d] of all V variants, for the first replica and target."""
 
 
 class Recorder:
@@ -190,7 +183,6 @@ class Recorder:
         self._waiting += 1
 
     def keeps(self, record: int) -> bool:
-        """Return whether the weights of the first replica and target are stored at an evaluation point."""
         return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
@@ -200,9 +192,9 @@ class Recorder:
         ) or self._evaluator.looks(record)
 
     def _measure_others(self, seen: int | torch.Tensor) -> torch.Tensor | None:
-        """Compute the measures of an evaluation point that the evaluator does not compute.
+        """Take the measures that the evaluator does not compute.
 
-        Return the predictions of all rows [B, n] if a measure has computed them, else None.
+        Return the predictions [B, n] of all rows if a measure has computed them, else None.
         """
         of_start = self._records_taken == 0 and any(measure.needs().start for measure in self._schedules)
         if of_start and isinstance(self._hypothesis, Parametrised):
@@ -231,16 +223,12 @@ class Recorder:
         return probe.known_predictions
 
     def _due(self, schedule: MeasureSchedule, record: int) -> bool:
-        """Return whether a measure with the schedule `schedule` is computed at an evaluation point."""
         if schedule.ends_only:
             return record in (0, self._last)
         return self._every_record or not schedule.expensive or looked_at(record)
 
     def _first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] for all V hyperparameter settings (variants).
-
-        They are those of the first replica and target, in the coordinates of the hypothesis.
-        """
+        """Return the weights [V, d] of the first replica and target, in the hypothesis's coordinates."""
         weights = _signal_weights(self._hypothesis)
         assert weights is not None, "only hypotheses that have weights are recorded with them"
         members = self._data.variants * self._data.targets
@@ -276,11 +264,7 @@ class Recorder:
         return block
 
     def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
-        """Return values that were measured at some evaluation points as an array over all of them, [S, R, V].
-
-        `by_record` has the values [R or 1, V] of an evaluation point. Evaluation points without values get
-        NaN.
-        """
+        """Spread values [R or 1, V] of single records over all records, [S, R, V]; the others are NaN."""
         series = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
         for record, numbers in by_record.items():
             series[record, : len(numbers)] = numbers.numpy()
@@ -297,5 +281,5 @@ def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
 
 
 def nothing_measured(data: Data) -> dict[str, NDArray[np.float64]]:
-    """Return the measured values of a block that has no evaluation points: an empty array of losses."""
+    """Return the measured values of a block without records: an empty array of losses."""
     return {"loss": np.empty((0, data.replicas, data.variants))}

@@ -43,23 +43,20 @@ class TrainingRun(Recording, Protocol):
     """Training run that gives access to its hypothesis (model), for example to compare predictions."""
 
     @property
-    def hypothesis(self) -> Predictor:
-        """Present hypothesis of the learner."""
+    def hypothesis(self) -> Predictor: ...
 
 
 class Unstarted:
     """Training run that starts at its first call of `advance`.
 
-    A learner may draw many numbers for its start. The learners before it show their first results meanwhile.
+    Drawing a start may take long. Meanwhile, the learners before it show their first results.
     """
 
     def __init__(self, begin: Callable[[], Recording]) -> None:
-        """Store the function `begin`, which draws the start and returns the training run."""
         self._begin = begin
 
     @cached_property
     def started(self) -> Recording:
-        """The training run itself, which starts when this is first read."""
         return self._begin()
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
@@ -92,12 +89,8 @@ class InPieces:
         raise NotImplementedError
 
 
-@cache
+@cache  # because the check takes as long as learning a small example
 def _solves(kind: type) -> bool:
-    """Return whether a class of hypotheses implements the interface `Solved`.
-
-    The result is cached, because the check takes as long as learning a small example.
-    """
     return issubclass(kind, Solved)
 
 
@@ -151,10 +144,10 @@ def on_transformed(
 
 
 def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
-    """Return the training run of a learner. If needed, it includes runs on transformed instances.
+    """Return the training run of a learner.
 
-    They are needed if some measures compare the learner with such runs. The returned run computes these
-    measures, too.
+    If measures compare the learner with runs on transformed instances, the training run includes them, and
+    computes these measures.
     """
     measures = [measure for measure in inputs.measures if measure.needs().under is not None]
     if not measures:
@@ -184,7 +177,6 @@ class CoupledRuns:
 
     @property
     def hypothesis(self) -> Predictor:
-        """Present hypothesis of the learner."""
         return self._run.hypothesis
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
@@ -202,11 +194,10 @@ class CoupledRuns:
         return block
 
     def _compared(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
-        """Return how much transformations change predictions at most, relative to their size, [S, R, V].
+        """Return the largest relative change of predictions by a transformation, [S, R, V].
 
-        It is max |Δŷ| / max |ŷ| over rows and targets, where Δŷ is the difference between a run on
-        transformed instances and the run on the original ones. Only the last of the S evaluation points has a
-        value; the others are NaN.
+        It is max |Δŷ| / max |ŷ| over rows and targets. Δŷ is the difference from the run on the original
+        instances. Only the last of the S records has a value; the others are NaN.
         """
         change = (self._by_member(after) - before).abs().amax(2)
         size = before.abs().amax(2)

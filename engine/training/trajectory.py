@@ -47,7 +47,7 @@ class GradientField:
         labels: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """Store dual weights and fixed tensors [N, …], instances [1, n, d] and labels [N·outputs, n]."""
+        """`dual` and `fixed` are [N, …], `instances` [1, n, d], and `labels` [N·outputs, n]."""
         self._architecture, self._mirror, self._fixed = architecture, mirror, fixed
         self._instances, self._labels, self._loss = instances, labels, loss
         self._l2_penalties = architecture.layout(instances.d).l2_penalties
@@ -61,7 +61,6 @@ class GradientField:
         self.start = _joined(dual)
 
     def velocity(self, place: Floats) -> Floats:
-        """Return the velocity dθ/dt [P] at the dual weights θ [P]."""
         tensors = self._tensors(place)
         gradients = self._architecture.gradient(tensors, self._instances, self._slopes)
         gradients = with_penalty(self._l2_penalties, tensors, gradients)
@@ -81,11 +80,10 @@ class GradientField:
 
     @property
     def has_jacobian(self) -> bool:
-        """Whether `jacobian` can be computed. This requires a single net whose weights w equal θ."""
+        """Whether `jacobian` works: it requires a single net whose weights w equal θ."""
         return self._mirror is EUCLIDEAN and self._nets == 1
 
     def jacobian(self, place: Floats) -> Floats:
-        """Return the derivative [P, P] of the velocity dθ/dt with respect to θ, at the weights w = θ."""
         shares = torch.full_like(self._labels, 1 / self._instances.n)
         parts = self._tensors(place), self._instances, self._labels, shares, self._loss
         hessian: Floats = Curvature(self._architecture, *parts).matrices()[0].cpu().numpy()
@@ -99,7 +97,6 @@ class GradientField:
 
 
 def _joined(tensors: Params) -> Floats:
-    """Flatten tensors, and concatenate them to one vector [P]."""
     vector: Floats = torch.cat([tensor.flatten() for tensor in tensors.values()]).cpu().numpy()
     return vector
 
@@ -151,8 +148,7 @@ class VectorField(Protocol):
         """Initial point θ [P], at t = 0."""
 
     @property
-    def has_jacobian(self) -> bool:
-        """Whether `jacobian` is available."""
+    def has_jacobian(self) -> bool: ...
 
     def velocity(self, place: Floats) -> Floats:
         """Return the velocity dθ/dt [P] at the point θ [P]."""
@@ -194,7 +190,7 @@ class Trajectory:
             return np.asarray(self._solver.y if time == self.time else self._interpolant(time))
 
     def step(self) -> None:
-        """Make one step of the method that solves the differential equation. Raises: OutOfEvaluations."""
+        """Make one step of the solver. Raises: OutOfEvaluations."""
         # The cached interpolant is valid for the previous step only.
         self.__dict__.pop("_interpolant", None)
         with np.errstate(all="ignore"):  # the method tries steps that may be too long and overflow
@@ -206,7 +202,6 @@ class Trajectory:
 
     @cached_property
     def _interpolant(self) -> DenseOutput:
-        """Interpolation of the solution within the last step."""
         assert self._solver is not None, "it has made a step"
         return self._solver.dense_output()
 
@@ -275,11 +270,9 @@ class Reversed:
         self.start = field.start[::-1].copy()
 
     def velocity(self, place: Floats) -> Floats:
-        """Return the velocity dθ/dt [P] at the point θ [P]."""
         return self._field.velocity(place[::-1].copy())[::-1]
 
     def jacobian(self, place: Floats) -> Floats:
-        """Return the derivative [P, P] of the velocity with respect to θ, at θ [P]."""
         return self._field.jacobian(place[::-1].copy())[::-1, ::-1]
 
 
@@ -304,12 +297,12 @@ class VerifiedTrajectory:
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations of the vector field for this solution. Comparisons are not counted."""
+        """Number of evaluations of the vector field, without those of the comparisons."""
         return self._solution.evaluations
 
     @property
     def place(self) -> Floats:
-        """Point θ [P] of the solution at the time that `advance` has reached."""
+        """Point θ [P] at the time that `advance` has reached."""
         return self._place
 
     def advance(self, time: float) -> Iterator[None]:
@@ -336,10 +329,7 @@ class VerifiedTrajectory:
         self._place = np.full_like(self._place, np.nan)
 
     def _start_comparison(self) -> None:
-        """Begin to compute the next solution with which this solution is compared.
-
-        If none is left, the solution counts as inaccurate.
-        """
+        """Begin the next comparison. If none is left, the solution counts as inaccurate."""
         accuracy, self._agreement = next(self._comparisons, (None, 0.0))
         if accuracy is None:
             self.is_accurate = False
@@ -348,10 +338,7 @@ class VerifiedTrajectory:
 
 
 def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy, float]]:
-    """Yield the accuracies of the solutions with which this solution is compared, one by one.
-
-    Each comes with the difference between both solutions up to which they agree.
-    """
+    """Yield the accuracy of each comparison, and the difference up to which it confirms the solution."""
     # Only the solution itself has a limit of evaluations, because the cost of comparisons must not decide
     # whether the solution is confirmed.
     unlimited = accuracy._replace(evaluations=sys.maxsize)
@@ -365,7 +352,7 @@ def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy
 
 
 def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
-    """Return how many floats a solution needs at most, together with the solution it is compared with."""
+    """Return how many floats a verified solution needs at most, including one comparison."""
     compared = max(
         numbers_held(comparison.method, parameters) for comparison, _ in _comparisons(accuracy, parameters)
     )

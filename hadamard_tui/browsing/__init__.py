@@ -1,1 +1,1 @@
-"""Content of the preset browser: presets by subject, previews of their runs, and new experiments."""
+"""The preset browser: presets by subject, previews of their runs, and new experiments."""

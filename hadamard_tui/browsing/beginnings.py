@@ -1,4 +1,4 @@
-"""Problems and learners that the app offers for a new experiment: the most frequent in built-in presets."""
+"""Problems and learners offered for a new experiment: those that built-in presets use most often."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ CLAUSE = re.compile("[:;]")
 class FirstProblem(NamedTuple):
     """Problem that the app offers for a new experiment.
 
-    It is given by the kind of its matrix, whose rows are the instances, and the kind of its target, which
-    gives the labels.
+    Args:
+        matrix: kind of the matrix, whose rows are the instances.
+        target: kind of the target, which gives the labels.
     """
 
     matrix: str
@@ -34,12 +35,10 @@ class FirstProblem(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Name of the problem in a list: the kinds of its matrix and of its target, separated by a comma."""
         return f"{self.matrix}, {self.target}"
 
     @property
     def summary(self) -> str:
-        """Two short sentences: one about the instances of the problem, one about their labels."""
         kinds = (("matrices", self.matrix), ("targets", self.target))
         clauses = (CLAUSE.split(summary_of(members(family)[kind]))[0] for family, kind in kinds)
         return ". ".join(clause.rstrip(".") for clause in clauses)
@@ -49,9 +48,8 @@ class Beginner(NamedTuple):
     """Learner that the app offers for a new experiment.
 
     Args:
-        name: name of the learner.
-        parts: parts of the learner, as pairs of a field and a kind, such as ("update", "gd"). The learner has
-            either a solver, or an architecture and an update rule.
+        parts: pairs of a field and a kind, such as ("update", "gd"). A learner has either a solver, or an
+            architecture and an update rule.
     """
 
     name: str
@@ -59,10 +57,6 @@ class Beginner(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """One sentence about the learner: about its solver or its architecture.
-
-        For a linear neuron, it is about the update rule.
-        """
         part, kind = self.parts[0] if self.parts[0][1] != "linear" else self.parts[-1]
         return summary_of(members(FAMILIES[part])[kind])
 
@@ -71,12 +65,10 @@ FAMILIES = {"solver": "solvers", "architecture": "architectures", "update": "upd
 
 
 def problems() -> list[FirstProblem]:
-    """Return the most frequent problems of built-in presets, the most frequent first."""
     return _choices()[0]
 
 
 def learners() -> list[Beginner]:
-    """Return the most frequent learners of built-in presets, the most frequent first."""
     return _choices()[1]
 
 
@@ -100,10 +92,7 @@ def _frequent_learners(documents: Sequence[Raw]) -> list[Beginner]:
 
 
 def document(problem: FirstProblem, learner: Beginner) -> Raw:
-    """Return an experiment as a preset document: the learner sees every example of the problem once.
-
-    All other settings have their default values.
-    """
+    """Return an experiment as a preset document: a learner sees each example once. The rest are defaults."""
     parts = {part: {"kind": kind} for part, kind in learner.parts}
     return {
         "title": f"{learner.name} on {problem.title}",
@@ -114,17 +103,17 @@ def document(problem: FirstProblem, learner: Beginner) -> Raw:
 
 
 def _problem(raw: Raw) -> Iterator[FirstProblem]:
-    """Yield the matrix and the target of a preset, or nothing if its problem has no target."""
     problem = raw["problem"]
     if "target" in problem:
         yield FirstProblem(_kind(problem["matrix"]), _kind(problem["target"]))
 
 
 def _name(parts: tuple[tuple[str, str], ...], names: Counter[str]) -> str:
-    """Return a name for a learner.
+    """Return a name for a learner, from its parts or from presets.
 
-    A net is named after its architecture, and after its update rule unless this is `gd`. Any other learner
-    gets its most frequent name in presets.
+    A net is named after its architecture, and its update rule unless this is `gd`. Another learner gets the
+    name
+    that most presets give it.
     """
     part, kind = parts[0]
     if part == "solver" or kind == "linear":

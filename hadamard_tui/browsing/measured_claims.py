@@ -1,7 +1,6 @@
-"""Stored outcomes of the claims of built-in presets. The theory pages quote these outcomes.
+"""Stored outcomes of the claims of built-in presets, which the theory pages quote.
 
-`docs/gallery.py` stores the outcomes when it runs a preset. The command `verify` and the app do not read
-them. They judge the claims of every run again.
+`docs/gallery.py` stores them. The app and the command `verify` do not read them, but judge claims anew.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class MeasuredClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Args:
         text: the claim in words.
-        holds: whether the claim holds in the stored run; None if it could not be judged.
+        holds: whether the claim holds; None if it could not be judged.
         detail: the comparison of numbers that decides whether the claim holds.
     """
 
@@ -35,7 +34,7 @@ class MeasuredClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_file(file: Path) -> dict[str, tuple[MeasuredClaim, ...]]:
-    """Return the claims in a file, by preset name. If the file does not exist, the result is empty.
+    """Return the claims in a file by preset name; none if the file does not exist.
 
     Raises: OSError; msgspec.ValidationError for a file with other content.
     """
@@ -45,7 +44,7 @@ def read_file(file: Path) -> dict[str, tuple[MeasuredClaim, ...]]:
 
 
 def write_file(file: Path, claims: Mapping[str, Sequence[MeasuredClaim]]) -> None:
-    """Write measured claims to a file, one line per preset to keep diffs readable. Raises: BadInput."""
+    """Write claims to a file, one line per preset to keep diffs readable. Raises: BadInput."""
     encode = msgspec.json.Encoder(order="deterministic").encode
     lines = [
         f"{encode(preset_name).decode()}: {encode(measured).decode()}"
@@ -55,6 +54,5 @@ def write_file(file: Path, claims: Mapping[str, Sequence[MeasuredClaim]]) -> Non
 
 
 def add(preset_name: str, outcomes: Sequence[Outcome]) -> None:
-    """Store the outcomes of a preset's run, replacing the outcomes of an earlier run. Raises: BadInput."""
     measured = [MeasuredClaim(outcome.claim.text, outcome.holds, outcome.detail) for outcome in outcomes]
     write_file(FILE, {**read_file(FILE), preset_name: measured})

@@ -1,4 +1,4 @@
-"""List of the user's own presets and the built-in presets, and the search for presets by words."""
+"""List of the user's presets and the built-in presets, and search for presets by words."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ THEOREM = "thm"
 
 
 def has_words(query: str, text: str, source: str) -> bool:
-    """Return whether every typed word is the beginning of a word in `text` or in `source` (cited papers).
+    """Return whether each typed word begins a word of `text` or of `source`, which cites papers.
 
-    A typed number must equal a complete word. If the query contains "theorem" in any spelling, only `source`
-    is searched.
+    A typed number must be a complete word. A query that contains "theorem", in any spelling, searches only
+    `source`.
     """
     typed = _words(query)
     text_words = _words(source) if THEOREM in typed else _words(text) | _words(source)
@@ -34,9 +34,9 @@ def has_words(query: str, text: str, source: str) -> bool:
 
 
 def has_phrase(query: str, source: str) -> bool:
-    """Return whether a citation contains the typed words in this order, at least two of them.
+    """Return whether a citation contains the typed words as a phrase. A single word is no phrase.
 
-    For example, "thm 3" is in "Thm 3" and in "Thms 2 and 3". It is not in "Thm 2; HN20 §3".
+    "thm 3" is in "Thm 3" and in "Thms 2 and 3", but not in "Thm 2; HN20 §3".
     """
     typed, source_words = _in_order(query), _in_order(source)
     places = range(len(source_words) - len(typed) + 1)
@@ -45,9 +45,9 @@ def has_phrase(query: str, source: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def _in_order(text: str) -> tuple[str, ...]:
-    """Convert a text to a list of normal words, in the form that `has_phrase` compares.
+    """Split a text into normal words: "Thms 2 and 3" becomes "thm 2 thm 3".
 
-    "Thms 2 and 3" becomes "thm 2 thm 3". A character that separates citations counts as a word.
+    A character that separates citations is a word, too, so that no phrase crosses it.
     """
     words: list[str] = []
     for word in re.findall(r"\w+|[;.§(]", text.casefold()):
@@ -95,14 +95,12 @@ PresetGroup = tuple[str, Sequence[PresetEntry]]
 
 
 def groups(opened: str | None = None) -> list[PresetGroup]:
-    """Return the groups of the preset list.
+    """Return the groups of the list: the user's presets, recommended presets, paths, and the rest by subject.
 
-    The first groups are the user's own presets, recommended presets, and guided paths. Groups of all other
-    built-in presets follow, by subject. The first group starts with entries for a new experiment and for the
-    user's own table.
+    The first group starts with entries for a new experiment and for the user's table.
 
     Args:
-        opened: name or path of the open preset. A path is listed among the user's own presets.
+        opened: name or path of the open preset. A path is listed among the user's presets.
     """
     opened_files = [opened] if opened is not None and opened.endswith(".toml") else []
     own_entries = [
@@ -121,20 +119,15 @@ def groups(opened: str | None = None) -> list[PresetGroup]:
 
 
 def _paths() -> Iterator[PresetEntry]:
-    """Yield an entry of the preset list for each guided path.
-
-    A search for words also looks into the questions that the path asks.
-    """
     for path_name, path in paths().items():
         questions = " ".join(stop.predict for stop in path.stops)
         yield PresetEntry(path_name, path.title, questions, "", PATHS, (), (), frozenset(), "")
 
 
 def matching(all_groups: Iterable[PresetGroup], typed: str) -> list[PresetGroup]:
-    """Return the groups with only the presets that contain the typed words.
+    """Return the groups, reduced to presets that contain the typed words.
 
-    The search covers names, texts, claims, learners, parts and sources of presets, and the summaries of their
-    architectures.
+    The search covers names, texts, claims, learners, parts and sources of presets.
     """
     if not typed.split():
         return list(all_groups)
@@ -146,10 +139,7 @@ def matching(all_groups: Iterable[PresetGroup], typed: str) -> list[PresetGroup]
 
 
 def best(matches: Iterable[PresetGroup], typed: str) -> PresetEntry | None:
-    """Return the first preset whose name contains the typed words.
-
-    If there is none, return the first preset that matches the words in another way.
-    """
+    """Return the first preset whose name contains the typed words, else the first preset in `matches`."""
     all_entries = [entry for _, entries in matches for entry in entries]
     return next(
         (entry for entry in all_entries if has_words(typed, shown_name(entry), "")),
@@ -158,7 +148,6 @@ def best(matches: Iterable[PresetGroup], typed: str) -> PresetEntry | None:
 
 
 def shown_name(entry: PresetEntry) -> str:
-    """Return the name of a preset; for a preset in a file, the file's name without the folder."""
     return name_of(entry.name)
 
 
@@ -178,7 +167,6 @@ def _has(entry: PresetEntry, heading: str, typed: str) -> bool:
 
 
 def _own_entry(path: str) -> PresetEntry:
-    """Return the entry of a user's own preset; if the preset cannot be read, the entry states the reason."""
     try:
         return entry_of(path)
     except BadInput as error:

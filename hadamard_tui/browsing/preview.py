@@ -1,8 +1,9 @@
-"""Preview of a preset: its text, and a stored thumbnail that consists of a few lines of characters.
+"""Preview of a preset: its text, and a stored thumbnail, which is a picture made of characters.
 
-The colour of every character of a thumbnail is stored as a letter, so that every theme can use its own
-colours. In a chart, a letter stands for a colour of the palette, and an accented letter for the faded colour.
-In a heat map, a letter, a digit, "+" or "/" stands for a step of the colour map.
+The colour of each character is stored as a letter, because themes have different colours. In a chart, a
+letter
+stands for a colour of the palette, and an accented letter for its faded version. In a heat map, a letter, a
+digit, "+" or "/" stands for a step of the colour map.
 """
 
 from __future__ import annotations
@@ -58,12 +59,12 @@ class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """Stored picture of a preset's run.
 
     Args:
-        digest: digest of the preset's text when it was run, as in `preset_index.PresetEntry`.
+        digest: digest of the preset's text at the time of the run, as in `preset_index.PresetEntry`.
         seconds: duration of the run on one processor core.
         caption: sentence that states the finding of the picture.
         text: rows of characters.
-        inks: for every row, the colour letters of its characters.
-        grounds: for every row, the colour letters of the backgrounds of its characters; empty for a chart.
+        inks: for each row, the colour letters of its characters.
+        grounds: for each row, the colour letters of the backgrounds; empty for a chart.
     """
 
     digest: str
@@ -75,7 +76,7 @@ class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]:
-    """Return the fields `text` and `inks` for the thumbnail of a chart. The chart's title is left out.
+    """Return the fields `text` and `inks` for the thumbnail of a chart, without its title.
 
     The series must have colours of the current palette.
     """
@@ -100,10 +101,9 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
 
 
 def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
-    """Return the legend's entries: row, column, text and colour letter of each.
+    """Return row, column, text and colour letter of each legend entry. A full legend ends in an ellipsis.
 
-    The legend lists the curves that have both a letter and a name. If not all of these curves fit, the legend
-    ends in an ellipsis.
+    The legend lists the curves that have both a letter and a name.
     """
     entries: list[tuple[int, int, str, int]] = []
     row, column = 0, 0
@@ -121,10 +121,7 @@ def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
 
 
 def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tuple[int, int, str, int]]:
-    """Return the entries of a full legend, followed by an ellipsis.
-
-    If there is no room for the ellipsis, it replaces the last entry.
-    """
+    """Add an ellipsis to a full legend, in place of the last entry if there is no room behind it."""
     row, column, text, _ = entries[-1]
     end = column + cell_len(text) + 1
     if end < WIDTH:
@@ -133,12 +130,11 @@ def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tu
 
 
 def _letter(series: Series) -> int:
-    """Return the character code of the letter by which thumbnails store a series' colour."""
     return ord(ascii_letters[palette.current().of_charts.index(series.colour)])
 
 
 def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
-    """Return the fields `text`, `inks` and `grounds` of a thumbnail of a heat map. Its title is left out."""
+    """Return the fields `text`, `inks` and `grounds` for the thumbnail of a heat map, without its title."""
     cells = compose(replace(heat, title=""), WIDTH, HEIGHT, colour_map(dark_is_more=False)).cells
     letters = np.full(INKS, ord(FRAME), dtype=np.uint32)
     letters[:STEPS] = [ord(letter) for letter in STEP_LETTERS]
@@ -195,11 +191,7 @@ def _of_heat_map(ink: str, ground: str) -> Style:
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:
-    """Return the character that stands for a cell of a heat map where no colours are available.
-
-    If the colour `ink` stands for a value, this is a digit that counts tenths of the colour scale. Otherwise,
-    it is `character` itself.
-    """
+    """Return a digit for a step of the colour scale, from 0 to 9, and `character` for other colours."""
     step = STEP_LETTERS.find(ink)
     return character if step < 0 else str(step * DIGITS // STEPS)
 
@@ -218,7 +210,7 @@ FILE = Path(__file__).with_name("thumbnails.json")
 def preview(entry: PresetEntry, coloured: bool = True) -> Text:
     """Return the preview of a preset: title, cost, chart, story, learners, claims and source.
 
-    For a guided path, the preview lists its stops.
+    The preview of a guided path lists its stops.
     """
     if entry.name in (NEW, OWN_TABLE):
         return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
@@ -244,7 +236,6 @@ def preview(entry: PresetEntry, coloured: bool = True) -> Text:
 
 
 def _stops(path: Talk) -> Text:
-    """Return the title of a guided path, and the preset and the question of each stop."""
     about = f"{len(path.stops)} stops; at each: predict, run, read why, break the theorem"
     text = Text.assemble((path.title, "bold"), "\n", (about, "dim"), "\n")
     for number, stop in enumerate(path.stops, 1):
@@ -253,7 +244,6 @@ def _stops(path: Talk) -> Text:
 
 
 def _facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
-    """Return a phrase with the numbers of learners and claims, and the duration of a run if it is known."""
     counted = [(len(entry.learners), "learner"), (len(entry.claims), "claim")]
     facts = [f"{number} {noun}{'s' * (number != 1)}" for number, noun in counted if number]
     if stored is not None:
@@ -262,18 +252,16 @@ def _facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
 
 
 def takes(seconds: float) -> str:
-    """Return a phrase for the time that a preset's run takes on one processor core."""
     return "less than a second" if seconds < 1 else duration_in_words(seconds)
 
 
 @cache
 def shipped() -> Mapping[str, Thumbnail]:
-    """Return the thumbnails of runs that come with the program, by preset name."""
     return read_file(FILE)
 
 
 def read_file(file: Path) -> dict[str, Thumbnail]:
-    """Return the thumbnails in a file, by preset name. If the file does not exist, the result is empty.
+    """Return the thumbnails in a file by preset name; none if the file does not exist.
 
     Raises: OSError; msgspec.ValidationError for a file with other content.
     """

@@ -1,4 +1,4 @@
-"""Experiments on the user's own table, made from a few choices, and completion of typed paths to tables."""
+"""Experiments on the user's table, made from a few choices, and completion of typed paths to tables."""
 
 from __future__ import annotations
 
@@ -48,15 +48,14 @@ class TableChoices:
     rotate: bool = False
 
     def read(self) -> Table:
-        """Read and return the table. Raises: BadInput, which names the wrong setting, such as data.header."""
+        """Read the table. Raises: BadInput, which names the wrong setting, such as data.header."""
         return table.read(table.Request(self.path, self.settings, self.label), DATA)
 
 
 def probable_label(first: FirstRows) -> int | None:
-    """Return the column that probably contains the labels.
+    """Guess the column of labels: its name is in LABEL_NAMES, or it alone has words, or it is the last.
 
-    This is a column with a name in LABEL_NAMES, else the only column of words, else the last column. Return
-    None for file formats that store labels separately, and for files without a usable column.
+    Return None if no column is usable, or if the file format stores labels separately.
     """
     columns = [column for column in first.columns if column not in first.aside]
     if first.has_labels or not columns:
@@ -71,20 +70,16 @@ def probable_label(first: FirstRows) -> int | None:
 def features_of(
     first: FirstRows, label: int | None, omitted: Sequence[int], settings: TableSettings
 ) -> tuple[int | str, ...] | None:
-    """Return all feature columns except columns of words and the `omitted` columns.
+    """Return the feature columns, without columns of words and `omitted` columns.
 
-    Return None if no column has to be left out, because `TableChoices.read` then finds the feature columns
-    itself.
+    Return None if there are none of these, because `TableChoices.read` then finds the features itself.
     """
     unused = {column for column in (*first.words, *omitted) if column != label}
     return first.columns_without(unused, label, settings) if unused else None
 
 
 def columns_with_gaps(choices: TableChoices) -> list[int]:
-    """Return the positions of the features that have missing cells.
-
-    Raises: BadInput for a file that cannot be read as a table.
-    """
+    """Return the positions of features with missing cells. Raises: BadInput if the file is no table."""
     from engine.problems.mixed_frame import read_frame
 
     if choices.label is None:
@@ -99,7 +94,7 @@ def columns_with_gaps(choices: TableChoices) -> list[int]:
 def kind_of(rows: Table, choice: Kind | None) -> Kind:
     """Return whether the labels of a table are classes or numbers.
 
-    Raises: BadInput if the user's `choice` is impossible for these labels, or if there are no labels.
+    Raises: BadInput if there are no labels, or if the user's `choice` does not fit them.
     """
     labels = rows.labels
     if labels is None:
@@ -123,10 +118,11 @@ NET = {"kind": "dense", "widths": [32], "activation": "relu", "cw": 2, "outputs"
 
 
 def document(choices: TableChoices, rows: Table) -> Raw:
-    """Return an experiment in which several learners train on a table and are measured on held-out rows.
+    """Return an experiment in which several learners train on a table and are tested on held-out rows.
 
-    The features are standardised, so that tr Σ = d. The curvature is at most 2 tr Σ for square loss, and at
-    most tr Σ / 4 for logistic loss. These limits determine the learning rate of GD.
+    The features are standardised, so tr Σ = d. The learning rate of GD follows from the largest possible
+    curvature:
+    2 tr Σ for square loss, tr Σ / 4 for logistic loss.
 
     Raises: BadInput if the labels are not of the chosen kind.
     """
@@ -214,7 +210,6 @@ MOST_ENTRIES, MOST_COMPLETIONS = 10_000, 200
 
 
 def is_file(typed: str) -> bool:
-    """Return whether a typed path leads to an existing file."""
     try:
         return Path(typed).expanduser().is_file()
     except (OSError, RuntimeError, ValueError):  # an unknown ~user, or a null character in the path
@@ -222,10 +217,9 @@ def is_file(typed: str) -> bool:
 
 
 def completions(typed: str) -> list[str]:
-    """Return the paths of tables and folders that start with a path that the user is typing.
+    """Return the tables and folders whose paths start with `typed`; tables come first.
 
-    Tables come first, and folders end in a slash. The parent folder is the last completion of a path that
-    ends in a slash.
+    Folders end in a slash. If `typed` ends in a slash, the last completion is the parent folder.
     """
     from engine.problems.formats.of_file import FORMATS
 

@@ -1,4 +1,4 @@
-"""Theory pages as text for the terminal: sections with the charts of their runs, and the list of sections."""
+"""Theory pages as text for the terminal, with the charts of their runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def section_parts(section: Section, coloured: bool = True) -> Iterator[Renderabl
 
 
 def contents() -> Table:
-    """Return a table of all sections of all theory pages, in the order in which to teach them."""
+    """Return a table of all sections of the theory pages, in the order in which to teach them."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("section", no_wrap=True)
     table.add_column("title")

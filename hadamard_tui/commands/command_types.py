@@ -1,4 +1,4 @@
-"""Classes of commands and groups of commands with plain help texts."""
+"""Command classes with plain help texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hadamard_tui.commands.loading import refuse_preset
 
 
 class _PlainHelp:
-    """Command with plain help: no <bool> after --help, and paragraphs without line breaks."""
+    """Mixin for plain help: no <bool> after --help, and paragraphs without line breaks."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -32,11 +32,11 @@ class Command(_PlainHelp, TyperCommand):
 
 
 class SubjectGroup(_PlainHelp, TyperGroup):
-    """Group of commands about one subject."""
+    """Group of commands on one subject."""
 
 
 class CommandGroup(SubjectGroup):
-    """Group of all commands. If a preset is typed in place of a command, the error says how to run it."""
+    """Group of all commands. If a user types a preset in place of a command, the error says how to run it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None:
@@ -48,12 +48,10 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 
 def new_group(cls: type[SubjectGroup] = SubjectGroup) -> typer.Typer:
-    """Return an empty group of commands."""
     return typer.Typer(cls=cls, add_completion=False, context_settings=HELP)
 
 
 def documented_functions(group: typer.Typer) -> Iterator[Callable[..., Any]]:
-    """Yield the functions of all commands in a group and its subgroups."""
     for registered in (group.registered_callback, *group.registered_commands):
         if registered is not None and registered.callback is not None:
             yield registered.callback

@@ -115,5 +115,4 @@ def diagnose_table(
 
 
 def _column(typed: str) -> int | str:
-    """Return the column that a text names: a position if the text is a whole number, else a name."""
     return int(typed) if typed.removeprefix("-").isdecimal() else typed

@@ -18,7 +18,6 @@ DEFAULT_PRESET = "hadamard-128"
 
 
 def print_error(words: str) -> None:
-    """Print a line on standard error."""
     from hadamard_tui.headless import console
 
     console.errors().print(words, soft_wrap=True)
@@ -34,11 +33,10 @@ def load(
     """Return the document of a preset, with changes from command-line options.
 
     Args:
-        settings: changes as given to --set.
-        device: the value for run.device; None leaves it unchanged.
-        path: the value for run.path, which names the backend; None leaves it unchanged.
-        answer: function that gets a one-line message if the preset uses outdated words, such as old names of
-            parts.
+        settings: values of --set.
+        device: value of run.device; None leaves it unchanged.
+        path: value of run.path, which names the backend; None leaves it unchanged.
+        answer: function that gets a message if the preset uses outdated words, such as old names of parts.
 
     Raises: BadInput.
     """
@@ -61,10 +59,9 @@ def load(
 
 
 def load_to_run(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Raw:
-    """Return the document that `load` returns, but without texts that are untrue of a changed set-up.
+    """Load a preset like `load`. If --set changes what is run, its title states this, and its story is empty.
 
-    If --set changes what is run, the title states the changes, and story and source are empty, as in the app.
-    Texts that --set itself changes stay. Raises: BadInput.
+    The source is then empty, too. Texts that --set itself changes stay. Raises: BadInput.
     """
     from engine.core.parts import BadInput
     from engine.spec import documents, presets
@@ -83,9 +80,9 @@ def load_to_run(preset: str, settings: list[str] | None, device: str | None, pat
 
 
 def devices_at(place: str | None, device: str | None) -> Sequence[Begin]:
-    """Return the devices that the option --on selects, which are all CUDA devices of this machine.
+    """Return the devices for the option --on: all CUDA devices of this machine, or none without the option.
 
-    Each device is a function that starts a process on the device. Without the option, there are no devices.
+    Each device is a function that starts a process there.
 
     Args:
         place: value of the option --on.
@@ -109,10 +106,7 @@ def devices_at(place: str | None, device: str | None) -> Sequence[Begin]:
 
 
 def need_terminal(preset: str) -> None:
-    """Check that the terminal can show the app and send keys.
-
-    Raises: BadInput, which says how to run `preset` without the app.
-    """
+    """Raise BadInput if the terminal cannot show the app; the message says how to run `preset` without it."""
     from engine.core.parts import BadInput
 
     if "TEXTUAL_DRIVER" in os.environ:

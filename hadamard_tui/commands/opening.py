@@ -127,7 +127,6 @@ def serve_app(
 
 
 def _write_sheet(stops: list[str], file: Path) -> None:
-    """Write a sheet of questions and answers about paths, talks or presets. Raises: BadInput."""
     from engine.core import files
     from hadamard_tui.headless import console
     from hadamard_tui.headless.pages import sheet

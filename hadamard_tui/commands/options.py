@@ -12,7 +12,7 @@ STANDARD_OUTPUT = Path("-")
 
 
 def flag(option: str, help: str, **more: Any) -> Any:
-    """Return a flag, which is an option without a value. Its help omits typer's <bool>."""
+    """Return an option without a value. Its help omits typer's <bool>."""
     return typer.Option(option, metavar="", help=help, **more)
 
 
@@ -64,7 +64,6 @@ def _only_requested_parts(wanted: bool) -> None:
 
 
 def configured_parts() -> list[Path]:
-    """Return the Python files with the user's own parts that the configuration file lists."""
     from hadamard_tui.state import config
 
     return config.files_of_parts()

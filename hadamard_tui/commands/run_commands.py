@@ -181,17 +181,12 @@ def prune_runs(
 
 
 def _chosen(words: list[str] | None) -> list[StoredRun]:
-    """Return the stored runs that all words select. Their preset documents are not loaded.
-
-    Raises: BadInput.
-    """
     from hadamard_tui.state import run_choice, run_store
 
     return run_choice.chosen(words or [], run_store.needed_store().runs())
 
 
 def _path(word: str) -> Path:
-    """Return the file of the stored run that a word selects. Raises: BadInput."""
     from hadamard_tui.state.run_choice import single
 
     return Path(single(word).path)

@@ -238,7 +238,6 @@ def write_report(
 
 
 def export(file: Path, done: Done) -> None:
-    """Write a finished run to a file. Raises: BadInput."""
     from hadamard_tui.headless import console
     from hadamard_tui.sharing import exporting
 

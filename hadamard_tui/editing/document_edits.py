@@ -1,4 +1,4 @@
-"""Edits of a preset document: add, remove and rename items, and find the claims that are still valid."""
+"""Edits of a preset document, such as adding an axis, and search for the claims that stay valid."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
 def add_axis(raw: Raw) -> None:
     """Add a sweep axis with two values.
 
-    Pictures of curves get separate curves for the values of the axis. Heat maps show its first value.
+    Pictures of curves get separate curves for these values. Heat maps show the first value.
     """
     used_names = {axis.get("name") for axis in raw["axes"]}
     axis_name = next(letter for letter in LETTERS if letter not in used_names)
@@ -42,10 +42,10 @@ def add_axis(raw: Raw) -> None:
 
 
 def remove_axis(raw: Raw, number: int, clock: str) -> None:
-    """Remove a sweep axis.
+    """Remove a sweep axis, and replace references to it by its first value.
 
-    The axis's first value replaces references to the axis. Pictures along this axis get the clock of the run,
-    such as the number of examples, as their x-axis.
+    Args:
+        clock: x-axis for pictures along the removed axis, such as the number of examples.
     """
     axis_name = raw["axes"][number].get("name")
     numbers = _first_numbers(raw, number)
@@ -68,10 +68,9 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
 
 
 def give_axis_by(raw: Raw, number: int, kind: str) -> None:
-    """Convert the values of an axis to a list, or to a range from the first to the last value.
+    """Convert the values of an axis to a range from the first to the last, or to a list.
 
     Args:
-        number: position of the axis in the document.
         kind: "range", or any other word for a list.
     """
     axis = raw["axes"][number]
@@ -87,16 +86,17 @@ def give_axis_by(raw: Raw, number: int, kind: str) -> None:
 
 
 def add_picture(raw: Raw, clock: str) -> None:
-    """Add a picture of the loss against the clock of the run, with a curve for every sweep point."""
+    """Add a picture of the loss against the clock of the run, with a curve for each sweep point."""
     curves = [axis.get("name") for axis in raw["axes"]] or "learner"
     raw["pictures"].append({"x": clock, "measure": {"kind": "loss"}, "curves": curves})
 
 
 def remove_picture(raw: Raw, number: int) -> None:
-    """Remove a picture. If another picture draws it as its background, remove it there, too.
+    """Remove a picture, also where another picture draws it as its background.
 
-    A claim that names no picture is about the first one. If the first picture is removed, its name is added
-    to such claims. Otherwise, they would become claims about the next picture.
+    A claim without a picture is about the first one. If this is removed, such claims get its name. Otherwise,
+    they
+    would become claims about the next picture.
     """
     gone = raw["pictures"].pop(number)
     for picture in raw["pictures"]:
@@ -110,7 +110,6 @@ def remove_picture(raw: Raw, number: int) -> None:
 
 
 def add_claim(raw: Raw, experiment: Experiment) -> None:
-    """Add a claim about the last value of the first curve."""
     rows = experiment.n
     raw["claims"].append(
         {
@@ -124,10 +123,6 @@ def add_claim(raw: Raw, experiment: Experiment) -> None:
 
 
 def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
-    """Return the values that an axis gives to its variables at its first point, by variable name.
-
-    If any axis of the document is invalid, the result is empty.
-    """
     try:
         axis: Axis = axes_of(raw)[number]
     except BadInput:
@@ -156,10 +151,11 @@ RENAME = {
 
 
 class Names:
-    """Updates references to an item, such as a learner, while the user types the item's new name.
+    """Updates references to learners, axes and pictures while the user types new names for them.
 
-    A partly typed name may be empty or equal to the name of another item. References keep the former name
-    until the new name is valid.
+    A partly typed name may be empty or equal to another name. References keep the former name until the new
+    one
+    is valid.
     """
 
     def __init__(self) -> None:
@@ -167,18 +163,13 @@ class Names:
         self._last = ""
 
     def forget(self) -> None:
-        """Forget the names that items had before the user began to rename them.
-
-        They are stored by the positions of the items, which have changed.
-        """
         self._former.clear()
         self._last = ""
 
     def blamed(self, raw: Raw, place: str) -> str:
-        """Return the place of the field that an error message should name, such as `learners[1].name`.
+        """Return the place that an error at `place` should name, such as `learners[1].name`.
 
-        If the error at `place` is that two names are equal, this is the place of the name that was typed
-        last. Otherwise, this is `place`.
+        If the error is that two names are equal, this is the name that was typed last.
         """
         refused, where, point = place.partition(" where ")
         part = refused.partition("[")[0]
@@ -187,10 +178,9 @@ class Names:
         return self._last + where + point if same else place
 
     def follow(self, raw: Raw, place: str, new: Any) -> None:
-        """Update all references to an item (learner, axis or picture) that is about to get a new name.
+        """Rename all references to a learner, an axis or a picture, just before `place` gets the name `new`.
 
-        This is called before the name at `place` is set to `new`. If `place` is not the place of a name of a
-        learner, an axis or a picture, do nothing.
+        If `place` is not the place of such a name, do nothing.
         """
         match = re.fullmatch(r"(learners|axes|pictures)\[(\d+)\]\.name", place)
         if match is None:
@@ -222,7 +212,7 @@ Read = TypeVar("Read")
 
 
 class LeftOutClaim(NamedTuple):
-    """Claim that is not valid for the edited experiment, and the reason.
+    """Claim that does not fit the edited experiment, and the reason.
 
     For example, the claim may be about a learner that the experiment no longer has.
     """
@@ -232,12 +222,12 @@ class LeftOutClaim(NamedTuple):
 
 
 class Fitting(NamedTuple):
-    """Result of checking an experiment's claims: those that are valid for it, and those that are not.
+    """Claims of an edited experiment that fit it, and claims that do not.
 
-    A claim is not valid if it is, for example, about a learner that the experiment does not have.
+    A claim does not fit if it is, for example, about a missing learner.
 
     Args:
-        numbers: positions of the valid claims among all claims.
+        numbers: positions of the fitting claims among all claims.
         left_out: the other claims, by their position among all claims.
     """
 
@@ -248,8 +238,7 @@ class Fitting(NamedTuple):
 def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
     """Read a document without the claims that `read` refuses, such as claims about a missing learner.
 
-    Returns: the result of `read`, the document without the refused claims, and the lists of accepted and
-    refused claims.
+    Returns: the result of `read`, the document without these claims, and which claims fit.
 
     Raises: BadInput if `read` refuses anything but claims.
     """
@@ -269,7 +258,7 @@ def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fi
 def _left_out(
     refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]
 ) -> tuple[int, LeftOutClaim]:
-    """Return the claim that was refused, with its position among all claims and the reason.
+    """Return the claim that was refused, after its position among all claims.
 
     Args:
         numbers: for each claim of the refused document, its position among all claims.

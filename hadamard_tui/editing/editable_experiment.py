@@ -1,7 +1,4 @@
-"""The experiment that the user edits in the app, which is called the set-up.
-
-It is a preset document. While the document is valid, it defines an experiment that can run.
-"""
+"""The set-up: the experiment that the user edits in the app, as a preset document."""
 
 from __future__ import annotations
 
@@ -40,16 +37,16 @@ FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
 
 
 class EditableExperiment:
-    """Experiment that is being edited, which the app calls the set-up.
+    """Experiment that the user edits, which the app calls the set-up.
 
     Args:
         experiment: the last valid state, which a run would use.
-        error: the fault of the current state; None if the state is valid.
-        document: `experiment` as a preset document, in which numbers may be expressions such as 1/(2d).
-        raw: the current document, including switched-off learners and claims that are not valid for it.
+        error: fault of the current state; None if it is valid.
+        document: `experiment` as a preset document. Its numbers may be expressions such as 1/(2d).
+        raw: the current document. Only `raw` contains switched-off learners and claims that do not fit.
         off: switched-off learners, by their position among all learners.
-        left_out: claims that are not valid for the experiment, such as claims about a missing learner, by
-            their position among all claims.
+        left_out: claims that do not fit, such as claims about a missing learner, by their position among
+            all claims.
     """
 
     def __init__(
@@ -79,7 +76,6 @@ class EditableExperiment:
 
     @classmethod
     def of(cls, preset: str, changes: Iterable[str] = ()) -> EditableExperiment:
-        """Return the set-up of a preset with changes such as `problem.matrix.d=256`. Raises: BadInput."""
         return cls(presets.document(preset, changes), preset)
 
     def saved_as(self, preset: str, document: Raw) -> None:
@@ -89,7 +85,7 @@ class EditableExperiment:
         self._check()
 
     def copied(self) -> EditableExperiment:
-        """Return a copy that is independent of later changes of this set-up."""
+        """Return a copy that does not follow later changes."""
         twin = copy.copy(self)
         twin.raw, twin._names = copy.deepcopy((self.raw, self._names))
         twin.off = {place: twin.learners[place] for place in self.off}
@@ -97,7 +93,6 @@ class EditableExperiment:
         return twin
 
     def give_letters(self) -> None:
-        """Name the learners in charts by the letters A, B, … in order."""
         self.letters = list(range(len(self.learners)))
         """Position of each learner's letter in the alphabet.
 
@@ -106,12 +101,10 @@ class EditableExperiment:
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
-        """Choose the letters by which charts name the learners.
-
-        Learners that `letters` does not contain get the next free letters.
+        """Choose the letters by which charts name the learners. Unlisted learners get the next free letters.
 
         Args:
-            letters: positions of letters in the alphabet, by learner name.
+            letters: positions in the alphabet, by learner name.
         """
         free = itertools.count(max(letters.values(), default=-1) + 1)
         self.letters = [letters.get(str(learner["name"]), -1) for learner in self.learners]
@@ -120,24 +113,25 @@ class EditableExperiment:
 
     @property
     def running_letters(self) -> dict[str, int]:
-        """Position of each active learner's letter in the alphabet, by learner name."""
+        """For each active learner, by name, the position of its letter in the alphabet."""
         running = (place for place in range(len(self.learners)) if place not in self.off)
         return {str(self.learners[place]["name"]): self.letters[place] for place in running}
 
     @property
     def kind_places(self) -> dict[str, KindPlace]:
-        """Kind of each active learner, and its position among the learners of this kind, by learner name.
+        """For each active learner, by name, its kind and its position among learners of this kind.
 
-        Learners that are drawn only for comparison are not included.
+        Learners that are drawn only for comparison are left out.
         """
         learners = [learner for learner in self.experiment.learners if learner.role == "learner"]
         places = kind_places([learner.learner_kind for learner in learners])
         return {learner.name: place for learner, place in zip(learners, places, strict=True)}
 
     def _accept(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
-        """Accept a valid experiment as the current state. `_words` returns its title and story.
+        """Make a valid experiment the current state, with the title and the story that `_words` returns.
 
-        `claims` says which of the claims are valid for the experiment.
+        Args:
+            claims: which claims fit the experiment.
         """
         texts = self._words(experiment, documents.in_full(raw, experiment))
         raw = {**raw, **texts}
@@ -157,7 +151,7 @@ class EditableExperiment:
             self.raw["claims"].insert(place, claim)
 
     def sweep(self) -> Sweep:
-        """Return the experiment at all sweep points, without the claims that are not valid for it.
+        """Return the experiment at all sweep points, without claims that do not fit.
 
         If the experiment differs from its preset, the preset's claims are not judged.
 
@@ -178,40 +172,35 @@ class EditableExperiment:
 
     @property
     def left_out(self) -> dict[int, LeftOutClaim]:
-        """Claims that are not valid for the experiment, with the reasons, by their position among all claims.
-
-        For example, a claim is not valid if its learner is missing.
-        """
+        """Claims that do not fit the experiment, and why, by their position among all claims."""
         return self._claims.left_out
 
     @property
     def claims_left_out(self) -> dict[int, dict[str, Any]]:
-        """Claims that are not valid for the experiment, without the reasons, by their position among all."""
+        """Claims that do not fit the experiment, by their position among all claims."""
         return {place: omission.claim for place, omission in self.left_out.items()}
 
     @property
     def changed(self) -> bool:
-        """Whether the experiment differs from the preset that it was made from, or is invalid."""
+        """Whether the experiment differs from its preset, or is invalid."""
         return self.error is not None or self.document != self._origin_document
 
     @property
     def learners(self) -> list[dict[str, Any]]:
-        """All learners, including those that are switched off, as tables of the preset document."""
         learners: list[dict[str, Any]] = self.raw["learners"]
         return learners
 
     def value(self, place: str) -> Any:
-        """Return the value at a place of the document such as `learners[0].update.lr`, as the user typed it.
+        """Return the value at a place such as `learners[0].update.lr`, as the user typed it.
 
         If the place does not exist, return None.
         """
         return reading.value_at(place, self.raw)
 
     def number(self, place: str) -> Any:
-        """Return the number that an expression in the document gives, such as 1/8 for 1/d with d = 8.
+        """Return the number, or list of numbers, that an expression gives, such as 1/8 for 1/d with d = 8.
 
-        If it gives a list of numbers, return the list. If there is no expression at `place`, or if the
-        experiment is invalid, return None.
+        Return None if there is no expression at `place`, or if the experiment is invalid.
         """
         value = self.value(place)
         if self.error is not None or not any(isinstance(item, str) for item in _items(value)):
@@ -223,12 +212,12 @@ class EditableExperiment:
         return number if any(isinstance(item, int | float) for item in _items(number)) else None
 
     def sweep_axis(self, place: str) -> int | None:
-        """Return the number of the sweep axis that replaces the value at `place`; None if no axis does."""
+        """Return the position of the sweep axis that varies the value at `place`; None if no axis does."""
         places = [axis.get("set") for axis in self.raw["axes"]]
         return places.index(place) if place in places else None
 
     def _end_sweep(self, axis: int) -> None:
-        """Remove a sweep axis. After a sweep by one key, restore the pictures and claims of the preset."""
+        """Remove a sweep axis. If the sweep key added it, restore the preset's pictures and claims."""
         by_one_key = self.raw["axes"][axis]["name"] == changes.AXIS and not self._origin_document["axes"]
         self._names.forget()
         document_edits.remove_axis(self.raw, axis, self.experiment.protocol.clock)
@@ -239,7 +228,7 @@ class EditableExperiment:
     def read_files(self, place: str, value: Any) -> None:
         """Read the data files that `put(place, value)` would need, so that `put` is fast afterwards.
 
-        This may take seconds. It does not change the set-up.
+        This may take seconds, and does not change the set-up.
         """
         part = place.rpartition(".")[0]
         if part not in FAMILIES:
@@ -255,8 +244,9 @@ class EditableExperiment:
     def put(self, place: str, value: Any) -> None:
         """Set the value at a place of the document, such as `learners[0].update.lr`.
 
-        If the value is the name of an item, such as a learner, also change all references to the item. A
-        sweep over the value ends, because it would replace the new value.
+        A new name also replaces the old name in all references. A sweep over the value ends, because it would
+        replace
+        the new value.
         """
         if self.value(place) == value:
             return
@@ -270,8 +260,7 @@ class EditableExperiment:
         """Replace the part at `place` by a part of another kind, keeping hyperparameters that both share.
 
         Args:
-            kind: the new kind. None removes the part. UNTAGGED adds a part if its family has a single kind,
-                which is not named in the document.
+            kind: the new kind. None removes the part. UNTAGGED adds a part whose family has only one kind.
         """
         if kind is None or kind == UNTAGGED:
             self.put(place, None if kind is None else {})
@@ -281,10 +270,7 @@ class EditableExperiment:
             self.put(f"{place}.kind", kind)
 
     def put_method(self, learner_number: int, kind: str) -> None:
-        """Replace the method of a learner: it becomes a linear neuron that is trained by gradient descent.
-
-        If `kind` is "solver", it becomes a least-squares solver instead.
-        """
+        """Make a learner a least-squares solver if `kind` is "solver", or else a linear neuron with GD."""
         changed = self.learners[learner_number]
         if kind == "solver":
             changed |= {"architecture": None, "update": None, "solver": {"kind": "lls"}}
@@ -293,19 +279,19 @@ class EditableExperiment:
         self._check()
 
     def add_learner(self, learner_number: int) -> int:
-        """Insert a linear neuron with gradient descent after a learner; return the new learner's position."""
+        """Insert a linear neuron, trained by GD, after a learner. Return its position."""
         parts = {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
         return self._insert(learner_number + 1, {"name": self._free_name("GD"), **parts})
 
     def copy_learner(self, learner_number: int) -> int:
-        """Insert a copy of a learner after it, with a new name, and return the position of the copy."""
+        """Insert a copy of a learner, with a new name, after it. Return the position of the copy."""
         twin = copy.deepcopy(self.learners[learner_number])
         return self._insert(learner_number + 1, twin | {"name": self._free_name(twin["name"])})
 
     def _free_name(self, wanted: str) -> str:
-        """Return `wanted`, or `wanted` with a number if another learner has this name.
+        """Return `wanted`, with a number if a learner already has this name.
 
-        If "GD" exists, the free name for "GD 2" is "GD 3" and not "GD 2 2".
+        If "GD" and "GD 2" exist, the result for "GD 2" is "GD 3" and not "GD 2 2".
         """
         names = {other["name"] for other in self.learners}
         if (numbered_name := re.fullmatch(r"(.+) \d+", wanted)) and numbered_name[1] in names:
@@ -323,10 +309,7 @@ class EditableExperiment:
         return place
 
     def remove_learner(self, learner_number: int) -> int:
-        """Remove a learner, unless it is the last active one.
-
-        Return the position of the learner to select after this.
-        """
+        """Remove a learner, unless it is the last active one. Return which learner to select next."""
         if learner_number in self.off or len(self.learners) - len(self.off) > 1:
             self._names.forget()
             del self.learners[learner_number], self.letters[learner_number]
@@ -336,10 +319,7 @@ class EditableExperiment:
         return min(learner_number, len(self.learners) - 1)
 
     def switch_learner(self, learner_number: int) -> bool:
-        """Switch a learner on or off, and return whether this was possible.
-
-        The last active learner cannot be switched off.
-        """
+        """Switch a learner on or off. Return False for the last active one, which stays on."""
         if learner_number in self.off:
             del self.off[learner_number]
         elif len(self.learners) - len(self.off) > 1:
@@ -350,7 +330,7 @@ class EditableExperiment:
         return True
 
     def place_in_run(self, learner_number: int) -> int | None:
-        """Return the position of a learner among the active learners, or None if it is switched off."""
+        """Return the learner's position among the active learners; None if it is switched off."""
         return (
             None
             if learner_number in self.off
@@ -358,12 +338,11 @@ class EditableExperiment:
         )
 
     def refused(self, learner_number: int) -> bool:
-        """Return whether the current error of the experiment is about this learner."""
         where = "" if self.error is None else self.error.where
         return where == f"learners[{learner_number}]" or where.startswith(f"learners[{learner_number}].")
 
     def add(self, part: str) -> int:
-        """Add an axis, a picture or a claim, and return its position in the list `part` of the document."""
+        """Add an axis, a picture or a claim to the list `part` of the document. Return its position."""
         self._names.forget()
         match part:
             case "axes":
@@ -376,7 +355,7 @@ class EditableExperiment:
         return len(self.raw[part]) - 1
 
     def remove(self, part: str, number: int) -> None:
-        """Remove an item (axis, picture or claim) from the list that is called `part` in the document."""
+        """Remove an axis, a picture or a claim from the list `part` of the document."""
         self._names.forget()
         match part:
             case "axes":
@@ -388,15 +367,11 @@ class EditableExperiment:
         self._check()
 
     def give_axis_by(self, number: int, kind: str) -> None:
-        """Convert the values of an axis to a list (`kind` = "values") or to a range ("range")."""
         document_edits.give_axis_by(self.raw, number, kind)
         self._check()
 
     def _to_run(self) -> Raw:
-        """Return the document of the experiment to run, without switched-off learners.
-
-        All claims stay in it.
-        """
+        """Return the document to run, without switched-off learners but with all claims."""
         running = [values for place, values in enumerate(self.learners) if place not in self.off]
         return {**self.raw, "learners": running}
 
@@ -415,8 +390,7 @@ class EditableExperiment:
     def _among_all(self, where: str) -> str:
         """Convert a path in the experiment, such as learners[0].name, to the path of the same value in `raw`.
 
-        The two paths can differ, because only `raw` contains switched-off learners, and claims that are not
-        valid.
+        Positions differ, because only `raw` counts switched-off learners.
         """
         prefix = re.match(r"learners\[(\d+)\]", where)
         if prefix is None:
@@ -427,7 +401,7 @@ class EditableExperiment:
     def _among_running(self, place: str) -> str:
         """Convert a path in `raw`, such as learners[1].name, to the path of the same value in the experiment.
 
-        Raises: KeyError if the place is in a switched-off learner, or in a claim that is not valid.
+        Raises: KeyError if the value is in a switched-off learner, or in a claim that does not fit.
         """
         prefix = re.match(r"(learners|claims)\[(\d+)\]", place)
         if prefix is None:
@@ -442,10 +416,9 @@ class EditableExperiment:
         return f"{part}[{number_in_run}]{place[prefix.end() :]}"
 
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
-        """Return the title, the story and the source of the experiment.
+        """Return title, story and source of the experiment.
 
-        They are those of its preset while only run settings, pictures or claims differ from the preset.
-        Otherwise, the title states the change, and story and source are empty.
+        If it runs something else than its preset, the title states the change, and the others are empty.
         """
         origin = self._origin
         origin_title = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
@@ -453,7 +426,6 @@ class EditableExperiment:
 
 
 def _document_of(preset: str | None) -> Raw | None:
-    """Return the document of a preset, or None if `preset` is None or its file is missing or broken."""
     try:
         return None if preset is None else presets.document(preset)
     except BadInput:
@@ -469,17 +441,17 @@ POINTS, MOST_TRIED = 5, 12
 
 
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
-    """Return a copy of an experiment in which a sweep varies the number at `place`, with two pictures of it.
+    """Return a copy of an experiment that sweeps the number at `place`, with two pictures of the sweep.
 
-    The values of the sweep are the number times powers of two, or in steps of 1 around a small whole number.
-    Values with which the experiment cannot run are omitted. An expression is multiplied by powers of two. The
-    claims of the experiment are left out, because they are about a single value of the number.
+    The sweep multiplies the number by powers of two, or adds whole steps to a small whole number. It omits
+    numbers
+    with which the experiment cannot run. It drops the claims, because they are about a single number.
 
     Args:
         is_whole: whether the number must be whole.
-        symbol: symbol for the number in titles and labels.
+        symbol: symbol of the number in titles and labels.
 
-    Raises: BadInput if the place has no number, if there is already a sweep axis, or if no other value is
+    Raises: BadInput if the place has no number, if there is already a sweep axis, or if no other number is
     valid.
     """
     raw, value = editable.raw, editable.value(place)
@@ -504,10 +476,7 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
 
 
 def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: bool) -> Iterator[float]:
-    """Yield values near `value` with which the experiment can run, if they replace the number at `place`.
-
-    The nearest values come first.
-    """
+    """Yield numbers near `value`, the nearest first, with which the experiment can run in its place."""
     for candidate in islice(_around(value, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()
         trial.put(place, candidate)
@@ -518,8 +487,9 @@ def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: b
 def _around(value: float, is_whole: bool) -> Iterator[float]:
     """Yield numbers above and below `value` in turn, the nearest first.
 
-    They are `value` times powers of two. Around a small whole number, they change in steps of 1. Around 0,
-    the steps are 1 for whole numbers and 1/4 for other numbers.
+    They are `value` times powers of two, or steps of 1 from a small whole number. From 0, steps are 1 for
+    whole
+    numbers and 1/4 for others.
     """
     by_ones = value == 0 or (is_whole and abs(value) < 4)
     for distance in count(1):

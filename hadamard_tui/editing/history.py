@@ -1,4 +1,4 @@
-"""Undo and redo of changes of the set-up, and phrases that name the places of values in the set-up."""
+"""Undo and redo of changes of the set-up, and phrases for these changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONE_OF = {"axes": "axis", "learners": "learner", "pictures": "picture", "claims"
 
 
 def place_in_words(editable: EditableExperiment, place: str) -> str:
-    """Return a phrase for the value at `place` and the part that contains it, such as "rate η of A (GD)".
+    """Return a phrase for a place in the set-up, such as "rate η of A (GD)".
 
     If `place` ends with a sweep point, as in "… where a = 2", so does the phrase.
     """
@@ -37,11 +37,7 @@ def place_in_words(editable: EditableExperiment, place: str) -> str:
 
 
 def _item(editable: EditableExperiment, item_name: str) -> str:
-    """Return a phrase for an item such as "learners[0]".
-
-    For a learner, this is its letter and name. For another item of a list, it is the item's number. For any
-    other part, it is "the" and the name.
-    """
+    """Return a phrase for a part of the set-up: "A (GD)" for "learners[0]", "the update" for "update"."""
     match = re.fullmatch(r"(\w+)\[(\d+)\]", item_name)
     if match is None:
         return f"the {item_name}"
@@ -55,8 +51,8 @@ def title_of_place(experiment: Any, owners: Sequence[str], leaf: str) -> str:
     """Return the title of a field, or the field's name if it has no title.
 
     Args:
-        owners: the path to the part that has the field, such as "learners[0]", "update".
-        leaf: the name of the field.
+        owners: path to the part that has the field, such as "learners[0]", "update".
+        leaf: name of the field.
     """
     owned = experiment
     for owner in owners:
@@ -82,14 +78,14 @@ WORDS = ("title", "story", "source", "subject", "reason")
 
 
 class Step(NamedTuple):
-    """Result of undo or redo: the set-up that was restored, and a description of the change."""
+    """Result of undo or redo: the restored set-up, and a description of the change."""
 
     editable: EditableExperiment
     change: str
 
 
 class History:
-    """Recorded states of a set-up, and the position of the current state among them."""
+    """States of a set-up for undo and redo, and the position of the current state among them."""
 
     def __init__(self, editable: EditableExperiment) -> None:
         self._states = [editable.copied()]
@@ -97,11 +93,12 @@ class History:
         self._typed: str | None = None
 
     def record(self, editable: EditableExperiment, typed: str | None = None) -> None:
-        """Record a new state of the set-up, and drop the states that could be redone.
+        """Record a new state, and drop the states that could be redone.
 
         Args:
-            typed: place at which the user is typing; None for other changes. Consecutive changes with the
-                same place are recorded as a single change.
+            typed: place at which the user is typing; None for other changes. Successive changes at one place
+            are
+                recorded as a single change.
         """
         if _same(editable, self._states[self._now]):
             return
@@ -115,19 +112,17 @@ class History:
         self._now, self._typed = len(self._states) - 1, typed
 
     def amend(self, editable: EditableExperiment) -> None:
-        """Replace the current state of the set-up without a new undo step, as after saving it."""
         self._states[self._now] = editable.copied()
 
     def pause(self) -> None:
-        """End the current undo step, so that later typing is recorded as another change."""
         self._typed = None
 
     def undo(self) -> Step | None:
-        """Go back to the state before the last change and return it, or None if there is no such state."""
+        """Go back to the state before the last change, and return it; None if there is none."""
         return self._step(-1) if self._now else None
 
     def redo(self) -> Step | None:
-        """Go to the state after the last undone change and return it, or None if there is no such state."""
+        """Go to the state after the last undone change, and return it; None if there is none."""
         return self._step(1) if self._now + 1 < len(self._states) else None
 
     def _step(self, by: int) -> Step:
@@ -161,10 +156,7 @@ def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[
 
 
 def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
-    """Yield descriptions of the changes in a list of the preset document, such as its learners.
-
-    Added and removed items are included.
-    """
+    """Yield descriptions of the changes in a list of the document, such as the learners."""
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
             yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))
@@ -188,10 +180,6 @@ def _same(editable: EditableExperiment, other: EditableExperiment) -> bool:
 
 
 def shape(value: Any) -> Any:
-    """Return the structure of a preset document. It determines which fields the form for editing has.
-
-    The structure consists of tables, lists of tables and kinds, without other values.
-    """
     if isinstance(value, dict):
         shapes = {key: item if key == "kind" else shape(item) for key, item in value.items()}
         return {key: item_shape for key, item_shape in shapes.items() if item_shape is not None}

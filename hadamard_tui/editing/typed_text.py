@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 def inline_toml(value: Any) -> str:
-    """Return a value as TOML on one line, without entries that are None.
-
-    Strings are written as JSON strings, which are also valid in TOML.
-    """
+    """Return a value as TOML on one line, without entries that are None."""
     if isinstance(value, dict):
         pairs = ((key, item) for key, item in value.items() if item is not None)
         return "{" + ", ".join(f"{_key(key)} = {inline_toml(item)}" for key, item in pairs) + "}"
@@ -43,8 +40,9 @@ OPENING, CLOSING = "[{", "]}"
 def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None) -> str:
     """Return the text that a user would type for `value` in a field of kind `kind`.
 
-    The text is exact unless `digits` limits the number of digits. The name of a column is quoted if it would
-    otherwise be read as a number or as true or false.
+    The text is exact unless `digits` limits its digits. The name of a column gets quotes if it would
+    otherwise be
+    read as a number, true or false.
     """
     if value is None:
         return ""
@@ -78,8 +76,7 @@ def _item(value: Any, digits: int | None) -> str:
 def value_of(field: Field, text: str) -> Any:
     """Return the value of a text that was typed into a field.
 
-    If a number is expected but the text is not a number, return the text, which may be an expression. If it
-    is not a valid expression either, reading the set-up fails later.
+    If a field of numbers has other text, return the text: it may be an expression, which is checked later.
     """
     text, kind = text.strip(), field.kind
     if not text:
@@ -107,14 +104,14 @@ def value_of(field: Field, text: str) -> Any:
 
 
 def _column(text: str) -> Any:
-    """Return the value of a column field: a position, true, false, or a name, which may be quoted."""
+    """Return the column that a text names: a position, true, false, or a name, which may be quoted."""
     if re.fullmatch(r"[+-]?\d+|true|false|\".*\"|'.*'", text):
         return _of_toml(text)
     return text
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the pieces of a text between commas, except commas inside brackets or quotes."""
+    """Split a text at commas, except commas inside brackets or quotes."""
     depth, quote, begin = 0, "", 0
     for place, sign in enumerate(text):
         if quote:
@@ -131,10 +128,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _of_toml(text: str) -> Any:
-    """Return the value that a text has in TOML.
-
-    If the text is not TOML, return it as a number if possible, otherwise unchanged.
-    """
+    """Return the value that a text has in TOML, else as a number, else the text itself."""
     try:
         document = raw_values.toml(f"value = {text}")
     except (tomllib.TOMLDecodeError, BadInput):
@@ -180,7 +174,7 @@ _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
 
 
 def steps_of_number(value: Any, is_whole: bool, up: bool) -> list[Any]:
-    """Return the next values above or below `value`, the nearest first; empty if `value` is not a number.
+    """Return the next values above or below `value`, the nearest first; none if `value` is not a number.
 
     Steps of whole numbers include the powers of two. In an expression such as 1/(2d), only the leading factor
     changes, so that the variables remain.
@@ -211,7 +205,7 @@ def _next(value: float, is_whole: bool, up: bool) -> float:
 
 
 def _ladder(value: float, is_whole: bool) -> list[float]:
-    """Return positive numbers around `value` in increasing order. Keys step from one to the next."""
+    """Return positive numbers around `value` in increasing order. A key press steps from one to the next."""
     decade = math.floor(math.log10(value))
     numbers = {
         float(f"{step * 10.0**power:.4g}") for power in range(decade - 1, decade + 2) for step in PREFERRED

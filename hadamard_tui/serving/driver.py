@@ -1,8 +1,8 @@
-"""Driver of an app that is shown in a browser; it extends Textual's driver for the web.
+"""Driver of an app in a browser; it extends Textual's driver for the web.
 
-App and server exchange packets. A packet consists of a letter, the length of its content in four bytes, and
-the content. The letter D stands for text from or to the terminal, and M for JSON about the app. F stands for
-a file: its name, a zero byte, and its content.
+App and server exchange packets: a letter, the length of the content in four bytes, and the content. D stands
+for text from or to the terminal, and M for JSON about the app. F stands for a file: its name, a zero byte,
+and its content.
 """
 
 from __future__ import annotations
@@ -30,10 +30,7 @@ HEAD = 5
 
 
 class ViewerDriver(WebDriver):
-    """Driver that ends the app together with its server, and sends files to the browser.
-
-    It writes every packet whole.
-    """
+    """Driver that ends the app together with its server, and that sends files to the browser."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
@@ -42,10 +39,7 @@ class ViewerDriver(WebDriver):
         self._lock = Lock()
 
     def start_application_mode(self) -> None:
-        """Start the app's output, and tell the app that it has the focus.
-
-        Textual assumes otherwise in a browser.
-        """
+        """Start the app's output, and give the app the focus, which Textual does not do in a browser."""
         super().start_application_mode()
         self.app.call_later(self.app.post_message, events.AppFocus())
 
@@ -56,7 +50,7 @@ class ViewerDriver(WebDriver):
         self._send(b"M", json.dumps(data).encode(errors="ignore"))
 
     def _send(self, kind: bytes, content: bytes) -> None:
-        """Write a complete packet to the server, without packets of other threads in between."""
+        """Write a packet to the server. The lock keeps packets of other threads out of it."""
         packet = kind + len(content).to_bytes(4, "big") + content
         try:
             with self._lock:
@@ -68,7 +62,7 @@ class ViewerDriver(WebDriver):
     def run_input_thread(self) -> None:
         """Read packets from the server until the app ends.
 
-        If the input ends before that, the server has ended, and the process exits.
+        If the input ends first, the server is gone, and the process exits.
         """
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         keys, packets = InputReader(), Packets()
@@ -89,9 +83,9 @@ class ViewerDriver(WebDriver):
     def deliver_binary(
         self, binary: BinaryIO | TextIO, *, save_path: Path, encoding: str | None = None, **_: Any
     ) -> None:
-        """Send a complete file to the browser.
+        """Send a file to the browser.
 
-        So the browser knows the file's length, and notices an interrupted download.
+        One packet holds the file, so that the browser knows its length and notices a broken download.
         """
         with binary:
             content = binary.read()
@@ -101,13 +95,12 @@ class ViewerDriver(WebDriver):
 
 
 class Packets:
-    """Parser that finds the server's packets in the bytes that arrive."""
+    """Parser that splits the bytes from the server into packets."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
 
     def feed(self, data: bytes) -> Iterator[tuple[str, bytes]]:
-        """Yield the letter and the content of each packet that `data` completes."""
         self._bytes += data
         while len(self._bytes) >= HEAD:
             end = HEAD + int.from_bytes(self._bytes[1:HEAD], "big")

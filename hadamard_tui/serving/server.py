@@ -1,8 +1,7 @@
 """Web server that shows the app in browsers on this machine, to a limited number of viewers.
 
-A secret is the first part of the path of every address. A cookie would not be safe, because browsers send it
-to every port of localhost, where other programs may listen. A path is sent only to the port in its address,
-so two servers on one machine do not receive each other's secrets. No response allows a Referer, and no
+Every address begins with a secret. Browsers would send a cookie to every port of localhost, where other
+programs may listen. They send a path only to the port in its address. No response allows a Referer, and no
 request is logged.
 """
 
@@ -65,13 +64,13 @@ def guard(token: str) -> Middleware:
 
 
 def need_own_page(request: web.Request) -> None:
-    """Refuse a websocket that a page from another server opens. Raises: web.HTTPForbidden."""
+    """Raise web.HTTPForbidden if the page of another server opens a websocket."""
     if _parsed(request.headers.get("Origin", "")).netloc != request.host:
         raise web.HTTPForbidden(text="403: only the pages of this server may open the app\n")
 
 
 async def harden(request: web.Request, response: web.StreamResponse) -> None:
-    """Set headers that forbid caching, framing, content sniffing, Referer headers, and foreign scripts."""
+    """Forbid caching, framing, content sniffing, Referer headers and foreign scripts."""
     response.headers.update(HEADERS)
     response.headers.pop("Server", None)
 
@@ -116,7 +115,6 @@ class Server:
         self._stopped = asyncio.Event()
 
     def application(self) -> web.Application:
-        """Return the aiohttp application with its routes."""
         app = web.Application(middlewares=[guard(self.token)])
         app.add_routes(
             [
@@ -144,7 +142,7 @@ class Server:
         return web.FileResponse(file)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
-        """Return a file that a viewer's app has made. The headers make the browser save the file."""
+        """Return a file that a viewer's app has made, with headers that make the browser save it."""
         for viewer in self._viewers:
             if (file := viewer.files.get(request.match_info["key"])) is not None:
                 file_name, content = file
@@ -183,10 +181,6 @@ class Server:
 
 
 def chosen_preset(request: web.Request) -> str | None:
-    """Return the built-in preset that an address names, or None if it names none.
-
-    Raises: web.HTTPNotFound if no built-in preset has this name.
-    """
     preset_name = request.query.get("preset")
     if preset_name is not None and preset_name not in presets.names():
         raise web.HTTPNotFound(text=f"404: {presets.unknown(preset_name, 'preset', presets.names())}\n")
@@ -194,10 +188,9 @@ def chosen_preset(request: web.Request) -> str | None:
 
 
 def serve(port: int, preset: str | None, viewers: int) -> None:
-    """Serve the app until Ctrl-C, SIGTERM or SIGHUP.
+    """Serve the app on the loopback addresses until Ctrl-C, SIGTERM or SIGHUP.
 
     Args:
-        port: port on the loopback addresses.
         preset: preset that the app opens; None for the welcome page.
         viewers: maximum number of simultaneous viewers.
 
@@ -231,7 +224,7 @@ async def _serve(sockets: Sequence[socket.socket], command: Sequence[str], viewe
 def _own_fault(record: logging.LogRecord) -> bool:
     """Return whether a log record is about a fault of the server.
 
-    Records about malformed requests are not, because any local program can send such requests.
+    Malformed requests are no faults, because any local program can send them.
     """
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 

@@ -1,4 +1,4 @@
-"""Viewer of the served app: its page in a browser, messages from the page, and the process of its app."""
+"""Viewer of the served app: the app's process, its page in a browser, and the messages between them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class Size(Struct):
     height: Annotated[int, Meta(ge=1)] = 24
 
     def bounded(self) -> Size:
-        """Return this size of a terminal, limited to LARGEST."""
         return Size(min(self.width, LARGEST[0]), min(self.height, LARGEST[1]))
 
 
@@ -58,7 +57,6 @@ _decoder = msgspec.json.Decoder(Message)
 
 
 def parse_message(text: str) -> Message | None:
-    """Return the message that the page has sent as `text`, or None if the text is invalid."""
     try:
         message: Message = _decoder.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
@@ -67,10 +65,7 @@ def parse_message(text: str) -> Message | None:
 
 
 def size_of(query: Mapping[str, str]) -> Size:
-    """Return the terminal size that the query of a websocket's address names.
-
-    If the query is invalid, return the default size.
-    """
+    """Return the terminal size in the query of a websocket's address; the default size if it is invalid."""
     try:
         return msgspec.convert(dict(query), Size, strict=False).bounded()
     except msgspec.ValidationError:
@@ -108,7 +103,7 @@ class Viewer:
 
         Args:
             command: command that starts the app.
-            size: initial size of its terminal.
+            size: initial size of the terminal.
             stopped: event that is set when the server ends.
         """
         self._websocket, self._command, self._size, self._stopped = websocket, command, size, stopped
@@ -120,7 +115,6 @@ class Viewer:
         """Whether the page has stopped answering."""
 
     async def run(self) -> None:
-        """Run the app until it ends, its page is closed or lost, or the server ends."""
         process = await self._start()
         work = (self._listen(process), self._show(process), self._watch(), self._stopped.wait())
         tasks = [asyncio.create_task(part) for part in work]
@@ -156,7 +150,6 @@ class Viewer:
         )
 
     async def _listen(self, process: Process) -> None:
-        """Pass messages from the page to the app until the page is closed."""
         assert process.stdin is not None
         with suppress(ConnectionError):
             async for frame in self._websocket:
@@ -168,7 +161,6 @@ class Viewer:
                     await process.stdin.drain()
 
     async def _show(self, process: Process) -> None:
-        """Pass the output of the app to the page until the app ends."""
         output = process.stdout
         assert output is not None
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -185,7 +177,7 @@ class Viewer:
                 await process.wait()
 
     async def _offer(self, content: bytes) -> None:
-        """Keep a file that the app has made, and ask the browser to download it."""
+        """Offer a file of the app for download, and ask the browser to download it."""
         file_name, _, data = content.partition(b"\0")
         key = secrets.token_urlsafe(16)
         self.files[key] = file_name.decode(), data
@@ -217,7 +209,7 @@ class Viewer:
             self._complaint = (self._complaint + text)[-4096:]
 
     async def _say_goodbye(self, code: int | None) -> None:
-        """Tell the page why the app has ended; if the app has failed, print the reason on the terminal."""
+        """Tell the page why the app has ended. If the app has failed, print the reason on stderr."""
         if code:
             lines = self._complaint.decode(errors="replace").strip().splitlines() or [f"exit code {code}"]
             print(f"the app of a viewer has failed: {_printable(lines[-1])}", file=sys.stderr, flush=True)
@@ -232,7 +224,7 @@ class Viewer:
 
 
 def _packet(message: Message) -> bytes:
-    """Encode a message from the page as a packet, which Textual's driver for the web can read."""
+    """Encode a message from the page as a packet for Textual's web driver."""
     match message:
         case Stdin(text):
             return _framed(b"D", text.encode())
@@ -251,5 +243,5 @@ def _framed(kind: bytes, content: bytes) -> bytes:
 
 
 def _printable(text: str) -> str:
-    """Return a text without control characters and limited in length, because it comes from an app."""
+    """Return a short text without control characters, because the text comes from an app."""
     return "".join(letter if letter.isprintable() else " " for letter in text)[:400]

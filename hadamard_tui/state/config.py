@@ -1,7 +1,8 @@
 """Configuration file: TOML in the system's configuration folder. The program never writes it.
 
-The functions of this module import the keys of actions only when they need them. The keys depend on the
-panels, and the panels depend on the user's own parts, which the configuration file names.
+Functions import the keys of actions late: keys depend on panels, panels depend on the user's own parts, and
+the
+configuration file names the files of these parts.
 """
 
 from __future__ import annotations
@@ -64,14 +65,13 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def path() -> Path:
-    """Return the path of the configuration file, which need not exist."""
     from platformdirs import user_config_path
 
     return user_config_path(NAME) / "config.toml"
 
 
 def default_text() -> str:
-    """Return the text of a configuration file that lists all settings as comments and changes none."""
+    """Return a configuration file that lists all settings as comments, so that it changes none."""
     from hadamard_tui.keyboard import EVERY
 
     lines = ["# hadamard-tui: the lines that are commented out show the defaults.", ""]
@@ -102,11 +102,9 @@ def _quoted(text: str) -> str:
 
 
 def parse(content: bytes) -> tuple[Config, list[str]]:
-    """Return the configuration that a file's content describes, and one message per invalid setting.
+    """Parse a configuration file. Return the configuration, and one message for each invalid setting.
 
-    Invalid settings keep their defaults.
-
-    Raises: BadInput if the content is not TOML.
+    Invalid settings keep their defaults. Raises: BadInput if the content is not TOML.
     """
     raw = raw_values.document(content)
     wrong: dict[str, str] = {}
@@ -128,7 +126,7 @@ def parse(content: bytes) -> tuple[Config, list[str]]:
 
 
 def _unfit(setting_name: str, value: object) -> str:
-    """Return the reason why a value in the configuration file is invalid, or "" if it is valid."""
+    """Return why the value of a setting is invalid, or "" if it is valid."""
     try:
         msgspec.convert({setting_name: value}, Config)
     except msgspec.ValidationError as error:
@@ -139,10 +137,7 @@ def _unfit(setting_name: str, value: object) -> str:
 
 
 def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the valid keys in the configuration file, by action.
-
-    The second result has the reasons why other keys are invalid, by action.
-    """
+    """Split configured keys, which are given by action: return the valid keys, and faults of the others."""
     from hadamard_tui.keyboard import ACTIONS, EVERY, MOTIONS
 
     sound: dict[str, str] = {}
@@ -164,12 +159,10 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> tuple[str, str, str] | None:
-    """Return the last action in the file whose configured key also belongs to another action.
+    """Return an action, its configured key, and another action with this key; None if there is no clash.
 
-    Actions and motions are checked separately. A motion may share a key with an action, because the keys of
-    the focused widget take precedence.
-
-    Returns: the action, the key, and the other action; None if no key belongs to two actions.
+    Actions and motions are checked separately: a motion may share a key with an action, because the focused
+    widget handles its keys first.
     """
     owners: dict[str, list[str]] = {}
     for action in among:
@@ -184,9 +177,9 @@ def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> 
 
 
 def _line(text: str, place: str) -> int:
-    """Return the number of the line in a TOML file that sets the key `place`, such as `keys.run`.
+    """Return the number of the line that sets a key of a TOML file, such as `keys.run`.
 
-    If no line sets the key, return the line where its table starts, or 0 if there is no such line either.
+    If there is no such line, return the line where the key's table starts, or 0 if this is missing, too.
     """
     table = ""
     lines: dict[str, int] = {}
@@ -203,7 +196,6 @@ def _line(text: str, place: str) -> int:
 
 
 def _plain(key: str) -> str:
-    """Return a TOML key without quotes and spaces."""
     return re.sub(r"[\s\"']", "", key)
 
 
@@ -212,10 +204,9 @@ def _keys(keys: str) -> list[str]:
 
 
 def files_of_parts() -> list[Path]:
-    """Return the Python files with the user's own parts that the configuration file names.
+    """Return the Python files with the user's own parts, which the configuration file names.
 
-    Relative paths are relative to the folder of the configuration file. If the configuration file cannot be
-    read, the result is empty, and `read` reports the error.
+    Relative paths start at its folder. If it cannot be read, the list is empty, and `read` reports the error.
 
     Raises: BadInput if the setting is not a list of names.
     """
@@ -235,7 +226,7 @@ def files_of_parts() -> list[Path]:
 
 
 def read() -> tuple[Config, list[str]]:
-    """Read the configuration file, and return the configuration with one message per invalid setting."""
+    """Read the configuration file. Return the configuration, and one message for each invalid setting."""
     file: Path | str = "the configuration file"
     try:
         with files.faults(""):

@@ -1,4 +1,4 @@
-"""Choice of the set-up and options at the start of the app, from the command line or the last session."""
+"""Set-up and options of the app at its start, from the command line or the last session."""
 
 from __future__ import annotations
 
@@ -31,14 +31,13 @@ class Launch:
         document: the experiment as a preset document.
         preset: name or file of the preset that the experiment was made from; None if there was none.
         autorun: whether to start the run at once.
-        notes: messages to show at the start, for example that a broken file was set aside.
-        off: switched-off learners of the set-up, by their position among all learners.
-        left_out: claims that are not valid for the set-up, such as claims about a missing learner, by their
+        notes: messages to show at the start, for example that a broken file was renamed.
+        off: switched-off learners, by their position among all learners.
+        left_out: claims that do not fit the experiment, such as claims about a missing learner, by their
             position among all claims.
-        tour: the guided tour to show; None if there is none.
-        watched: file of the stored run to show; None if there is none.
-        devices: devices to which runs are spread; without any, this process computes every run.
-        first: whether to show the welcome page. This is so if the app has no saved set-up and is given none.
+        watched: file of a stored run to show; None if there is none.
+        devices: devices that share the work; without any, this process computes every run.
+        first: whether to show the welcome page.
     """
 
     document: Raw
@@ -65,16 +64,13 @@ def begin(
     view: Sequence[str] = (),
     answers: Sequence[str] = (),
 ) -> Launch:
-    """Return the set-up (edited experiment) and the options with which the app starts.
+    """Return the set-up and the options with which the app starts.
 
     Args:
         wanted: set-up from the command line, which is `preset` with changes. None opens the saved set-up.
-        preset: preset that `wanted` was made from. If `wanted` is None and no set-up is saved, this preset is
-            opened.
-        autorun: whether to start the run at once.
+        preset: preset of `wanted`. If `wanted` is None and no set-up is saved, the app opens this preset.
         reset: whether to ignore the saved set-up and view.
         theme: theme from the command line; None for the saved theme.
-        ascii_only: whether to draw with ASCII characters only.
         view: changes of the view, such as `panel=svd`; if there are any, the saved view is ignored.
         answers: messages about the command line, to show at the start.
 
@@ -102,11 +98,11 @@ def begin(
 
 
 def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Launch:
-    """Return the options of a start with a guided tour through presets and talks, without set-up panels.
+    """Return the options of a start with a tour. The set-up panel is hidden.
 
     Args:
         stops: names of presets and talks.
-        alone: whether the tour moves on by itself, in a loop.
+        alone: whether the tour moves on automatically, in a loop.
 
     Raises: BadInput for an unknown preset, talk or theme.
     """

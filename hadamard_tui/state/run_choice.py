@@ -24,12 +24,9 @@ DATE_OR_ID = re.compile(r"\d{4}-\d\d-\d\d|[0-9a-f]{8}")
 
 
 def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Return the stored runs that satisfy all of the words. Without words, return all runs.
+    """Return the stored runs that match all words. Without words, return all runs.
 
-    Args:
-        runs: runs to select from, newest first; the result has the same order.
-
-    Raises: BadInput if a word excludes all remaining runs.
+    Raises: BadInput if no run is left after a word.
     """
     selected = list(runs)
     for word in words:
@@ -40,15 +37,15 @@ def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
 
 
 def file_of(preset: str) -> str:
-    """If `preset` names a stored run, return the file of this run, else return `preset`.
+    """Return the file of the stored run that `preset` names, or `preset` itself if it names no stored run.
 
-    Names of stored runs start with @, but dates and complete ids need no @. Raises: BadInput.
+    A date or a complete id names a stored run; other words need a leading @. Raises: BadInput.
     """
     return single(preset).path if preset.startswith("@") or DATE_OR_ID.fullmatch(preset) else preset
 
 
 def single(word: str) -> StoredRun:
-    """Return the newest stored run that a word selects. If `word` is a path of a .run file, read this file.
+    """Return the newest stored run that matches a word, or the run in the file if the word ends in `.run`.
 
     Raises: BadInput.
     """

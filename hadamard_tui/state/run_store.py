@@ -22,15 +22,11 @@ if TYPE_CHECKING:
 
 
 def folder() -> Path:
-    """Return the folder of the store, in which finished and unfinished runs are kept."""
     return user_data_path(NAME) / "runs"
 
 
 def store() -> Store | None:
-    """Return the store of runs.
-
-    Returns None if the app is shown in a browser, or if the configuration turns the store off.
-    """
+    """Return the store of runs; None in a browser, or if the configuration turns the store off."""
     if served():
         return None
     configured, _ = config.read()
@@ -39,7 +35,6 @@ def store() -> Store | None:
 
 
 def needed_store() -> Store:
-    """Return the store of runs. Raises: BadInput if there is no store."""
     if (runs := store()) is None:
         raise BadInput(
             "kept_points_mb",
@@ -51,7 +46,7 @@ def needed_store() -> Store:
 def drop_former_points() -> str:
     """Remove the results of sweep points that earlier versions stored in the cache.
 
-    The keys of these results depend on the code that computed them, so no later version can find them.
+    This version cannot use them, because their keys depend on the code that computed them.
 
     Returns: a sentence about the removed results, or "" if there were none.
     """
@@ -68,7 +63,7 @@ def drop_former_points() -> str:
 
 
 def removed_in_words(removed: list[StoredRun]) -> str:
-    """Return a sentence about the runs that were removed from the store to make room for new runs."""
+    """Return a sentence which says that runs were removed to make room in the store."""
     count = f"{len(removed)} old runs" if len(removed) > 1 else "1 old run"
     size = sum(run.bytes for run in removed) / MB
     return (
@@ -78,9 +73,9 @@ def removed_in_words(removed: list[StoredRun]) -> str:
 
 
 def news() -> list[str]:
-    """Return a sentence about each run without a terminal, unless its end has been announced.
+    """Return a sentence about each run that goes on or has ended without a terminal.
 
-    Runs that have ended are marked as announced.
+    The end of a run is announced only once.
     """
     if (runs := store()) is None:
         return []

@@ -32,7 +32,7 @@ Content = TypeVar("Content")
 
 
 class KeptView(msgspec.Struct):
-    """View options that the user has chosen, and that are saved between sessions."""
+    """View options that are saved between sessions."""
 
     theme: ThemeName | None = None
     panel: str | None = None
@@ -44,7 +44,7 @@ class KeptView(msgspec.Struct):
 
 
 def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
-    """Return the view options `view` with changes such as `panel=svd` or `chart.y_log=true`.
+    """Return the view options with changes such as `panel=svd` or `chart.y_log=true`.
 
     Raises: BadInput.
     """
@@ -97,14 +97,12 @@ class Memory(msgspec.Struct):
 
 
 def path() -> Path:
-    """Return the path of the state file."""
     from platformdirs import user_state_path
 
     return user_state_path(NAME) / "last.json"
 
 
 def parse(text: bytes) -> Memory:
-    """Return the saved state that the content of a state file describes. Raises: BadInput."""
     try:
         memory = msgspec.json.decode(text, type=Memory)
         raw_values.check([memory.preset, memory.off, memory.left_out])
@@ -117,7 +115,7 @@ def parse(text: bytes) -> Memory:
 
 
 def read() -> tuple[Memory, str]:
-    """Return the saved state, and a message that is empty unless the file cannot be used.
+    """Return the saved state, and an error message; the message is empty if there is no error.
 
     A broken file is renamed.
     """
@@ -142,14 +140,14 @@ def read_or_set_aside(
 ) -> tuple[Content, str]:
     """Return the parsed content of a file, and an error message, which is empty if there is no error.
 
-    If the file is missing or cannot be read or parsed, the content is `default`. An unparsable file is
-    renamed, and the message states its new name.
+    If the file is missing or invalid, the content is `default`. An invalid file is renamed, and the message
+    gives
+    the new name.
 
     Args:
         place: function that returns the path of the file.
-        parse: function that parses the content. It raises ValueError or RecursionError if the content is
-            invalid.
-        instead: phrase for the message. It says what the program does without the file.
+        parse: function that parses the content. It raises ValueError or RecursionError for invalid content.
+        instead: phrase for the message, which says what the program does without the file.
     """
     path: Path | None = None
     try:
@@ -167,7 +165,7 @@ def read_or_set_aside(
 
 
 def _set_aside(path: Path) -> str:
-    """Rename a broken file to an unused name, and return a phrase with the new name or with the error."""
+    """Rename a broken file to an unused name. Return a phrase with the new name or with the error."""
     try:
         for number in count(1):
             aside = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
@@ -189,14 +187,13 @@ MOST_BYTES_OF_PATHS = 1 << 20
 
 
 def own_presets_file() -> Path:
-    """Return the path of the file that lists the user's presets."""
     from platformdirs import user_state_path
 
     return user_state_path(NAME) / "presets.txt"
 
 
 def own_presets() -> list[str]:
-    """Return the paths of the user's presets that still exist, newest first; empty in a browser."""
+    """Return the paths of the user's presets that still exist, newest first; in a browser, there are none."""
     if served():
         return []
     try:

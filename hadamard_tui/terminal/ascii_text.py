@@ -1,4 +1,4 @@
-"""Text and screens in ASCII, for terminals, pipes and fonts that lack other characters."""
+"""ASCII versions of texts and screens, for terminals, pipes and fonts that lack other characters."""
 
 from __future__ import annotations
 
@@ -38,10 +38,7 @@ _LINES = {
 
 
 def braille_to_ascii(glyphs: np.ndarray) -> np.ndarray:
-    """Return an array of code points with braille and box lines replaced by ASCII characters.
-
-    Other characters are unchanged. The array may have any shape.
-    """
+    """Replace braille and box lines by ASCII characters in an array of code points of any shape."""
     plain = glyphs.copy()
     braille = (glyphs >= _BRAILLE) & (glyphs < _BRAILLE + 256)
     plain[braille] = _CELLS[glyphs[braille] - _BRAILLE]
@@ -94,16 +91,16 @@ _LONGER = re.compile(
 
 
 def to_ascii(text: str) -> str:
-    """Return an ASCII version of a text, with the same width in cells."""
     return "".join(_pieces(text))
 
 
 @lru_cache(maxsize=512)
 def _pieces(text: str) -> tuple[str, ...]:
-    """Return the ASCII form of every character. Together, the forms are as wide as the text.
+    """Return the ASCII form of each character. Together, the forms are as wide as the text.
 
-    A sign with a longer ASCII form takes cells from the next wide enough gap between words. Without such a
-    gap, the sign becomes a single letter.
+    A form that is longer than its sign takes spaces from the next wide enough gap. Without such a gap, the
+    sign
+    becomes a single letter.
     """
     if text.isascii():
         return tuple(text)
@@ -120,7 +117,6 @@ def _pieces(text: str) -> tuple[str, ...]:
 
 
 def _long_form(sign: str) -> str:
-    """Return the ASCII text that replaces a sign, a power of ten, or an exponent."""
     if sign in _WITH_SPACES:
         return _WITH_SPACES[sign]
     if sign[0] in _LONG:
@@ -134,8 +130,9 @@ def _long_form(sign: str) -> str:
 def _spaces_behind(text: str, pieces: list[str], at: int, count: int) -> list[int] | None:
     """Return the positions of `count` spaces to omit, all in the first wide enough gap after position `at`.
 
-    One space of the gap remains, unless the gap ends the text. Return None if no gap is wide enough. Also
-    return None if a box line or a shape comes before the gap, because it would be moved out of its column.
+    One space of the gap remains, unless the gap ends the text. Return None if no gap is wide enough, or if a
+    box line
+    or a shape comes before it, because that would leave its column.
     """
     if count <= 0:
         return []

@@ -22,16 +22,12 @@ _setting: Clipboard = "auto"
 
 
 def use(setting: Clipboard) -> None:
-    """Choose whether the program copies text to the clipboard: always, never, or if this is supported.
-
-    In the last case, the terminal must be known to support copying.
-    """
+    """Set whether to copy to the clipboard: "yes", "no", or "auto" if the terminal is known to support it."""
     global _setting
     _setting = setting
 
 
 def copies() -> bool:
-    """Return whether text that the user copies is sent to the terminal."""
     return bool(sequence(""))
 
 

@@ -17,7 +17,7 @@ GRACE = 2.0
 
 
 class Terminated(BaseException):
-    """A signal that asks the program to end, as an exception in the main thread.
+    """Exception in the main thread: a signal asks the program to end.
 
     Args:
         number: number of the signal.
@@ -35,16 +35,16 @@ def exit_code(number: int) -> int:
 
 @contextmanager
 def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
-    """If a signal to terminate arrives inside the block, shut the app down in order.
+    """If a signal to terminate arrives inside the block, end the app in order.
 
-    A second signal ends the app at once. So does a timer GRACE seconds after the first signal, if the app has
-    not ended by then. A second hangup is ignored, because the kernel, the shell and our own driver each send
-    one.
+    A second signal ends it at once, and so does a timer GRACE seconds after the first. A second hangup is
+    ignored,
+    because the kernel, the shell and our driver each send one.
 
     Args:
-        end: function that requests the end with an exit code; it returns before the app has ended.
-        end_at_once: function that ends the app with an exit code. It interrupts the app at any point, so it
-            must not wait for a lock, which the app may hold.
+        end: function that requests the end with an exit code, and returns before the app has ended.
+        end_at_once: function that ends the app with an exit code. It may interrupt code that holds a lock,
+            so it must not wait for one.
     """
     first: list[int] = []
 
@@ -70,14 +70,17 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
 def raised(end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
     """Raise `Terminated` if a signal is about to end the program inside the block.
 
-    Signals that the program ignores, as after nohup, or already handles, such as Ctrl-C, are not affected.
-    A second signal is ignored, because the command timeout sends two, and so do the kernel and the shell when
-    a terminal is closed. A timer ends the program GRACE seconds after the first signal. The timer also runs
-    after the block, because a terminal that has stopped its output would block the program.
+    Signals that the program ignores, as after nohup, or already handles, such as Ctrl-C, are not affected. A
+    second
+    signal is ignored, because the command timeout and a closing terminal each cause two. A timer ends the
+    program
+    GRACE seconds after the first signal, even after the block: a terminal that has stopped its output would
+    block it.
 
     Args:
-        end_at_once: function that ends the program with an exit code. It interrupts the program at any point,
-            so it must not wait for a lock.
+        end_at_once: function that ends the program with an exit code. It may interrupt code that holds a
+        lock,
+            so it must not wait for one.
     """
     first: list[int] = []
 
@@ -102,7 +105,6 @@ def raised(end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
 
 
 def _unhandled(signal_names: Sequence[str]) -> list[signal.Signals]:
-    """Return the signals that the program neither ignores nor handles."""
     numbers = [signal.Signals[signal_name] for signal_name in signal_names]
     return [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
 
@@ -114,8 +116,7 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
     Signals that the program ignores, as after nohup, or already handles, such as Ctrl-C, are not affected.
 
     Args:
-        undo: function without arguments. It interrupts the program at any point, so it must not wait for a
-            lock.
+        undo: function that may interrupt code that holds a lock, so it must not wait for one.
     """
 
     def handle(number: int, _frame: FrameType | None) -> None:

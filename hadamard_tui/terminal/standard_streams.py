@@ -15,7 +15,7 @@ from engine.core.parts import BadInput
 
 
 class ReaderGone(Exception):
-    """Raised if the reader of standard output, such as `head`, has ended. Callers stop printing silently."""
+    """Raised if the reader of standard output, such as `head`, has ended. Callers stop silently."""
 
 
 DRAWN = "drawn in ASCII"
@@ -26,10 +26,9 @@ LETTERS = "⣿─│…"
 
 
 def prepare() -> None:
-    """Replace closed streams by the null device, and characters that a stream cannot encode by ASCII.
+    """Open closed standard streams on the null device, and print characters that they cannot encode as ASCII.
 
-    Without the null device, the next opened file would get the descriptor of a stream that the shell has
-    closed by `>&-`. The output of the stream would then go into this file.
+    If the shell closed a stream by `>&-`, the next opened file would get its descriptor, and its output.
     """
     for stream_name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream_name) is None:
@@ -48,7 +47,7 @@ def print_ascii() -> None:
 
 
 def lacks_letters() -> bool:
-    """Return whether standard output has an encoding without the characters that charts need."""
+    """Return whether the encoding of standard output lacks characters that charts need."""
     try:
         LETTERS.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -57,7 +56,7 @@ def lacks_letters() -> bool:
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Return an equally wide ASCII version of the unencodable text, and the position after the text."""
+    """Return an equally wide ASCII version of the unencodable text, and the position after it."""
     from hadamard_tui.terminal.ascii_text import to_ascii
 
     if not isinstance(error, UnicodeEncodeError):
@@ -67,7 +66,7 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Flush standard output after the block, and convert the errors that writing raises.
+    """Flush standard output after the block, and convert errors of writing.
 
     Raises: ReaderGone if the reader of the output has ended; BadInput if writing fails, as on a full disk.
     """
@@ -87,17 +86,16 @@ def discard() -> None:
 
 
 def echo(text: str | bytes, nl: bool = True) -> None:
-    """Print a text without formatting. Raises: the errors of `printing`."""
     with printing():
         typer.echo(text, nl=nl)
 
 
 class Delivery:
-    """Context that prints or saves results. If one result causes an error, the other results still follow.
+    """Context in which results are printed or saved. After an error, the other results still follow.
 
-    The end of the `with` block raises the first error that is neither BadInput nor ReaderGone. If there is
-    none, it raises one BadInput with the messages of all BadInput errors. If there are none of these either,
-    it raises ReaderGone in case the reader of standard output has ended.
+    The end of the `with` block raises the first error that is neither BadInput nor ReaderGone. Without such
+    an error,
+    it raises one BadInput with all messages, or else ReaderGone.
     """
 
     def __init__(self) -> None:
@@ -106,7 +104,7 @@ class Delivery:
         self._gone: list[ReaderGone] = []
 
     def attempt(self, act: Callable[[], object]) -> None:
-        """Call `act`, which prints or saves a result; an error is raised at the end of the block."""
+        """Call `act`, which prints or saves a result. Its error is raised at the end of the block."""
         try:
             act()
         except ReaderGone as error:
@@ -118,7 +116,6 @@ class Delivery:
 
     @property
     def hindered(self) -> bool:
-        """Whether an error prevented the delivery of a result."""
         return bool(self._refused or self._broken or self._gone)
 
     def __enter__(self) -> Delivery:

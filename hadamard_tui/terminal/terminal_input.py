@@ -18,7 +18,7 @@ CHUNK = 4096
 
 
 class ExitEvent(threading.Event):
-    """Event with a file descriptor. Setting the event ends a wait for input that includes the descriptor."""
+    """Event with a file descriptor that is readable while it is set, so that it can end a wait for input."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,6 @@ class ExitEvent(threading.Event):
         super().clear()
 
     def fileno(self) -> int:
-        """Return a file descriptor that is readable while the event is set."""
         return self._reader.fileno()
 
 
@@ -43,7 +42,7 @@ def chunks(fileno: int, ended: ExitEvent, patience: Callable[[], float | None]) 
     """Yield the bytes that arrive at a descriptor, until `ended` is set or the input ends.
 
     Args:
-        patience: function that returns the seconds to wait for input, or None for no limit. After this time
+        patience: function that returns the seconds to wait for input, or None for no limit. After a wait
             without input, an empty chunk is yielded.
     """
     with selectors.DefaultSelector() as selector:
@@ -72,9 +71,9 @@ LONGEST_BRACKET = max(len(BRACKETED_PASTE_START), len(BRACKETED_PASTE_END))
 class InputReader:
     """Reader of a terminal's input. It drops garbled escape sequences, and keeps pasted text unchanged.
 
-    Textual's parser also reads escape sequences inside a paste. It sends the characters of unknown sequences
-    as keys, and the key `q` ends the app. So the parser receives only the sequences that start and end a
-    paste, never the text between them.
+    Textual's parser would read escape sequences inside a paste. It sends unknown sequences as keys, among
+    them `q`,
+    which ends the app. So the parser gets the start and the end of a paste, but never its text.
     """
 
     def __init__(self) -> None:
@@ -93,7 +92,7 @@ class InputReader:
         return constants.ESCAPE_DELAY if self._parser.is_waiting else None
 
     def messages(self, text: str) -> list[Message]:
-        """Return the messages for `text`, and for an earlier sequence that counts as complete after a wait.
+        """Return the messages for `text`, and for an earlier sequence that has waited long enough.
 
         Characters are parsed one by one, so that a garbled sequence does not affect its neighbours.
         """
@@ -106,7 +105,7 @@ class InputReader:
     def _parsed(self, letter: str) -> list[Message]:
         """Return the messages that a character outside a paste completes.
 
-        With an empty `letter`, return the messages for sequences that count as complete after a wait.
+        An empty `letter` completes a sequence that has waited long enough.
         """
         self._follow(letter)
         try:

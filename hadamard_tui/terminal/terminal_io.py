@@ -48,14 +48,11 @@ GIVEN_BACK = (
 class TimedFile:
     """Output file that measures the time spent in writes, including a write in progress.
 
-    Output to a lost terminal is dropped, because nobody reads it. The program must not wait for such output.
+    After the terminal is lost, output is dropped, because the program must not wait for it.
     """
 
     def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
-        """Measure the time of writes to `file`.
-
-        The function `lost` is called when a write fails because the terminal is lost.
-        """
+        """Start to measure writes to `file`. Call `lost` if a write fails because the terminal is lost."""
         self._file, self._lost = file, lost
         self._blocked = 0.0
         self._since: float | None = None
@@ -63,26 +60,22 @@ class TimedFile:
 
     @property
     def blocked(self) -> float:
-        """Seconds that the program has spent in writes to the terminal since the start."""
         since = self._since
         return self._blocked + (time.monotonic() - since if since is not None else 0.0)
 
     @property
     def busy(self) -> bool:
-        """Whether a write to the terminal is in progress."""
         return self._since is not None
 
     def close(self) -> None:
-        """Drop all output to the terminal from now on."""
+        """Drop all output from now on."""
         self._closed = True
 
     def write(self, text: str) -> int:
-        """Write text to the file, and measure the time."""
         self._timed(lambda: self._file.write(text))
         return len(text)
 
     def flush(self) -> None:
-        """Flush the file, and measure the time."""
         self._timed(self._file.flush)
 
     def _timed(self, work: Callable[[], object]) -> None:
@@ -99,7 +92,6 @@ class TimedFile:
             self._blocked += time.monotonic() - since
 
     def fileno(self) -> int:
-        """Return the file's descriptor."""
         return self._file.fileno()
 
 
@@ -142,7 +134,6 @@ class TimedDriver(LinuxDriver):
         super().stop_application_mode()
 
     def suspend_application_mode(self) -> None:
-        """Restore the terminal's settings until the app resumes."""
         stop = signal.getsignal(signal.SIGTSTP)
         super().suspend_application_mode()
         signal.signal(signal.SIGTSTP, stop)
@@ -150,7 +141,6 @@ class TimedDriver(LinuxDriver):
         self._is_suspended = True
 
     def resume_application_mode(self) -> None:
-        """Set up the terminal for the app again."""
         super().resume_application_mode()
         self._is_suspended = False
 
@@ -164,9 +154,9 @@ class TimedDriver(LinuxDriver):
         self.resume_application_mode()
 
     def give_back(self) -> None:
-        """Restore the terminal's settings at once, even if a write is in progress.
+        """Restore the terminal's settings at once, without a lock.
 
-        This takes no lock. It waits at most PATIENCE seconds for the write in progress.
+        A write in progress may take PATIENCE seconds at most.
         """
         self.line.close()
         end = time.monotonic() + PATIENCE
@@ -188,7 +178,7 @@ class TimedDriver(LinuxDriver):
 
 
 def line_of(app: App[Any]) -> TimedFile | None:
-    """Return the object that times the output of an app, or None if the app's driver has none."""
+    """Return the object that times an app's output; None if the app's driver has none."""
     return getattr(driver_of(app), "line", None)
 
 
@@ -197,10 +187,7 @@ def _raise(error: Exception) -> None:
 
 
 class FrameRate:
-    """Number of frames per second that the app draws.
-
-    It is as high as requested, unless the terminal connection or the engine limits it.
-    """
+    """Frames per second of the app: as many as requested, unless the connection or the engine is slow."""
 
     def __init__(self, highest_rate: float) -> None:
         self.highest = self.now = highest_rate
@@ -209,9 +196,7 @@ class FrameRate:
         self._seen = 0.0
 
     def adapt(self, line: TimedFile | None, drawing: float = 0.0) -> bool:
-        """Adapt the frame rate to the cost of the last frame.
-
-        Return whether the terminal connection can take another frame.
+        """Adapt the frame rate to the cost of the last frame. Return whether the connection can take another.
 
         Args:
             line: the timed terminal output; None if output is not timed.

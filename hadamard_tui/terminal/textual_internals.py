@@ -1,4 +1,4 @@
-"""All uses of Textual's private names, with the reason why no public name suffices.
+"""All uses of Textual's private names, and why no public name suffices.
 
 No other file of the program uses private names of Textual. `tests/app/test_textual_internals.py` fails if
 Textual changes one of these names.
@@ -25,28 +25,25 @@ Output = TypeVar("Output")
 
 
 def driver_of(app: App[Any]) -> Driver | None:
-    """Return the driver of an app, or None before the app starts.
+    """Return the driver of an app, or None before the app starts. Only `_driver` holds it.
 
-    The program writes to the driver to copy text and to restore the terminal. Only `_driver` holds the driver
-    of an app.
+    The program writes to the driver to copy text and to restore the terminal.
     """
     return app._driver
 
 
 def notifications_of(app: App[Any]) -> Iterable[Notification]:
-    """Return the notifications that an app shows or is about to show.
+    """Return the notifications that an app shows or is about to show, so that it shows no message twice.
 
-    The program reads the notifications to avoid showing a message twice. Their widgets are mounted only
-    later, and only `_notifications` lists the notifications of an app.
+    Only `_notifications` lists them, because their widgets are mounted later.
     """
     return app._notifications
 
 
 def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) -> Output:
-    """Replace the file that a driver writes to, and return the new one.
+    """Replace the file that a driver writes to, and return the new one, which times the writes.
 
-    To time its writes, the driver needs another file. The constructor of the driver accepts no file, and
-    opens `_file` itself.
+    The constructor of the driver accepts no file, and opens `_file` itself.
     """
     assert driver._file is not None, "there is a terminal"
     output = replace(driver._file)
@@ -57,17 +54,15 @@ def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) ->
 def lay_out(screen: Screen[Any]) -> None:
     """Lay out a screen at once, so that a picture of it shows all changes.
 
-    The public `refresh(layout=True)` lays out a screen only after some further messages. `call_after_refresh`
-    may call its function before this layout.
+    The public `refresh(layout=True)` takes effect only after further messages. `call_after_refresh` may call
+    its
+    function before that.
     """
     screen._refresh_layout()
 
 
 def forget_drawn_widgets() -> None:
-    """Release the memory of removed widgets.
-
-    `StylesCache` keeps the output of removed widgets in a cache that no public name clears.
-    """
+    """Release the memory of removed widgets, which `StylesCache` keeps. No public name clears it."""
     StylesCache.get_inner_outer.cache_clear()
 
 
@@ -76,16 +71,15 @@ class TerminalParser(XTermParser):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the latest characters, such as a lone escape, are a key if no more input follows soon.
+        """Whether the latest characters, such as a lone escape, become a key if no more input follows soon.
 
-        If not, the reader waits for input without a time limit. Only `_timeout_time` distinguishes the two
-        cases.
+        Otherwise, the reader waits without a time limit. Only `_timeout_time` distinguishes the two cases.
         """
         return self._timeout_time is not None
 
 
 class FailingApp(App[None]):
-    """Base class of an app that decides for each unhandled exception whether the exception ends the app.
+    """Base class of an app that decides which unhandled exceptions end it.
 
     Textual reports exceptions only to `_handle_exception`. It has no event or public method for them.
     """
@@ -99,7 +93,7 @@ class FailingApp(App[None]):
             super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
-        """End the app without Textual's error report, because the report shows the values of all variables.
+        """End the app without Textual's error report, which would show the values of all variables.
 
         `_handle_exception` calls this method and not the public `panic`.
         """
@@ -109,8 +103,8 @@ class FailingApp(App[None]):
 class SelectiveScreen(MessagePump):
     """Base class of a screen that can drop messages from its queue.
 
-    No public hook can do this. `on_event` does not receive messages of widgets, and Textual calls
-    `check_message_enabled` before it queues a message.
+    No public hook can do this: `on_event` does not receive messages of widgets, and Textual calls
+    `check_message_enabled` too early, before it queues a message.
     """
 
     def accepts(self, message: Message) -> bool:

@@ -1,7 +1,7 @@
 """Timing in the app: calls after a delay, temporary notifications, and frames per second.
 
-On a busy machine, the delay of a Textual timer may be over before the timer starts to wait. The timer then
-never fires. With a negative delay, the timer runs in an endless loop.
+On a busy machine, a Textual timer may start after its delay is over. It then never fires. With a negative
+delay, it loops without end.
 """
 
 from __future__ import annotations
@@ -56,20 +56,19 @@ LEAST = 0.05
 class SteadyNotification(Notification):
     """Notification whose lifetime is measured by a monotonic clock.
 
-    The lifetime may be over before the notification is shown. Textual first checks this, and then starts a
-    timer with the remaining time. If that time were negative, the timer would loop endlessly.
+    Its lifetime may end before it is shown. Textual checks this before it starts a timer with the remaining
+    time,
+    which would then loop without end if the time had become negative.
     """
 
     raised_at: float = field(default_factory=time.monotonic)
 
     @property
     def time_left(self) -> float:
-        """Seconds until the notification disappears."""
         return max(self._remaining, LEAST)
 
     @property
     def has_expired(self) -> bool:
-        """Whether the lifetime of the notification is over."""
         return self._remaining <= 0
 
     @property
