@@ -27,11 +27,9 @@ class BackgroundWork(Generic[T]):
         return not self._outcome.done()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until the work ends, or for at most `seconds`. Return whether it has ended."""
         return bool(wait([self._outcome], seconds).done)
 
     def stop(self) -> None:
-        """Ask the work to end as soon as it next checks `_stopped`."""
         self._stopped.set()
 
     def finish(self) -> T:

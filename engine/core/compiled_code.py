@@ -123,7 +123,6 @@ def _writable(folder: Path) -> bool:
 
 @cache
 def _machine() -> tuple[str, ...]:
-    """Return the versions of numba and Python, and the features of the processor."""
     features: list[str] = []
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

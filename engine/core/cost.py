@@ -23,8 +23,7 @@ def divergence_limit(start: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the loss [R] above which a replica has diverged, given its initial loss `start` [R].
 
     The limit is DIVERGED times the initial loss, or DIVERGED if the initial loss is below 1. An initial loss
-    far
-    below 1 is no useful scale, because a prediction may be close to its label by chance. Source:
+    far below 1 is no useful scale, because a prediction may be close to its label by chance. Source:
     theory/conventions#diagnostics.
     """
     return DIVERGED * np.maximum(start, 1.0)
@@ -130,8 +129,7 @@ class Joint(Derived):
     """Loss of all m predictions for an instance together, such as the cross-entropy of m classes.
 
     Predictions have the shape […, B, n]. The batch B consists of blocks of m neighbouring entries: the m
-    targets
-    of one replica with one setting of the hyperparameters.
+    targets of one replica with one setting of the hyperparameters.
     """
 
     def __init__(self, loss: Cost, targets: int) -> None:

@@ -17,8 +17,7 @@ def vector_jacobian(
     """Return Σ_i v_i ∂y_i/∂x for every input x, given outputs y and vectors v of the same shapes.
 
     The gradient of an input is 0 if no output depends on it. `torch.autograd.grad` with `grad_outputs`
-    returns
-    the same, but its first call imports sympy, which takes half a second.
+    returns the same, but its first call imports sympy, which takes half a second.
 
     Args:
         create_graph: whether the result can be differentiated, also with respect to the vectors.

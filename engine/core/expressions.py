@@ -163,7 +163,6 @@ def _literal(text: str) -> Number:
 
 
 def _bounded(value: Any) -> Any:
-    """Convert fractions of more than MOST_BITS bits to floats."""
     if isinstance(value, Fraction):
         longest = max(value.numerator.bit_length(), value.denominator.bit_length())
         return value if longest <= MOST_BITS else float(value)
@@ -171,7 +170,6 @@ def _bounded(value: Any) -> Any:
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """Return base^exponent; exact if both are fractions, the exponent is an integer, the result short."""
     if isinstance(base, Fraction) and isinstance(exponent, Fraction):
         bits = max(base.numerator.bit_length(), base.denominator.bit_length()) * abs(exponent)
         if exponent.denominator == 1 and bits <= MOST_BITS:

@@ -38,8 +38,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 
     If blocks overlap, the limit ends with the last block. With fewer than SMALL rows, nothing changes. For
     matrices of up to a thousand rows, several threads mostly wait for each other. If other programs run,
-    several
-    threads take ten times as long.
+    several threads take ten times as long.
     """
     global _inside
     if rows < SMALL:

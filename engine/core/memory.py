@@ -119,10 +119,8 @@ def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
     """Yield the bytes that remain to each control group of this process that has a memory limit.
 
     A parent's limit holds for its children, too. In a container, /proc/self/cgroup may show the path of the
-    group
-    on the host; the group's files are then directly in the folder where groups are mounted. All files are
-    read
-    below the folder `root`.
+    group on the host; the group's files are then directly in the folder where groups are mounted. All files
+    are read below the folder `root`.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()

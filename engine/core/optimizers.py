@@ -264,7 +264,6 @@ def _groups(name: str, parameters: list[Any]) -> list[Any]:
 
 
 def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
-    """Divide parameters with the same rate into the groups that an optimizer requires."""
     if name not in MATRICES_ONLY | MATRICES_APART:
         return [{"params": parameters}]
     matrices = [parameter for parameter in parameters if parameter.dim() > 1]

@@ -231,7 +231,6 @@ def _optimizers_in(module: ModuleType) -> dict[str, Any]:
 
 
 def _register_optimizers(module: ModuleType) -> None:
-    """Register a module's optimizers, so that experiments can use them by name."""
     if optimizers := _optimizers_in(module):
         from engine.core.optimizers import registered
 
@@ -239,7 +238,6 @@ def _register_optimizers(module: ModuleType) -> None:
 
 
 def _check_methods(module: ModuleType, where: str) -> None:
-    """Check that no part of a module defines a method that the program no longer calls. Raises: BadInput."""
     for part in classes_in(module):
         if not issubclass(part, Part):
             continue
@@ -249,7 +247,6 @@ def _check_methods(module: ModuleType, where: str) -> None:
 
 
 def _offers_parts(module: ModuleType) -> bool:
-    """Return whether a module defines a part, a torch optimizer, or a panel (its attribute PANEL)."""
     parts = (defined for defined in classes_in(module) if issubclass(defined, Part))
     return hasattr(module, "PANEL") or any(map(is_member, parts)) or bool(_optimizers_in(module))
 

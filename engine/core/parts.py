@@ -174,7 +174,6 @@ class Verdict(NamedTuple):
 
     @property
     def answer(self) -> str:
-        """Verdict as an entry of a table: "yes", "no", "undecided" or "on this data"."""
         if self.undecided:
             return "undecided"
         if isinstance(self.invariant, str):
@@ -271,7 +270,6 @@ def summary_of(part: type[msgspec.Struct]) -> str:
 
 
 def _written(part: type[Part]) -> set[str]:
-    """Return the attributes that a class itself defines, without abstract and special ones."""
     return {
         attribute
         for attribute, value in vars(part).items()

@@ -155,5 +155,4 @@ class Unnamed(Stream):
         return [np.random.default_rng(seed) for seed in self._seeds]
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """Draw random signs: +1 for each uniform number below ½, else −1."""
         return np.where(self.uniform(*shape) < 0.5, 1, -1).astype(np.int8)

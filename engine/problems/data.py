@@ -67,18 +67,17 @@ class Data:
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
-        """Average values [S, B] over targets, for S evaluation points. Return the averages [S, R, V].
+        """Average values [S, B] of S evaluation points over targets, and return them as [S, R, V].
 
-        R counts replicas and V counts variants. The values may also be one per net instead of one per target.
-        The average is then over the nets of a variant.
+        R counts replicas and V variants. Values may also be one per net instead of one per target; the
+        average is then over the nets of a variant.
         """
         return values.view(len(values), self.replicas, self.variants, -1).mean(3)
 
     def with_variants(self, count: int) -> Data:
-        """Return the same data for a larger batch, with `count` copies of every variant.
+        """Return the data with `count` copies of every variant.
 
-        In each replica of the new batch, the first copies of all its variants come first, then all second
-        copies, and so on.
+        In each replica of the new batch, all variants are copied once, then all again, and so on.
         """
 
         def copies(labels: torch.Tensor) -> torch.Tensor:
@@ -89,27 +88,23 @@ class Data:
         return replace(self, labels=copies(self.labels), true_labels=true, variants=self.variants * count)
 
     def examples(self, numbers: torch.Tensor) -> tuple[Instances, torch.Tensor]:
-        """Return chosen instances and their labels [B, k], for indices [R, k] in every replica."""
+        """Return the instances with indices `numbers` [R, k] in each replica, and their labels [B, k]."""
         members = len(self.labels) // len(numbers)
         return self.instances.pick(numbers), self.labels.gather(1, numbers.repeat_interleave(members, 0))
 
     def dense(self) -> Data:
-        """Return the same data with the instances stored as a matrix, instead of an operator."""
         return replace(self, instances=DenseInstances(self.instances.rows, self.instances.signs))
 
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the differences w − w* for weights w […, B, d].
-
-        w* are the weights that make the labels xᵀw*.
-        """
+        """Return the differences w − w* for weights w […, B, d], where the labels are xᵀw*."""
         assert self.w_star is not None, "only labels that are linear in the instances have w*"
         return self._from(self.w_star, weights)
 
     def from_teacher(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the differences w − w* for weights w [B, d]. The labels are made from w*.
+        """Return the differences w − w* for weights w [B, d], where the labels are made from xᵀw*.
 
-        Both w and w* belong to the coordinates of the instances as drawn. Unlike for `from_w_star`, labels
-        may be signs of xᵀw*, or contain noise.
+        w is given in the coordinates of the instances as drawn. Unlike for `from_w_star`, labels may be signs
+        of xᵀw*, or contain noise.
         """
         assert self.teacher is not None, "only labels that are made of xᵀw* have a teacher"
         return self._from(self.teacher, weights)
@@ -124,7 +119,7 @@ class Data:
 
 
 def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
-    """Draw the targets, instances and noisy labels of a problem, independently for every replica.
+    """Draw targets, instances and noisy labels of a problem, independently for every replica.
 
     Raises: BadInput for a file that cannot be used.
     """
@@ -170,11 +165,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
 def _arranged(
     problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
 ) -> tuple[Instances, Rows]:
-    """Return signed rows of Sylvester's matrix as instances, and the labels that the target gives them.
-
-    The instances are an operator, which does not store the matrix. The labels are those before the problem
-    takes their signs or adds noise.
-    """
+    """Return signed rows of Sylvester's matrix as an operator, and their labels before signs and noise."""
     matrix = problem.matrix
     arrangement = matrix.arrangement(streams)
     if matrix.repeat is not None:

@@ -59,9 +59,9 @@ class DataReport(NamedTuple):
     """Sentence that replaces the whole report, or empty."""
 
     def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
-        """Return a report on the labels alone, from this report on features and labels.
+        """Return a report on the labels alone, made from this report on features and labels.
 
-        `targets` is the number of targets that are made from the label column.
+        `targets` is the number of targets that the label column becomes.
         """
         return DataReport(
             LABELS, self.file, self.rows, targets, label=self.label, classes=classes, remark=remark
@@ -69,7 +69,6 @@ class DataReport(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The report as one line of text."""
         if self.remark:
             return message(self.remark, LONGEST)
         header = {None: "", True: f"header {self.names}", False: "no header"}[self.header]
@@ -88,7 +87,6 @@ class DataReport(NamedTuple):
         return message(f"{kind}{name}: {', '.join(filter(None, parts))}", LONGEST)
 
     def as_json(self) -> dict[str, Any]:
-        """Convert the report to a dictionary that can be written as JSON."""
         return {
             "place": self.place,
             "file": self.file,
@@ -173,7 +171,7 @@ Decimal = Annotated[
 
 @dataclass(frozen=True)
 class TableSettings:
-    """Settings for reading a table. A setting that is None is detected from the content of the file."""
+    """Settings for reading a table. A setting that is None is detected from the file's content."""
 
     header: bool | None = None
     index: bool | int | str | None = None
@@ -184,7 +182,7 @@ class TableSettings:
 
 
 class Version(NamedTuple):
-    """Version of a file on disk: the time of its last modification, and its size in bytes."""
+    """Version of a file on disk, which changes when the file is rewritten."""
 
     file: Path
     modified: int
@@ -192,10 +190,9 @@ class Version(NamedTuple):
 
 
 def make_absolute(part: Part) -> None:
-    """Replace the file paths in the fields of a matrix or target by absolute paths.
+    """Make the paths in the fields of a matrix or target absolute, while it is constructed.
 
-    Call this function while the matrix or target is constructed. A ~ at the beginning is the user's home
-    folder. All other relative paths are relative to the working folder.
+    A ~ at the beginning is the user's home folder. All other relative paths start from the working folder.
     """
     for name in part.file_fields:
         if (relative := getattr(part, name)) is None:
@@ -211,15 +208,14 @@ def make_absolute(part: Part) -> None:
 
 
 def beside(folder: Path, path: str) -> str:
-    """Convert a path that is relative to `folder` to a path relative to the working folder."""
+    """Convert a path relative to `folder` to one relative to the working folder; a path from ~ stays."""
     return path if path.startswith("~") else str(folder / path)
 
 
 def version_of(path: str, where: str, holding: str) -> Version:
-    """Return the present version (time and size) of a regular file that is not empty.
+    """Return the current version of a nonempty regular file.
 
-    `holding` describes the expected content of the file, for error messages. Raises: BadInput at the field
-    `where`.
+    `holding` describes the expected content in error messages. Raises: BadInput at the field `where`.
     """
     file = Path(path)
     with files.faults(where, f"{file.name} cannot be read"):

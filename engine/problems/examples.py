@@ -25,10 +25,7 @@ Numbers = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Examples:
-    """Drawn instances [R, n, d], with labels [R, m, n] of every replica and target.
-
-    `values` is the range of the labels.
-    """
+    """Instances [R, n, d] that were drawn, with labels [R, m, n] for m targets."""
 
     instances: Numbers
     labels: Numbers
@@ -49,10 +46,7 @@ def examples(problem: Problem, streams: Streams, dtype: str) -> Examples:
 
 
 def tabled(problem: Problem, combination: Combination | None, streams: Streams) -> tuple[Rows, Rows]:
-    """Return the instances [R, n, d], and the labels [R, m, n] that the target computes for them.
-
-    The problem may still replace these labels by signs, or add noise.
-    """
+    """Return the instances [R, n, d], and the target's labels [R, m, n] before signs and noise."""
     matrix = problem.matrix
     rows = drawn_rows(matrix, streams)
     if combination is None:
@@ -63,10 +57,10 @@ def tabled(problem: Problem, combination: Combination | None, streams: Streams) 
 
 
 def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
-    """Convert the labels that the target computes to those that learners see, [R, m, n].
+    """Convert a target's labels [R, m, n] to the labels that learners see, [R, m, n].
 
-    By the problem's settings, the target's labels stay unchanged, or are replaced by their signs, or by
-    random signs whose probabilities they determine. Noise is then added.
+    The problem may replace them by their signs, or by random signs whose probabilities they determine. It may
+    then add noise.
     """
     _, targets, n = labels.shape
     if problem.labels == "sign":
@@ -89,7 +83,7 @@ MOST_ROTATED = 1 << 18
 
 
 def can_excerpt(matrix: Matrix) -> bool:
-    """Return whether drawing a small part of the instances, for a picture, takes little time and memory.
+    """Return whether a small part of the instances can be drawn with little time and memory.
 
     Raises: BadInput for a file that cannot be used.
     """
@@ -99,10 +93,10 @@ def can_excerpt(matrix: Matrix) -> bool:
 
 
 def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
-    """Return some entries of the instances that one replica draws, as a matrix.
+    """Return the entries of one replica's instances in the given rows and features, as a matrix.
 
-    They are the entries in the given rows and features. `seed` is the seed of the replica. The matrix family
-    must pass `can_excerpt`. Raises: BadInput for a file that cannot be used.
+    `seed` is the seed of the replica. `can_excerpt` must hold for the matrix family. Raises: BadInput for a
+    file that cannot be used.
     """
     if matrix.structure().is_sylvester:
         arrangement = _arrangement(matrix, seed)
@@ -114,10 +108,10 @@ def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
 
 
 def _of_sylvester(order: Whole, signs: Whole, columns: Whole, shifted: bool) -> Rows:
-    """Return some entries s_i h_ij of rows of Sylvester's matrix with signs. If `shifted`, ½(s_i h_ij + 1).
+    """Return entries s_i h_ij of signed rows of Sylvester's matrix; if `shifted`, ½(s_i h_ij + 1).
 
-    Row i of the result is row `order[i]` of the matrix, with sign `signs[i]`. Entry (i, j) of the matrix is
-    (−1)^popcount(i & j).
+    Row i of the result is row `order[i]` of the matrix with the sign `signs[i]`. Entry (i, j) of the matrix
+    is (−1)^popcount(i & j).
     """
     entries = 1.0 - 2.0 * (np.bitwise_count(order[:, None] & columns) % 2)
     signed: Rows = signs[:, None] * entries
@@ -147,21 +141,14 @@ PROBES, PIECE = 4, 256
 
 
 class DrawnLabels:
-    """Labels Y of m targets on n rows, as drawn, with their singular values.
-
-    Several theory lines need the singular values, so they are computed only once.
-    """
+    """Labels of m targets on n rows in R replicas, with a cache of their singular values."""
 
     def __init__(self, values: Rows) -> None:
-        """Store the labels [R, m, n] in R replicas.
-
-        Each of the n rows has one label for each of m targets.
-        """
         self._values = values
         self.replicas, self.m, self.n = values.shape
 
     def rank_bound(self, rank: Floats) -> Floats:
-        """Return, for every r in `rank`, the least mean square error of predictions of matrix rank r.
+        """Return the least mean square error of predictions of matrix rank r, for every r in `rank`.
 
         It is (1/nm) Σ_{i>r} s_i(Y)², averaged over replicas, where s_i(Y) are the singular values of the
         labels Y.
@@ -202,7 +189,7 @@ def _squared_singular_values(labels: Rows) -> Floats:
 
 
 def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
-    """Return the squared lengths ‖y_i‖² of the rows of a matrix Y [m, n] if they are orthogonal, or None.
+    """Return the squared lengths ‖y_i‖² of the rows of a matrix Y [m, n]; None unless they are orthogonal.
 
     The test checks YYᵀv = (‖y_i‖² v_i)_i for random integer vectors v. If Y has integer entries, all numbers
     are exact, and the test errs with probability at most 2⁻⁸⁰.

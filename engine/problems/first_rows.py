@@ -21,7 +21,7 @@ LONGEST_CELL = 24
 
 
 class FirstRows(NamedTuple):
-    """Names of the columns of a file, and the cells of its first rows as text."""
+    """Names of a file's columns, and the cells of its first rows as text."""
 
     names: tuple[str, ...]
     """Names of the columns. A column without a name has its position as its name."""
@@ -49,19 +49,16 @@ class FirstRows(NamedTuple):
 
     @property
     def columns(self) -> range:
-        """Positions of all columns of the file.
-
-        There are none if it is ambiguous, so that `question` is set.
-        """
+        """Positions of all columns; none if the file is ambiguous, so that `question` is set."""
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:
-        """Return how a preset refers to a column: by its name or, if this is not unique, by its position."""
+        """Return how a preset refers to a column: by its name if this is unique, else by its position."""
         name = self.names[column]
         return column if self.names.count(name) > 1 or name == str(column) else name
 
     def position(self, column: int | str) -> int | None:
-        """Return the position of a column that is given by its name or position; None if there is none.
+        """Return the position of a column, given by name or position; None if there is no such column.
 
         A text of digits is a position, unless it is a name.
         """
@@ -76,7 +73,7 @@ class FirstRows(NamedTuple):
     def columns_without(
         self, omitted: Collection[int], label: int | None, settings: TableSettings
     ) -> tuple[int | str, ...]:
-        """Return the columns that remain as features without the `omitted` ones, the label and the index."""
+        """Return all columns except the `omitted` ones, the label, the index and empty ones."""
         index = 0 if settings.index is True else None
         if settings.index not in (None, True, False):
             index = self.position(settings.index)
@@ -86,11 +83,9 @@ class FirstRows(NamedTuple):
 
 
 def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
-    """Return the first rows of a file.
+    """Return the first rows of a file, for display.
 
     Args:
-        path: path of the file.
-        settings: settings for reading the file.
         where: field of the preset that names the file, for messages.
 
     Raises: BadInput for a file that is missing, unreadable or without a table.
@@ -123,10 +118,7 @@ def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
 
 
 def _numbers(content: Content) -> tuple[tuple[str, ...], ...]:
-    """Return the first rows of a file that is not a text file.
-
-    There are no rows if they cannot be read.
-    """
+    """Return the first rows of a file that is not a text file; none if they cannot be read."""
     columns = [column for column in range(content.width) if column not in content.words]
     try:
         numbers = content.read(columns, None).numbers[:ROWS]

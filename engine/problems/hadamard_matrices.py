@@ -47,7 +47,7 @@ def sylvester(d: int) -> Signs:
 
 
 def reached(d: int) -> bool:
-    """Return whether `hadamard` can construct a Hadamard matrix of order d."""
+    """Return whether `hadamard` can construct a matrix of order d."""
     try:
         _split(d)
     except ValueError:
@@ -56,7 +56,7 @@ def reached(d: int) -> bool:
 
 
 def nearest(d: int) -> tuple[int | None, int]:
-    """Return the nearest orders below and above d for which `hadamard` can construct a matrix.
+    """Return the nearest orders below and above d that `hadamard` can construct.
 
     The first is None if there is no such order below d.
     """
@@ -65,7 +65,10 @@ def nearest(d: int) -> tuple[int | None, int]:
 
 
 def _split(d: int) -> tuple[int, int]:
-    """Write d as 2^a · order, and return (a, order). The order is 1 or an order of Paley's constructions."""
+    """Return (a, order) with d = 2^a · order, where order is 1 or an order of Paley's constructions.
+
+    Raises: ValueError.
+    """
     if d > 0 and d & (d - 1) == 0:
         return d.bit_length() - 1, 1
     doublings, order = 0, d
@@ -79,7 +82,7 @@ def _split(d: int) -> tuple[int, int]:
 
 
 def _paley_field(order: int) -> tuple[int, int] | None:
-    """Return (p, k) if Paley constructs a matrix of the given order from the field GF(p^k), or None."""
+    """Return (p, k) if Paley constructs a matrix of this order from the field GF(p^k), else None."""
     if order % 4 or order < 4:
         return None
     return _prime_power(order - 1) or (_prime_power(order // 2 - 1) if order % 8 == 4 else None)
@@ -111,7 +114,7 @@ def _paley(order: int) -> Signs:
 
 
 def _prime_power(q: int) -> tuple[int, int] | None:
-    """Return (p, k) with q = p^k and p prime, or None if q is not a prime power."""
+    """Return (p, k) if q = p^k for a prime p, else None."""
     if q < 2:
         return None
     p = next((divisor for divisor in range(2, int(q**0.5) + 1) if q % divisor == 0), q)
@@ -138,7 +141,7 @@ def _differences(p: int, k: int) -> NDArray[np.int64]:
 
 
 def _character(p: int, k: int) -> Signs:
-    """Return the quadratic character of GF(p^k), p odd, [q]: 0 at 0, +1 at squares, −1 elsewhere.
+    """Return the quadratic character [q] of GF(p^k), p odd: 0 at 0, +1 at squares, −1 elsewhere.
 
     The powers of a generator alternate between squares and non-squares.
     """
@@ -150,9 +153,9 @@ def _character(p: int, k: int) -> Signs:
 
 
 def _powers_of_a_generator(p: int, k: int) -> list[int]:
-    """Return the powers 1, x, …, x^(q−2) modulo a polynomial: the first for which all powers are different.
+    """Return the powers 1, x, …, x^(q−2) modulo a monic polynomial of degree k, as element numbers.
 
-    The polynomial is monic and has the degree k.
+    It is the first polynomial for which all these powers differ, so x generates the multiplicative group.
     """
     q = p**k
     for low in product(range(p), repeat=k):  # x^k = Σ low[i] x^i
@@ -213,17 +216,14 @@ class Sylvester(Instances):
         return self._placed(self._walsh.rows(self.order, self.row_signs))
 
     def columns(self, places: torch.Tensor) -> torch.Tensor:
-        """Return the values [R, m, n] of some features on all instances.
-
-        The features are given by their indices [R, m].
-        """
+        """Return the values [R, m, n] of the features with indices `places` [R, m] on all instances."""
         return self._placed(self._take(self._walsh.rows(places)))
 
     def of_matrix(self, places: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-        """Return the products hᵀw of all rows h of Sylvester's matrix with vectors w, [R, m, d].
+        """Return hᵀw for all rows h of Sylvester's matrix in their original order, [R, m, d].
 
-        The rows are in their original order. Each replica has m vectors w, with weights `sizes` [R, m, r] at
-        positions `places` [R, m, r] and 0 elsewhere.
+        Each of the m vectors w has the weights `sizes` [R, m, r] at the positions `places` [R, m, r], and 0
+        elsewhere.
         """
         first, *rest = zip(places.unbind(2), sizes.to(self.dtype).unbind(2), strict=True)
         products = self._walsh.rows(*first)
@@ -268,15 +268,11 @@ class Sylvester(Instances):
         return square_lengths(errors)
 
     def _take(self, by_row: torch.Tensor) -> torch.Tensor:
-        """Convert values [R, m, d] for rows of Sylvester's matrix to values [R, m, n] for instances.
-
-        An instance has the value of its row, times its sign.
-        """
+        """Select each instance's value from values [R, m, d] of all rows, times its sign: [R, m, n]."""
         picked = by_row.gather(2, self.order[:, None].expand(-1, by_row.shape[1], -1))
         return picked.mul_(self.row_signs[:, None])
 
     def _placed(self, signs: torch.Tensor) -> torch.Tensor:
-        """Convert entries ±1 of signed rows to entries of the instances. If `shifted`, −1 becomes 0."""
         return (signs + 1) / 2 if self._shifted else signs
 
 
@@ -296,10 +292,9 @@ class Walsh:
         self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the rows of the matrix with the given indices, as a tensor […, d].
+        """Return the rows with the given indices, […, d], each multiplied by its number in `times` […].
 
-        Each row is multiplied by its number in `times` […]. The matrix is symmetric, so the rows are also
-        columns.
+        The matrix is symmetric, so the rows are also columns.
         """
         *rest, last = self._of_rows
         rows = last[numbers % len(last)]
@@ -326,9 +321,6 @@ class Walsh:
 
 
 def _split_in(bits: int, limit: int) -> list[int]:
-    """Split the number `bits` into as few summands as possible, each of which is at most `limit`.
-
-    The summands are as equal as possible.
-    """
+    """Split `bits` into as few summands as possible, each at most `limit`, as equal as possible."""
     count = max(1, -(-bits // limit))
     return [(bits + part) // count for part in range(count)]

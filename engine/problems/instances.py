@@ -47,11 +47,11 @@ class Instances:
 
     @property
     def rows(self) -> torch.Tensor:
-        """The n instances as the rows of a matrix, for each of R replicas, [R, n, d]."""
+        """The instances of each replica as rows of a matrix, [R, n, d]."""
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Return the instances at some positions, a slice. The positions are the same for every replica."""
+        """Return the instances at the positions of a slice, the same for every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
@@ -59,43 +59,35 @@ class Instances:
         return DenseInstances(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)), self.signs)
 
     def of_replica(self, replica: int) -> Instances:
-        """Return the instances of a single replica."""
         raise NotImplementedError
 
     def narrowed(self) -> Instances | None:
-        """Drop the last features of the instances if these features are known to be 0.
-
-        Return None if no feature is known to be 0 on all instances.
-        """
+        """Return the instances without their last features, if these are known to be 0; otherwise None."""
         return None
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         """Return inner products [B, h, n] of weights [B, h, d] with the instances of their replica.
 
-        Each batch member has h weight vectors, such as those of h hidden units.
+        h counts weight vectors of a batch member, such as those of hidden units.
         """
         raise NotImplementedError
 
     def products(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return inner products of weights [B, d] with the instances of their replica, [B, n]."""
+        """Return inner products [B, n] of weights [B, d] with the instances of their replica."""
         return self.inner(weights[:, None])[:, 0]
 
     def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """Return inner products [S, B, n] of all instances with S sets of weights, [S, B, d].
-
-        The result is the same as that of `products` for each set, but is computed together.
-        """
+        """Return the result of `products`, [S, B, n], for S sets of weights [S, B, d] at once."""
         return torch.stack([self.products(weights) for weights in several])
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Combine the instances linearly: return Σ_j c_j x_j [B, d], for coefficients c [B, n]."""
+        """Return Σ_j c_j x_j [B, d], for coefficients c [B, n] of the instances x_j."""
         raise NotImplementedError
 
     def chosen(self, plus: torch.Tensor, minus: torch.Tensor) -> torch.Tensor:
-        """Return, for the only instance x, a vector with `plus` where x_i > 0 and `minus` where x_i < 0.
+        """Return a vector with `plus` where x_i > 0, `minus` where x_i < 0, and 0 where x_i = 0, [B, d].
 
-        The result is [B, d], with 0 where the instance is 0. Each replica must have a single instance. `plus`
-        and `minus` are [B, 1], one number for each batch member.
+        x is the only instance of each replica. `plus` and `minus` are [B, 1].
         """
         entries = self.rows[:, 0]  # [R, d]
         of_plus, of_minus = (numbers.view(self.replicas, -1, 1) for numbers in (plus, minus))
@@ -104,10 +96,7 @@ class Instances:
 
     @property
     def has_moment(self) -> bool:
-        """Whether the matrix XᵀX/n is stored.
-
-        With it, `mean_square` is cheaper for several errors at once.
-        """
+        """Whether XᵀX/n is stored, so that `mean_square` is cheaper for several errors at once."""
         return False
 
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
@@ -119,25 +108,19 @@ class Instances:
         return None
 
     def products_with(self, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return Xᵀy/n [B, d] and ‖y‖²/n [B] of labels y [B, n], in float64.
-
-        Call this method only if `has_moment` is true.
-        """
+        """Return Xᵀy/n [B, d] and ‖y‖²/n [B] of labels y [B, n], in float64, if `has_moment` is true."""
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, …, d] from the instances' usual coordinates to those in which they are stored.
+        """Convert weights [B, …, d] to the coordinates in which the instances are stored.
 
-        The weights are given in the coordinates of the instances that learners see, after the matrix option
-        `rotate`. Stored coordinates differ from these, for example, in `ScaledIdentity`.
+        The weights are given in the coordinates that learners see, after the matrix option `rotate`. Both
+        coordinates differ, for example, in `ScaledIdentity`.
         """
         return weights
 
     def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, d] from the coordinates in which the instances are stored to their usual ones.
-
-        The result is in the coordinates of the instances that learners see, after the matrix option `rotate`.
-        """
+        """Undo `turn`: convert weights [B, d] to the coordinates that learners see."""
         return weights
 
 
@@ -198,7 +181,7 @@ class DenseInstances(Instances):
 
     @cached_property
     def _moment(self) -> torch.Tensor:
-        """The second moment XᵀX/n of the instances, [R, d, d].
+        """Second moment XᵀX/n of the instances, [R, d, d].
 
         It is in float64, because products with it lose digits if columns have large means.
         """
@@ -208,9 +191,9 @@ class DenseInstances(Instances):
         return total / self.n
 
     def _pieces(self, tensor: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
-        """Split a tensor along its dimension that counts the n instances, to save memory.
+        """Split a tensor along the dimension of the n instances.
 
-        The instances of each piece take about PIECE bytes.
+        The instances of a piece take about PIECE bytes.
         """
         return torch.split(tensor, max(1, PIECE * self.n // self._rows.nbytes), dimension)
 
@@ -249,7 +232,6 @@ class ScaledIdentity(Instances):
 
     @property
     def length(self) -> float:
-        """Length √d of every instance."""
         return self._length
 
     def at(self, numbers: slice) -> Instances:
@@ -289,10 +271,7 @@ class ScaledIdentity(Instances):
 
 
 class PickedAxes(Instances):
-    """Instances that are multiples √d e_j of the unit vectors e_j, for the indices j in `numbers` [R, k].
-
-    Indices may repeat.
-    """
+    """Instances √d e_j, multiples of unit vectors, for the indices j in `numbers` [R, k]."""
 
     def __init__(self, axes: ScaledIdentity, numbers: torch.Tensor) -> None:
         self._axes, self._numbers = axes, numbers
@@ -351,7 +330,7 @@ def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matri
 
 
 def haar(gaussian: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a Haar-random orthogonal matrix [d, d], computed from a matrix of independent N(0, 1) numbers.
+    """Return a Haar-random orthogonal matrix [d, d], made from a matrix of independent N(0, 1) numbers.
 
     It is the Q of the QR decomposition, with columns signed so that R has a positive diagonal. Source:
     Mezzadri 2007.

@@ -33,12 +33,12 @@ class MixedFrame(NamedTuple):
 
 
 def read_frame(request: Request, where: str) -> MixedFrame | None:
-    """Return the columns of a file, read by the same settings as a table of numbers.
+    """Return the columns of a file, or None for file formats that hold only numbers.
 
-    Return None for file formats that hold only numbers. The request must name the column of labels.
+    Settings mean the same as for a table of numbers. The request must name the column of labels.
 
     Args:
-        where: the path of the table in messages, such as data.
+        where: path of the table's section in messages, such as data.
 
     Raises: BadInput, at the faulty field, for a file that cannot be read as a table.
     """
@@ -62,7 +62,7 @@ def read_frame(request: Request, where: str) -> MixedFrame | None:
 
 
 def _named(content: Content, layout: ColumnLayout, read: Callable[[], pd.DataFrame]) -> MixedFrame:
-    """Return the features and labels of a file with their names, or positions where names repeat."""
+    """Name the columns of features and labels; a repeated or missing name becomes a position."""
     assert layout.label is not None, "a diagnosis names the column of labels"
     frame = read()
     headings = content.names or ("",) * content.width

@@ -45,26 +45,27 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def target_structure(self) -> TargetStructure:
-        """Properties of the labels that the target computes for these instances. Noise is not yet added."""
+        """Properties of the labels that the target gives to these instances, before noise."""
         return self.target.structure(self.matrix)
 
     @property
     def label_values(self) -> Values:
-        """Range of the labels that learners see, such as signs or bits. Noise is included."""
+        """Range of the labels that learners see, including noise."""
         if self.noise > 0:
             return "any"
         return self.target_structure.values if self.labels == "soft" else "signs"
 
     @property
     def one_hot(self) -> bool:
-        """Whether every instance has a label above 0 for one target, its class, and 0 for all others."""
+        """Whether each instance has a label above 0 for one target, its class, and 0 for all others."""
         return self.noise == 0 and self.labels == "soft" and self.target_structure.one_hot
 
     @property
     def labels_flip(self) -> bool:
         """Whether the label of −x has the same distribution as the negative of the label of x.
 
-        This is not so for signs of labels that may be 0, because the sign of 0 counts as +1 at both x and −x.
+        Signs of labels that may be 0 have no such symmetry, because the sign of 0 counts as +1 at x and at
+        −x.
         """
         structure = self.target_structure
         odd = self.matrix.structure().features_are_odd and structure.is_odd
@@ -72,46 +73,40 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def labels_are_coins(self) -> bool:
-        """Whether the labels, before noise, are independent fair coins ±1, whatever the instances are."""
+        """Whether the labels, before noise, are independent fair coins ±1, for any instances."""
         structure = self.target_structure
         return structure.are_coins or (self.labels == "bernoulli" and structure.is_zero)
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:
-        """Reports on how files of instances and labels were read. Raises: BadInput for an unusable file."""
         reports = self.matrix.data_report(), self.target.data_report(self.matrix)
         return tuple(report for report in reports if report is not None)
 
     @property
     def data_sentence(self) -> str:
-        """Reports on the files of instances and labels, on a single line.
-
-        It is empty if there are no files.
-        """
+        """Reports on the files of instances and labels in one line; "" without files."""
         return "; ".join(report.sentence for report in self.data_reports)
 
     def bytes_drawn(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
         """Return the memory in bytes that instances and labels need while they are drawn.
 
         Args:
-            replicas: number of replicas.
             itemsize: bytes per number.
             as_matrix: whether a learner needs instances as a stored matrix, even if an operator could replace
-                it.
+            it.
         """
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * (8 + itemsize)
         return replicas * (_bytes_drawn(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
     def bytes_kept(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
-        """Return how many bytes of memory instances and labels need once they are drawn."""
+        """Return the memory in bytes that instances and labels need after they are drawn."""
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * itemsize
         return replicas * (_bytes_kept(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
 
 def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the memory in bytes that the instances of one replica need while they are drawn."""
     (n, d), structure = matrix.shape(), matrix.structure()
     if structure.is_sylvester:
         drawn = n * 8 * VECTORS + (n * 3 * d * itemsize if as_matrix else 0)
@@ -121,7 +116,6 @@ def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
 
 
 def _bytes_kept(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return how many bytes of memory the instances of one replica need after they are drawn."""
     n, d = matrix.shape()
     if matrix.structure().is_sylvester and not as_matrix:
         return n * (8 + itemsize)

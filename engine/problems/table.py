@@ -34,11 +34,11 @@ MOST_CLASSES = 1000
 
 
 class MixedTable(BadInput):
-    """Error for a table with words, dates or missing cells where numbers are needed."""
+    """Error: a table has words, dates or missing cells where numbers are needed."""
 
 
 class WordColumn(BadField):
-    """Error for a feature column that holds words or dates."""
+    """Error: a feature column holds words or dates."""
 
 
 class LabelClasses(NamedTuple):
@@ -55,14 +55,12 @@ class LabelClasses(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Text about the classes of labels: −1 and +1 for two classes, or the number and names of more."""
         if len(self.names) == 2:
             return f"{self.names[1]} = −1, {self.names[0]} = +1"
         return self.with_a_target_each
 
     @property
     def with_a_target_each(self) -> str:
-        """Text about classes that are separate targets: their number, and their names in order."""
         return f"{len(self.names)} classes, each with a target: {listed(self.names)}"
 
 
@@ -102,7 +100,7 @@ def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLab
 
 
 def _classes_in(column: NDArray[np.float64]) -> LabelClasses | None:
-    """Return the classes in a column [n, 1] that has few different integers. Return None for other labels."""
+    """Return the classes in a column [n, 1] of few different integers, or None for other labels."""
     if column.size != len(column) or not (column == np.round(column)).all():
         return None
     classes = _classes(column.ravel())
@@ -170,10 +168,7 @@ def layout_of(
 def _all_features(
     content: Content, label: int | None, index: Mapping[int, str]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Divide the columns of a table into features and columns that are left out, with the reason.
-
-    The columns of the label and of the index are not features, nor are empty columns.
-    """
+    """Return all columns but label, index and empty ones as features, and the columns left out."""
     left_out = [LeftOut(name_of(column, content), reason) for column, reason in index.items()]
     if content.empty:
         left_out.append(LeftOut(_names(content.empty, content), "empty, at the end of every line"))
@@ -184,7 +179,7 @@ def _all_features(
 def _chosen_features(
     content: Content, columns: Sequence[int | str], label: int | None, index: Collection[int]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return the columns in the setting `columns`, as features, and all other columns.
+    """Return the columns that the setting `columns` names, and the columns left out.
 
     Raises: BadField.
     """
@@ -202,7 +197,7 @@ def _chosen_features(
 
 
 def name_of(column: int, content: Content) -> str:
-    """Return how messages name a column: by its name or position."""
+    """Return how messages name a column: by its name, or by its position if it has none."""
     name = content.names[column] if content.names else ""
     return f"column {cut(name, LONGEST_NAME)!r}" if name else f"column {column}"
 
@@ -219,7 +214,6 @@ def _bare(column: int, content: Content) -> str:
 
 
 def _index(content: Content, settings: TableSettings) -> dict[int, str]:
-    """Return the index columns, each with the reason why it is an index. Raises: BadField."""
     if settings.index is False:
         return {}
     if settings.index is True:
@@ -237,7 +231,7 @@ def _index(content: Content, settings: TableSettings) -> dict[int, str]:
 
 
 def _position(column: int | str, content: Content, field: str) -> int:
-    """Return the position of a column that is given by its position or name. Raises: BadField."""
+    """Return the position of a column that is given by position or name. Raises: BadField at `field`."""
     last = content.width - 1
     if isinstance(column, int):
         if not -content.width <= column <= last:
@@ -259,7 +253,6 @@ def _position(column: int | str, content: Content, field: str) -> int:
 
 
 def _check_words(features: Sequence[int], content: Content, is_target: bool, has_label: bool) -> None:
-    """Check that no feature holds words. Raises: BadField."""
     column = next((column for column in features if column in content.words), None)
     if column is None:
         return
@@ -283,7 +276,7 @@ MOST_REPORTS = 256
 
 
 class Request(NamedTuple):
-    """A preset's request for a table: which file to read, and how."""
+    """Request of a preset for a table: which file to read, and how."""
 
     path: str
     settings: TableSettings = TableSettings()
@@ -313,7 +306,7 @@ class Table(NamedTuple):
     """Names of all columns of the file. Empty if the file has no names."""
 
     def feature_names(self) -> tuple[str, ...]:
-        """Return the name of every feature, or its position, as in "column 3", if it has no name."""
+        """Return the features' names; a feature without a name has its position, as in "column 3"."""
         headings = {place: self.headings[place] for place in self.layout.features} if self.headings else {}
         return tuple(headings.get(place) or f"column {place}" for place in self.layout.features)
 
@@ -331,7 +324,7 @@ def read(request: Request, where: str) -> Table:
     fit into memory, is refused before the numbers are read.
 
     Args:
-        where: the path of the matrix or the target in the preset, for messages.
+        where: path of the matrix or the target in the preset, for messages.
 
     Raises: BadInput, at the faulty field, for a file that is missing, not a regular file, unreadable, empty,
     too large or without a table of finite numbers, and for an ambiguous file. The error is a MixedTable if
@@ -360,7 +353,7 @@ def report(request: Request, where: str) -> DataReport:
 
 
 def values_of(numbers: NDArray[np.float64]) -> Values:
-    """Return which range numbers have: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
+    """Return the range of numbers: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
     signs = bits = True
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         piece = numbers[first : first + rows]
@@ -393,7 +386,6 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
 
 
 def _read(file: Path, request: Request, where: str) -> Table:
-    """Read the table in a file, and return it. Raises: NotATable, BadField."""
     from engine.problems.formats.of_file import format_of  # imports all readers, so only if needed
 
     with reading_faults(file_format := format_of(file)):

@@ -27,9 +27,9 @@ State = dict[str, Params]
 """State of a rule between steps. It maps the name of a quantity to one tensor per parameter."""
 
 Rates = dict[str, "float | torch.Tensor"]
-"""Rate η of each parameter: the rule's `lr`, multiplied by the learner's rate for the layer of the parameter.
-If the rate is a tensor, it contains one rate per member of the batch, and has as many dimensions as the
-parameter.
+"""Rate η of each parameter: the rule's `lr` times the factor of the parameter's layer.
+
+A tensor has one rate per batch member, and as many dimensions as the parameter.
 """
 
 Evaluate = Callable[[Params, int], "tuple[torch.Tensor, Params]"]
@@ -51,9 +51,7 @@ features differently, such steps may exist only if all entries of examples are �
 """
 
 BEST: Literal["best"] = "best"
-"""Value of the rate that stands for the oracle-tuned rate: the rate whose loss curve has the smallest
-mean.
-"""
+"""Value of `lr` that stands for the oracle-tuned rate: the one whose loss curve has the smallest mean."""
 
 GRID = tuple(2.0**exponent for exponent in range(-14, 3))
 """Rates among which the oracle-tuned rate is chosen."""
@@ -75,9 +73,7 @@ class UpdateStructure(NamedTuple):
     """Properties that an update rule states for theorems. With the defaults, no theorem applies to it."""
 
     learner_kind: LearnerKind = "other"
-    """Learner kind of the learners that the rule trains. Architectures with a learner kind of their own
-    override it.
-    """
+    """Kind of the learners that the rule trains, unless their architecture has a kind of its own."""
 
     continuous: bool = True
     """Whether a small change of the gradients changes a step only a little.
@@ -122,9 +118,7 @@ class UpdateStructure(NamedTuple):
     """
 
     invariance_of_vectors: Verdict | None = None
-    """Invariance verdict for architectures whose layers are single vectors. None stands for the verdict that
-    `invariance` returns.
-    """
+    """Verdict for architectures whose layers are single vectors. None stands for the one of `invariance`."""
 
     invariant_counterpart: Update | None = None
     """Rotation-invariant rule with the same steps, for a rule that is invariant "on this data"; else None.
@@ -146,17 +140,16 @@ class UpdateStructure(NamedTuple):
     """Smallest η S at which full-batch steps on a quadratic of curvature S diverge, or None if unknown."""
 
     automatic: float | None = None
-    """Factor c if steps are those of automatic gradient descent on c times the loss, or None for other
-    rules.
-    """
+    """Factor c if steps are those of automatic gradient descent on c times the loss; else None."""
 
     mini_batch: int | None = None
     """Number of examples in each gradient. None stands for all examples of the protocol."""
 
     observes: Literal["slopes", "curvature"] | None = None
-    """Signals that are sent back through every layer and passed to `observe` before each step. With `slopes`,
-    the derivatives L' of the loss are sent back. With `curvature`, the square roots √L'' of its second
-    derivatives are sent back. None stands for rules that use gradients only.
+    """Signals that are sent back through every layer and passed to `observe` before each step.
+
+    `slopes` sends the derivatives L' of the loss, and `curvature` the square roots √L'' of its second
+    derivatives. None is for rules that use gradients only.
     """
 
     evaluates: bool = False
@@ -166,9 +159,7 @@ class UpdateStructure(NamedTuple):
     """Whether a step moves the nets of the batch one after another instead of all together."""
 
     copies: int = 0
-    """Number of copies of a net's parameters that its optimizer holds, in addition to the tensors of the
-    batch.
-    """
+    """Number of copies of a net's parameters in its optimizer, besides the tensors of the batch."""
 
     matrices: int = 0
     """Number of float64 matrices [d, d] per batch member that a step holds for a parameter with d inputs."""
@@ -177,8 +168,9 @@ class UpdateStructure(NamedTuple):
     """Number of further float64 matrices [h, h] that a step holds for a parameter with h outputs."""
 
     columns: int | None = None
-    """Number of inputs per block, for rules with separate matrices for each block of inputs. None means that
-    all inputs form one block.
+    """Number of inputs per block, if each block of inputs has separate matrices.
+
+    None means that all inputs form one block.
     """
 
 
@@ -262,21 +254,18 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        """Make a step along `gradients` with the given learning rates.
-
-        Return the new parameters and state.
-        """
+        """Make a step along `gradients`. Return the new parameters and state."""
         raise NotImplementedError
 
     def pause(self, active: torch.Tensor, state: State) -> State:
-        """Return the state for a step after which only the results of the `active` nets [N] are used.
+        """Prepare the state for a step of which the caller uses only the results of the `active` nets [N].
 
-        The step may move other nets too, because the caller discards their results.
+        The step may move the other nets too.
         """
         return state
 
     def choose(self, active: torch.Tensor, new: State, old: State) -> State:
-        """Combine two states: the new one for the `active` nets [N], and the old one for all other nets."""
+        """Combine two states: `new` for the `active` nets [N], and `old` for all other nets."""
         return {name: chosen(active, tensors, old[name]) for name, tensors in new.items()}
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
@@ -300,17 +289,11 @@ class Update(Part, frozen=True):
         return Verdict(False, reason, undecided=True)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        """Return the rule in the form of steps that multiply the weights of an architecture.
-
-        Return None if the rule has no such form.
-        """
+        """Return the rule as multiplicative steps on the weights, or None if it has no such form."""
         return None
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        """Return the rule in the form of steps that add multiples of single examples to the weights.
-
-        Return None if the rule has no such form.
-        """
+        """Return the rule as steps that add multiples of single examples; None if it has no such form."""
         return None
 
 
@@ -375,11 +358,7 @@ class Diagonal(Update, frozen=True):
         return super().structure()._replace(learner_kind=kind, invariant_counterpart=counterpart)
 
     def squares(self, gradients: Params) -> Params:
-        """Return the squared gradients g², from which the rule computes a rate for each weight.
-
-        The squares have the shapes of the gradients. With `shared`, the first layer has one mean square per
-        unit instead.
-        """
+        """Return the squared gradients g². With `shared`, the first layer has one mean square per unit."""
         squared = {layer: g.square() for layer, g in gradients.items()}
         if self.shared:
             first = next(iter(squared))
@@ -387,7 +366,7 @@ class Diagonal(Update, frozen=True):
         return squared
 
     def no_squares(self, params: Params) -> Params:
-        """Return zeros in the shapes of `squares`, to which rules add the squares of gradients."""
+        """Return zeros in the shapes of `squares`."""
         none = zeros(params)
         if self.shared:
             first = next(iter(none))
@@ -395,10 +374,7 @@ class Diagonal(Update, frozen=True):
         return none
 
     def by_sizes(self, matrix: Matrix, single: bool) -> Verdict:
-        """Return the invariance verdict: whether steps commute with rotations of the instances, and why.
-
-        It holds for rules that divide each gradient entry by a size of its past values.
-        """
+        """Return the `invariance` of rules that divide each gradient entry by a size of its past values."""
         if self.shared:
             return Verdict(
                 True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
@@ -428,9 +404,9 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
 def moved_by(
     w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
 ) -> torch.Tensor:
-    """Make a step along v whose length η s differs between batch members: return the weights w − η s v.
+    """Return w − η s v, for steps along v whose lengths η s differ between batch members.
 
-    The length s is `scale`. It must have a shape that broadcasts to that of v, `direction`.
+    `scale` is s. It must broadcast to `direction`, v.
     """
     if isinstance(rate, float):
         return torch.addcmul(w, scale, direction, value=-rate)
@@ -443,9 +419,9 @@ def descended(params: Params, directions: Params, rates: Rates) -> Params:
 
 
 def rounding(sizes: Params) -> Params:
-    """Return the size [B, 1, …] below which entries of `tensor` count as rounding errors.
+    """Return the size [B, 1, …] below which entries count as rounding errors.
 
-    This size is a small multiple of the largest entry over all layers of a batch member.
+    It is a small multiple of the largest entry of `sizes` over all layers of a batch member.
     """
     by_layer = [size.flatten(1).amax(1) for size in sizes.values()]
     least = ROUNDING * torch.finfo(by_layer[0].dtype).eps * torch.stack(by_layer).amax(0)
@@ -484,28 +460,19 @@ def steps_taken(params: Params) -> Params:
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
-    """Return the starting weights for a rule that starts from equal positive weights.
-
-    Each weight is `w0` or, if `w0` is None, `total`/d.
-    """
+    """Return starting weights that are all equal: `w0` or, if it is None, `total`/d."""
     return {layer: 0 * w + (w0 or total / w.shape[-1]) for layer, w in params.items()}
 
 
 def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
-    """Multiply the weights w entrywise by exp(exponents), and scale them so that they sum to 1.
-
-    The sum is over the last dimension.
-    """
+    """Multiply w entrywise by exp(exponents), and scale the last dimension to the sum 1."""
     largest = exponents.amax(-1, keepdim=True)  # a common factor keeps exp within range, and cancels below
     products = w * torch.exp(exponents - largest)
     return products / products.sum(-1, keepdim=True)
 
 
 def identities(params: Params, size: float) -> Params:
-    """Return size · I, a multiple of the identity matrix, for every parameter and batch member.
-
-    The matrices are [B, d, d] in float64, for parameters with d inputs.
-    """
+    """Return size · I, [B, d, d] in float64, for every parameter with d inputs."""
     matrices = {}
     for layer, w in params.items():
         identity = torch.eye(w.shape[-1], dtype=torch.float64, device=w.device)
@@ -514,15 +481,12 @@ def identities(params: Params, size: float) -> Params:
 
 
 def zeros(params: Params) -> Params:
-    """Return zeros in the shape of every parameter, by the parameter's name."""
+    """Return zeros in the shape of every parameter."""
     return {layer: torch.zeros_like(w) for layer, w in params.items()}
 
 
 def as_matrix(w: torch.Tensor) -> torch.Tensor:
-    """Reshape a parameter [B, …, d] to matrices [B, h, d], one for each batch member.
-
-    A vector becomes one row.
-    """
+    """Reshape a parameter [B, …, d] to matrices [B, h, d]. A vector becomes one row."""
     return w.reshape(len(w), -1, w.shape[-1])
 
 
@@ -594,6 +558,4 @@ class MultiplicativeStep(NamedTuple):
     halves: Callable[[Params, dict[str, Params]], tuple[torch.Tensor, ...]] = lambda params, _: (
         *params.values(),
     )
-    """Function that returns a and b, or only a, [B, d], given the initial parameters and the initial
-    state.
-    """
+    """Function that returns a and b, or only a, [B, d], given the initial parameters and state."""

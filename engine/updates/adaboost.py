@@ -15,9 +15,7 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, UpdateStructure, even, only_linear, reweighted
 
 LARGEST_EDGE = 1 - 1e-6
-"""Upper limit on the edge of a weak hypothesis. Without a limit, a perfect hypothesis would get an infinite
-vote.
-"""
+"""Upper limit on the edge of a weak hypothesis, so that a perfect one gets no infinite vote."""
 
 
 class AdaBoost(Update, frozen=True, tag="adaboost"):
@@ -53,11 +51,6 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
         return new, state
 
     def _votes(self, w: torch.Tensor, margins: torch.Tensor) -> float | torch.Tensor:
-        """Return the votes α of the weak hypotheses whose margins are given.
-
-        If the field `vote` is set, it is the vote of all. Otherwise, the votes are [B, …, 1], computed from
-        the edges.
-        """
         if self.vote is not None:
             return self.vote
         edges = (w * margins).sum(-1, keepdim=True)

@@ -52,7 +52,6 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
         return descended(params, directions, rates), {"m": m, "v": v, "steps": steps}
 
     def _mean(self, squares: torch.Tensor) -> torch.Tensor:
-        """Average squared gradients over the weights that share a rate, and return the means [B, …, 1]."""
         over = tuple(range(1, squares.dim())) if self.per == "tensor" else (-1,)
         return squares.mean(over, keepdim=True)
 

@@ -14,9 +14,7 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, UpdateStructure
 
 NEWTON = 8
-"""Number of Newton steps for the exact rate. The first guess is close, and each step doubles the number of
-correct digits.
-"""
+"""Number of Newton steps for the exact rate. Each doubles the number of correct digits."""
 
 
 class Automatic(Update, frozen=True):
@@ -90,7 +88,6 @@ class AGD(Automatic, frozen=True, tag="agd"):
         return new, state
 
     def _rate(self, G: torch.Tensor, params: Params) -> torch.Tensor:
-        """Return the rate η for every batch member, [B], computed from G [B], its mean gradient norm."""
         mean_ratio = sum(ratio(w) ** 2 for w in params.values()) / len(params)
         a = self.loss_scale * self.l2_penalty * mean_ratio / len(params)
         rate = automatic_rate(G / (1 + a))
@@ -105,10 +102,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
 
 
 def ratio(w: torch.Tensor) -> float:
-    """Return √(d_l/d_{l−1}), the shape factor of a layer [B, d_l, d_{l−1}].
-
-    A vector [B, d] is a layer with one output.
-    """
+    """Return √(d_l/d_{l−1}) of a layer [B, d_l, d_{l−1}]. A vector [B, d] has one output."""
     outputs = w.shape[-2] if w.dim() > 2 else 1
     return math.sqrt(outputs / w.shape[-1])
 

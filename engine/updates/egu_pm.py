@@ -48,7 +48,7 @@ class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
         return params, state
 
     def _half(self, w: torch.Tensor) -> float:
-        """Return the value at which w₊ and w₋ start if the weights w start at 0."""
+        """Return the start of w₊ and w₋ if the weights w start at 0."""
         return self.w0 or 0.5 / w.shape[-1]
 
     @property

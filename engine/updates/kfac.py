@@ -71,10 +71,7 @@ class KFAC(Update, frozen=True, tag="kfac"):
         return descended(params, directions, rates), state
 
     def _solved(self, S: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """Solve linear systems: return (S + λI)⁻¹ times `right` for the matrix S of every batch member.
-
-        The result is NaN for batch members where S + λI has no Cholesky factor.
-        """
+        """Return (S + λI)⁻¹ times `right`, or NaN where S + λI has no Cholesky factor."""
         damped = S + self.damping * torch.eye(S.shape[-1], dtype=S.dtype, device=S.device)
         factor, failed = torch.linalg.cholesky_ex(damped)
         return torch.cholesky_solve(right, factor).where(failed[:, None, None] == 0, torch.nan)

@@ -83,7 +83,7 @@ class Muon(Update, frozen=True, tag="muon"):
         return descended(params, {layer: directions[layer] for layer in params}, rates), {"M": M, **adams}
 
     def _by_adam(self, params: Params) -> list[str]:
-        """Return those parameters that Adam moves: first layer, last layer, and tensors with one input."""
+        """Return the first layer, the last layer, and tensors with one input; none without `hidden`."""
         if not self.hidden:
             return []
         layers = [layer for layer, w in params.items() if w.shape[-1] > 1]
@@ -103,10 +103,7 @@ class Muon(Update, frozen=True, tag="muon"):
         return directions
 
     def _of_vectors(self) -> Verdict | None:
-        """Return the verdict on invariance for layers that consist of a single vector.
-
-        Return None if it does not differ from the verdict of `invariance` for other layers.
-        """
+        """Return the verdict for layers that are single vectors; None if it is that of `invariance`."""
         if self.by == "newton-schulz" or self.hidden:
             return None
         return Verdict(True, "a gradient vector has full rank, and its direction is its only singular vector")
@@ -124,7 +121,7 @@ class Muon(Update, frozen=True, tag="muon"):
 
 
 def newton_schulz(X: torch.Tensor) -> torch.Tensor:
-    """Return the matrices X [B, h, d] after five steps that move their singular values to about 1.
+    """Move the singular values of X [B, h, d] to about 1, in five steps.
 
     Every matrix must have the Frobenius norm 1.
     """

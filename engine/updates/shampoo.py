@@ -69,10 +69,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         return identity.repeat(*blocks.shape[:2], 1, 1)
 
     def _cut(self, G: torch.Tensor) -> torch.Tensor:
-        """Divide matrices [B, h, d] into blocks of columns, [B, d/block, h, block].
-
-        The last block is padded with 0.
-        """
+        """Divide matrices [B, h, d] into column blocks [B, d/block, h, block]; pad the last one with 0."""
         size = self._columns(G.shape[2])
         padded = torch.nn.functional.pad(G, (0, -G.shape[2] % size))
         return padded.reshape(*G.shape[:2], -1, size).transpose(1, 2)
@@ -118,7 +115,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
 
 def _of_length(directions: Params, steps: Params) -> Params:
-    """Rescale `directions` to the lengths of `steps`, and return them. A direction of length 0 stays 0."""
+    """Rescale `directions` to the lengths of `steps`. A direction of length 0 stays 0."""
     rescaled, lengths, step_lengths = {}, norms(directions), norms(steps)
     for layer, v in directions.items():
         moves = lengths[layer] > 0

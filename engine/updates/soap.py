@@ -14,10 +14,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 from engine.updates.shampoo import eigh
 
 UNCERTAIN = 1e-9
-"""Share of the largest eigenvalue below which the eigenvectors of an eigenvalue are inaccurate. Their errors
-in float64 are 1e-7 or more.
+"""Share of the largest eigenvalue below which an eigenvalue's eigenvectors are inaccurate.
 
-Steps along such eigenvectors would have full length, so these steps are omitted.
+Their errors in float64 are 1e-7 or more. Steps along them would have full length, so they are omitted.
 """
 
 
@@ -79,7 +78,6 @@ class SOAP(Update, frozen=True, tag="soap"):
         return descended(params, moves, rates), new
 
     def _updated_factors(self, G: torch.Tensor, state: Params) -> Params:
-        """Update the averages L and R by the gradient G. Return them and the number of gradients so far."""
         return {
             "L": torch.lerp(state["L"], G @ G.mT, 1 - self.beta2),
             "R": torch.lerp(state["R"], G.mT @ G, 1 - self.beta2),
@@ -87,7 +85,6 @@ class SOAP(Update, frozen=True, tag="soap"):
         }
 
     def _adam(self, M: torch.Tensor, V: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
-        """Return Adam's direction M̂ / √(ε + V̂), given the averages M and V and the number of steps."""
         return M / (1 - self.beta1**steps) / torch.sqrt(self.eps + V / (1 - self.beta2**steps))
 
     def _ideal(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
@@ -104,9 +101,9 @@ class SOAP(Update, frozen=True, tag="soap"):
         return QL @ inside @ QR.mT, {"M": M, "V": V, **factors}
 
     def _released(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
-        """Return the direction of a step, computed in the stored basis, and the rule's next state.
+        """Return the direction of a step in the stored basis, and a state with the basis of the next step.
 
-        The stored basis is that of the previous step. The next state contains the basis for the next step.
+        The stored basis is that of the previous step.
         """
         assert self.refresh is not None, "`step` asks"
         steps, QL, QR = state["seen"], state["QL"], state["QR"]  # the first G makes no step
@@ -131,19 +128,16 @@ class SOAP(Update, frozen=True, tag="soap"):
 
 
 def _certain(sizes: torch.Tensor) -> torch.Tensor:
-    """Return which of the eigenvalues `sizes` have accurate eigenvectors, as a mask [B, d].
-
-    These are the eigenvalues that are not too small relative to the largest one.
-    """
+    """Return a mask [B, d] of the eigenvalues that are large enough to have accurate eigenvectors."""
     return sizes > UNCERTAIN * sizes.amax(1, keepdim=True)
 
 
 def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Sort and update the columns of Q, which approximate the eigenvectors of S.
 
-    Return the order [B, d] of the columns, and the new Q. The columns q are sorted by qᵀSq, largest first. It
-    is the orthogonal factor of a QR decomposition of S Q in this order. Batch members that are not `due` keep
-    their order and their Q.
+    Return the order [B, d] of the columns q by qᵀSq, largest first, and the new Q. The new Q is the
+    orthogonal factor of a QR decomposition of S Q in this order. Batch members that are not `due` keep their
+    order and their Q.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

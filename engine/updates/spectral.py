@@ -16,7 +16,7 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, UpdateStructure, descended
 
 Function = Callable[["torch.Tensor", float], "torch.Tensor"]
-"""Function of singular values and β that returns new singular values."""
+"""Function that maps singular values and β to new singular values."""
 
 
 class Spectral(Update, frozen=True, tag="spectral"):
@@ -61,10 +61,7 @@ class Spectral(Update, frozen=True, tag="spectral"):
         return weights, {"dual": dual}
 
     def _mapped(self, w: torch.Tensor, function: Function) -> torch.Tensor:
-        """Apply `function` to the singular values of the matrices of the weights, and return the new weights.
-
-        If w is not finite, the result is NaN.
-        """
+        """Apply `function` to the singular values of the weight matrices. If w is not finite, return NaN."""
         d = w.shape[-1]
         matrices = w.view(-1, *pair_of(self.factors, d))
         sound = matrices.isfinite().flatten(1).all(1)[:, None]

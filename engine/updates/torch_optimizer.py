@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
 USUAL = "AdamW"
-"""Name of the default optimizer. Every version of torch has it, so its name is valid without importing
-torch.
-"""
+"""Default optimizer. Every version of torch has it, so it is valid without importing torch."""
 
 ELEMENT_WISE = frozenset(
     (
@@ -56,9 +54,7 @@ BY_COORDINATE = frozenset(
 """Optimizers that, for all options, divide each entry of a step by a size of that entry's gradients."""
 
 USUAL_COPIES = 4
-"""Number of copies of a net's parameters in most optimizers: the net, its gradient, and two moments as in
-AdamW.
-"""
+"""Copies of a net's parameters in most optimizers: the net, its gradient, and two moments."""
 
 NetRates = Mapping[str, float]
 """Rates of the layers of one net, by layer."""
@@ -106,7 +102,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _entry(self) -> str:
-        """Name by which tables such as ELEMENT_WISE list the optimizer."""
+        """Name of the optimizer in tables such as ELEMENT_WISE."""
         return optimizers.entry(self.name, self.library)
 
     @property
@@ -168,7 +164,7 @@ class Torch(Update, frozen=True, tag="torch"):
     def _step(
         self, group: OptimizerGroup, params: Params, rates: NetRates, evaluate: Evaluate | None
     ) -> None:
-        """Make a step with the optimizer of a group. Raises: BadInput if the optimizer fails."""
+        """Make a step of the group's optimizer. Raises: BadInput if the optimizer fails."""
         try:
             group.step(params, rates, evaluate)
         except (MemoryError, torch.OutOfMemoryError):
@@ -187,7 +183,7 @@ class Torch(Update, frozen=True, tag="torch"):
     ) -> list[OptimizerGroup]:
         """Divide the active nets into groups that move together.
 
-        These are `groups`, split if necessary, and new groups for all other active nets.
+        These are `groups`, split if necessary, and new groups for nets that have not moved yet.
         """
         divided = []
         for group in groups:
@@ -199,7 +195,7 @@ class Torch(Update, frozen=True, tag="torch"):
         return divided + [self._begun(params, nets, by_net[nets[0]]) for nets in together]
 
     def _begun(self, params: Params, nets: list[int], rates: NetRates) -> OptimizerGroup:
-        """Create an optimizer for nets with the same learning rates, and return both as a group."""
+        """Create an optimizer for nets that have the same learning rates."""
         nn: Any = torch.nn  # mypy reads no stubs of modules
         model = nn.Module()
         for layer, w in params.items():
@@ -254,7 +250,6 @@ class Optimizers(dict[str, Params]):
 
 
 def _of(state: State) -> Optimizers:
-    """Return the optimizers in a state of this rule. Before the first step, there are none."""
     return state if isinstance(state, Optimizers) else Optimizers()
 
 
@@ -296,31 +291,25 @@ class OptimizerGroup:
         return OptimizerGroup(nets, parameters, optimizer, self.rates, self.steps)
 
     def step(self, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
-        """Make a step with the optimizer, from its current parameters and gradients.
-
-        `params` is only used for the shapes of the tensors that are passed to `evaluate`.
-        """
+        """Make a step. `params` only give the shapes of the tensors that are passed to `evaluate`."""
         self._set(rates)
         self.optimizer.step(*([] if evaluate is None else [self._closure(evaluate, params)]))
         self.steps += 1
 
     def stop(self) -> None:
-        """Set all parameters of the nets in the group to NaN, because a gradient is not finite."""
+        """Set the parameters of all nets to NaN, because a gradient is not finite."""
         for parameter in self.parameters.values():
             parameter.data.fill_(torch.nan)
         self.steps += 1
 
     @property
     def index(self) -> slice | list[int]:
-        """Indices of the nets in the batch. If possible, they are a slice, because slicing copies nothing."""
+        """Indices of the nets in the batch; a slice if possible, because slicing copies nothing."""
         first, last = self.nets[0], self.nets[-1]
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
 
     def _set(self, rates: NetRates) -> None:
-        """Pass the learning rates that have changed since the last step to the optimizer.
-
-        Rates that have not changed are not set again, because optimizers may adapt their rates.
-        """
+        """Pass on changed learning rates only, because optimizers may adapt their rates."""
         layers = {parameter: layer for layer, parameter in self.parameters.items()}
         for group in self.optimizer.param_groups:
             layer = layers[group["params"][0]]
@@ -329,7 +318,7 @@ class OptimizerGroup:
         self.rates = rates
 
     def _closure(self, evaluate: Evaluate, params: Params) -> Callable[[], torch.Tensor]:
-        """Return a function that sets the gradients of the single net, and returns its loss."""
+        """Return a function that sets the gradients of the group's only net, and returns its loss."""
         (net,) = self.nets
 
         def loss() -> torch.Tensor:
@@ -372,7 +361,7 @@ def _copy(sources: list[torch.Tensor], destinations: list[torch.Tensor]) -> None
 
 
 def _of_groups(groups: Sequence[OptimizerGroup], layer: str, tensor: torch.Tensor) -> list[torch.Tensor]:
-    """Split a tensor into the parts that belong to the groups, each in the shape of the group's parameter.
+    """Split a tensor into one part per group, in the shape of the group's parameter.
 
     The part of a single net is a view of the tensor.
     """
@@ -393,7 +382,7 @@ def _with_finite(gradients: Params) -> list[bool]:
 
 
 def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]) -> list[list[int]]:
-    """Divide nets into lists of nets with equal rates. All nets of a list are active, or all are not."""
+    """Divide nets into lists with equal rates. Each list is either all active or all inactive."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for net in nets:
         alike.setdefault((net in active, *by_net[net].values()), []).append(net)
@@ -401,7 +390,6 @@ def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozens
 
 
 def _rates_by_net(rates: Rates, count: int) -> list[NetRates]:
-    """Return the learning rates of all layers, for each net."""
     if all(isinstance(rate, float) for rate in rates.values()):
         return [{layer: float(rate) for layer, rate in rates.items()}] * count
     by_layer = {

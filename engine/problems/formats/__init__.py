@@ -54,25 +54,22 @@ They hold the table and the drawn rows in float64, and the rows in float32.
 
 
 class NotATable(ValueError):
-    """Error for a file that holds no table of numbers.
-
-    The text of the error is the reason, in one line without a full stop.
-    """
+    """Error: a file holds no table of numbers. The text is the reason, without a full stop."""
 
 
 class MissingCell(NotATable):
-    """Error for a table in which a cell or a label is empty."""
+    """Error: a cell or a label of a table is empty."""
 
 
 class TooLarge(NotATable):
-    """Error for a table that does not fit into free memory.
+    """Error: a table does not fit into free memory.
 
-    The text of the error has no subject, because messages put the name of the file before it.
+    The text has no subject, because messages put the name of the file before it.
     """
 
 
 class IndexFinding(NamedTuple):
-    """Which columns of a table are index columns, that is, only count or name the rows."""
+    """Index columns of a table: columns at its beginning that only count or name the rows."""
 
     columns: Mapping[int, str] = MappingProxyType({})
     """Index columns by position, each with the reason why it is an index."""
@@ -96,10 +93,7 @@ class TableCells(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """Description of the table in a file, with a function that reads the table.
-
-    The description is made from the beginning of the file.
-    """
+    """Description of the table in a file, made from the file's beginning, with a function that reads it."""
 
     width: int
     """Number of columns."""
@@ -167,7 +161,7 @@ class Format(NamedTuple):
 
 
 def check_type(kind: np.dtype[Any]) -> None:
-    """Check that arrays of this dtype hold real numbers. Raises: NotATable."""
+    """Check that arrays of dtype `kind` hold real numbers. Raises: NotATable."""
     if (content := NOT_NUMBERS.get(kind.kind)) is not None:
         raise NotATable(f"it holds {content}; every entry must be a real number")
 
@@ -175,7 +169,7 @@ def check_type(kind: np.dtype[Any]) -> None:
 def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str]) -> None:
     """Check that all numbers in a table are finite. Raises: NotATable.
 
-    `place` converts the row and the column of a number to their names in the message.
+    `place` names the row and column of a cell in the message.
     """
     # The check goes piece by piece, because a mask of the whole table would take an eighth of its memory.
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
@@ -186,17 +180,14 @@ def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str])
 
 
 def no_number(value: float, place: str) -> NotATable:
-    """Return the error that reports a cell whose number is missing or infinite."""
+    """Return the error for a cell that holds `value`, which is NaN or infinite."""
     if np.isnan(value):
         return MissingCell(f"{place} has no value (empty, NA or nan); every cell must be a finite number")
     return NotATable(f"{place} holds {value}; every cell must be a finite number")
 
 
 def refuse_settings(settings: TableSettings, file_format: Format, name: str) -> None:
-    """Check that the file's format supports the user's settings for reading it. Raises: BadField.
-
-    Settings that are None are ignored.
-    """
+    """Check that the file's format allows every setting that is not None. Raises: BadField."""
     for name_of_setting, value in asdict(settings).items():
         if value is not None and name_of_setting not in file_format.settings:
             raise BadField(
@@ -243,9 +234,7 @@ Its arguments are the index of the row in a DataFrame, and the position of the c
 
 
 def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
-    """Return the columns of a DataFrame as numbers [n, d].
-
-    The DataFrame must name each column by its position in the file.
+    """Return the columns of a DataFrame as numbers [n, d]. Columns are named by their position in the file.
 
     Raises: NotATable, which names the row and column of the first cell that is not a finite number.
     """
@@ -260,7 +249,7 @@ def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
 
 
 def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
-    """Return the cells of a column as words without outer spaces. Raises: NotATable for an empty cell."""
+    """Return the cells of a column as words without outer spaces. Raises: MissingCell for an empty cell."""
     if (missing := cells.isna().to_numpy()).any():
         row = int(missing.argmax())
         raise MissingCell(f"{place(row, column)} has no value (empty, NA or nan); every row needs a label")
@@ -268,14 +257,14 @@ def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
 
 
 def numbers_in(words: Sequence[str], decimal: str = ".") -> NDArray[np.float64] | None:
-    """Convert words to numbers. Return None if one of them is not a number."""
+    """Convert words to numbers, or return None if any word is not a number."""
     if not all(is_number(word, decimal) for word in words):
         return None
     return np.array([float(word.replace(decimal, ".")) for word in words])
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
-    """Return whether the text of a cell is a number, if `decimal` is the decimal sign."""
+    """Return whether the text of a cell is a number with the decimal sign `decimal`."""
     if decimal != ".":
         if "." in cell:
             return False
@@ -284,12 +273,12 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 
 
 def quoted_cell(cell: object) -> str:
-    """Return the text of a cell for use in messages: in quotes, and shortened."""
+    """Return a cell's text in quotes, shortened, for messages."""
     return repr(cut(str(cell).strip(), SHOWN))
 
 
 def _column(cells: pd.Series[Any], column: int, place: Place) -> NDArray[np.float64]:
-    """Convert the cells of a column to numbers. Missing values become NaN. Raises: NotATable."""
+    """Convert a column to numbers, with NaN for missing values. Raises: NotATable."""
     from pandas.api import types
 
     kind: Any = cells.dtype

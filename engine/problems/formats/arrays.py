@@ -50,12 +50,15 @@ class Header(NamedTuple):
 
 
 def npy_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the description of the table in a .npy file. Raises: NotATable."""
+    """Describe the array in a .npy file. Raises: NotATable."""
     return _content(lambda: file.open("rb"), file.stat().st_size)
 
 
 def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the description of an array in an .npz file. Raises: NotATable, BadField, zipfile.BadZipFile."""
+    """Describe the array in an .npz file that the settings select.
+
+    Raises: NotATable, BadField, zipfile.BadZipFile.
+    """
     with zipfile.ZipFile(file) as archive:
         members = {
             member.filename.removesuffix(SUFFIX): member
@@ -81,7 +84,7 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the types of the errors that numpy and zipfile raise for unusable files.
+    """Return the errors that numpy and zipfile raise for unusable files.
 
     zipfile raises RuntimeError for encrypted archives and for unknown compression methods.
     """
@@ -93,7 +96,7 @@ NPZ = Format(npz_content, faults, frozenset({"columns", "index", "array"}))
 
 
 class _Member(AbstractContextManager[IO[bytes]]):
-    """A file inside an archive, opened for reading. Closing it also closes the archive."""
+    """File inside an archive, opened for reading. Closing it also closes the archive."""
 
     def __init__(self, file: Path, member: zipfile.ZipInfo) -> None:
         self._archive = zipfile.ZipFile(file)
@@ -109,7 +112,7 @@ class _Member(AbstractContextManager[IO[bytes]]):
 
 
 def _content(opened: Opener, size: int) -> Content:
-    """Return the description of the numpy array in a stream of `size` bytes. Raises: NotATable."""
+    """Describe the array in a stream of `size` bytes. Raises: NotATable."""
     with opened() as stream:
         header = _header(stream)
     shape = header.shape if len(header.shape) != 1 else (*header.shape, 1)
@@ -144,7 +147,6 @@ def _content(opened: Opener, size: int) -> Content:
 
 
 def _of_words(array: NDArray[np.str_]) -> TableCells:
-    """Convert a numpy array of words to labels. Raises: NotATable for an empty word."""
     words = [word.strip() for word in array.tolist()]
     if not all(words):
         raise MissingCell(f"{_place(words.index(''), 0)} has no value; every row needs a label")

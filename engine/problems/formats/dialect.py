@@ -48,7 +48,7 @@ Row = Sequence[str]
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file represents its table: separator, decimal sign, header, comments and index."""
+    """Form of a table in a text file: separator, decimal sign, header, comments and index."""
 
     separator: str
     decimal: str
@@ -73,18 +73,18 @@ class Dialect:
 
     @property
     def width(self) -> int:
-        """Number of columns, including the empty ones at the end."""
+        """Number of columns, including empty ones at the end."""
         return len(self.rows[0])
 
     def name(self, column: int) -> str:
-        """Return the name of a column together with its position, as used in messages."""
+        """Return how messages name a column: by its position and its name."""
         position = f"column {column}"
         named = self.names is not None and self.names[column]
         return f"{position} ({quoted_cell(self.names[column])})" if self.names and named else position
 
 
 class _Records(NamedTuple):
-    """Records of a text file (the header and the rows), divided into cells."""
+    """Records of a text file (its header and rows), divided into cells."""
 
     cells: tuple[Row, ...]
     ends: tuple[int, ...]
@@ -98,11 +98,11 @@ def dialect_of(
 
     Args:
         lines: the first lines of the file.
-        settings: settings of the user, which take precedence over what the lines suggest.
+        settings: settings of the user, which override what the lines suggest.
         suffix: suffix of the file's name.
-        has_extra_record: function that counts the records of the file and compares their number with the
-            required number of rows. It returns True if the file has one record more, which must be a header.
-            It returns False if the numbers are equal, and None if the comparison decides nothing.
+        has_extra_record: function that returns whether the file has one record more than the required number
+        of
+            rows, which must then be a header. It returns None if that number is unknown or does not fit.
 
     Raises: NotATable, BadField.
     """
@@ -156,9 +156,9 @@ def truth_values_in(dialect: Dialect) -> Iterator[int]:
 
 
 def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]]:
-    """Yield the records that are not empty, each with the number of its last line in the file.
+    """Yield the nonempty records, each with the number of its last line, counted from 1.
 
-    Lines are counted from 1. Raises: NotATable.
+    Raises: NotATable.
     """
     if separator == " ":
         lines = (re.sub(r"[ \t]+", " ", line.strip(BLANKS)) + "\n" for line in lines)
@@ -174,7 +174,10 @@ def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]
 
 
 def _comments(lines: Sequence[str]) -> tuple[int, str]:
-    """Return how many comment lines come before the table, and the separator that a comment specifies."""
+    """Return the number of comment lines before the table, and the separator that one of them declares.
+
+    The separator is empty if none declares it.
+    """
     separator, count = "", 0
     for line in lines:
         text = line.strip(BLANKS)
@@ -191,7 +194,7 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
 def _written(
     lines: Sequence[str], settings: TableSettings, declared: str, suffix: str
 ) -> tuple[_Records, str, str]:
-    """Find the separator and the decimal sign that fit best, and return the records divided by them.
+    """Divide the lines into records by the separator and decimal sign that fit best; return all three.
 
     Raises: NotATable; BadField if the meaning of a comma is not clear.
     """
@@ -229,7 +232,7 @@ def _written(
 
 
 def _are_cut_words(records: Sequence[Row]) -> bool:
-    """Return whether the commas in a single column of cells separate words, and so are not decimal commas."""
+    """Return whether commas in a table with one column separate words, and so are not decimal commas."""
     if any(len(row) > 1 for row in records):
         return False
     (first,), *rows = records
@@ -238,10 +241,10 @@ def _are_cut_words(records: Sequence[Row]) -> bool:
 
 
 def _score(records: Sequence[Row], decimal: str) -> float:
-    """Return how much the rows of a file look like a table with one separator, as a number from 0 to 1.
+    """Return how well rows look like a table with one separator, from 0 to 1.
 
-    It is the share of cells that are numbers, times the share of rows that have the most frequent length. It
-    is lower if the first record, which may be a header, has another length.
+    The score is the share of cells that are numbers, times the share of rows that have the most frequent
+    length. It is lower if the first record, which may be a header, has another length.
     """
     rows = records[1:] or records
     width, count = Counter(map(len, rows)).most_common(1)[0]
@@ -283,7 +286,7 @@ def _one_or_two(row: Row, separator: str) -> BadField:
 def _is_header(
     first: Row, rows: Sequence[Row], decimal: str, has_extra_record: Callable[[], bool | None]
 ) -> bool:
-    """Return whether the first record is a header of column names. Raises: BadField if this is not clear."""
+    """Return whether the first record is a header. Raises: BadField if this is not clear."""
     columns = [[row[column] for row in rows if column < len(row)] for column in range(len(first))]
     are_numbers = [is_number(cell, decimal) for cell in first]
     numbers = [column for column, is_numeric in enumerate(are_numbers) if is_numeric]
@@ -325,7 +328,7 @@ def _is_header(
 
 
 def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
-    """Return whether the first record is a header: the file then has one record more than rows are needed.
+    """Return whether the file has one record more than rows are needed, so that the first is a header.
 
     Raises: BadField, with the reason `doubt`, if the required number of rows is unknown.
     """
@@ -346,10 +349,10 @@ def _undecided(doubt: str) -> BadField:
 
 
 def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
-    """Return whether an integer in the first record looks unlike the numbers in the column below it.
+    """Return whether an integer in the first record is unlike the numbers in the column below it.
 
-    This is the case if all numbers below have a decimal sign or an exponent. It is also the case if they are
-    −1 and 1, or bits, and the integer is not one of these values.
+    The numbers below may all have a decimal sign or an exponent. Or they may be only −1 and 1, or only bits,
+    and the integer is neither.
     """
     if cell in column:
         return False
@@ -360,7 +363,7 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
 
 
 def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
-    """Return a reason to think that numbers in the first record are column names; empty if there is none."""
+    """Return a reason to think that numbers in the first record are column names; "" if there is none."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
         return "unlike the rows below, it has consecutive whole numbers"
     if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):
@@ -376,7 +379,6 @@ def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str
 
 
 def _steps_by_one(row: Row) -> bool:
-    """Return whether the cells of a row are consecutive integers."""
     return all(map(WHOLE.fullmatch, row)) and all(
         float(after) - float(before) == 1 for before, after in itertools.pairwise(row)
     )
@@ -400,7 +402,7 @@ def _repeat(column: Sequence[str]) -> bool:
 def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -> tuple[str, ...]:
     """Return a name for each column of `rows`, from the cells of the header.
 
-    Raises: NotATable if the number of names differs from that of the columns.
+    Raises: NotATable if the numbers of names and columns differ.
     """
     names, width = list(first), len(rows[0])
     while len(names) > width and not names[-1]:
@@ -416,7 +418,7 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
 
 
 def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tuple[str, ...] | None:
-    """Return the names in the last comment before the table, as `numpy.savetxt` writes them, or None.
+    """Return the column names in the last comment before the table, as `numpy.savetxt` writes it, or None.
 
     Raises: NotATable.
     """
@@ -435,7 +437,7 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
 
 
 def _empty_columns(names: Sequence[str] | None, rows: Sequence[Row]) -> tuple[int, ...]:
-    """Return the positions of empty columns at the end of a table: they have no name and no values.
+    """Return the positions of columns at the end of a table that have no name and no values.
 
     Such columns arise if all lines end in separators.
     """
@@ -483,9 +485,9 @@ def index_of(
 
 
 def _counts(cells: Sequence[str], decimal: str) -> str:
-    """Return "0, 1, 2 …" or "1, 2, 3 …" if cells count in this way, or an empty text.
+    """Return "0, 1, 2 …" or "1, 2, 3 …" if the cells count like this; otherwise "".
 
-    Fewer than FEW cells are no evidence, and give an empty text.
+    Fewer than FEW cells are no evidence.
     """
     if len(cells) < FEW or not all(is_number(cell, decimal) for cell in cells):
         return ""

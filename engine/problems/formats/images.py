@@ -60,11 +60,11 @@ class Images(NamedTuple):
 
 
 def read(images: Path, labels: Path | None) -> Images:
-    """Return the images in a file with their labels.
+    """Read images and their labels.
 
-    `labels` is the second file that IDX images need. It is None for formats that hold both.
+    `labels` is the second file that IDX images need; it is None for formats that hold both.
 
-    Raises: BadField, at the field `images` or `labels`, whose file is faulty.
+    Raises: BadField, at the field `images` or `labels` that names the faulty file.
     """
     with _at_fault(images, "images"):
         beginning = _beginning(images)
@@ -99,10 +99,7 @@ def read(images: Path, labels: Path | None) -> Images:
 
 
 def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Standardise pixels: (pixels − mean)/deviation, with the mean and deviation of all pixels in `of`.
-
-    The mean and the deviation are computed from a histogram of the 256 possible values.
-    """
+    """Return (pixels − mean)/deviation, with mean and standard deviation of all pixels in `of`."""
     counts = np.bincount(of.ravel(), minlength=256).astype(np.float64)
     values = np.arange(256.0)
     mean = float(counts @ values / counts.sum())
@@ -112,7 +109,7 @@ def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np
 
 @contextmanager
 def _at_fault(file: Path, field: str) -> Iterator[None]:
-    """Convert an error that a file causes to a BadField. It names the field that contains the file's name."""
+    """Convert errors that `file` causes inside the block to BadField at `field`."""
     try:
         yield
     except NotATable as error:
@@ -130,7 +127,7 @@ def _beginning(file: Path) -> bytes:
 
 
 def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
-    """Return the content of an IDX file, the format of MNIST, as an array with `dimensions` dimensions.
+    """Read an IDX file, the format of MNIST, into an array with `dimensions` dimensions.
 
     Raises: NotATable.
     """
@@ -153,7 +150,6 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
 
 
 def _of_cifar(file: Path) -> Images:
-    """Read a binary file of CIFAR-10, and return its images and their classes. Raises: NotATable."""
     with formats.opened(file) as stream:
         content = _all_of(stream)
     place, mark = TAR
@@ -203,7 +199,7 @@ def _of_archive(file: Path) -> Images:
 
 
 def _all_of(stream: IO[bytes]) -> bytearray:
-    """Read all bytes of a stream, and return them. Raises: NotATable if they do not fit into free memory."""
+    """Read all bytes of a stream. Raises: NotATable if they do not fit into free memory."""
     content = bytearray()
     while piece := stream.read(PIECE):
         _check_memory(len(content) + len(piece))
@@ -212,7 +208,7 @@ def _all_of(stream: IO[bytes]) -> bytearray:
 
 
 def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> None:
-    """Check that there is one label per image, and that each is one of the ten classes. Raises: NotATable."""
+    """Check that each image has a label, and that each label is one of the ten classes. Raises: NotATable."""
     if len(classes) != count:
         raise NotATable(f"has {len(classes)} labels for the {count} images of {images}")
     if not 0 <= int(classes.min()) <= int(classes.max()) < CLASSES:
@@ -221,6 +217,5 @@ def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> Non
 
 
 def _check_memory(size: int) -> None:
-    """Check that `size` bytes of memory are free. Raises: NotATable."""
     if size > (free := free_bytes()):
         raise NotATable(f"has {in_words(size)} of pixels, but only {in_words(free)} of memory are free")

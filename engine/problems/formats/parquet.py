@@ -31,7 +31,7 @@ NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the description of the table in a .parquet file. Raises: NotATable, or errors of Arrow."""
+    """Describe the table in a .parquet file. Raises: NotATable, or errors of Arrow."""
     import pyarrow
     from pyarrow import parquet
 
@@ -72,7 +72,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the types of the errors that Arrow raises for unusable files."""
+    """Return the errors that Arrow raises for unusable files."""
     import pyarrow
 
     return ValueError, pyarrow.ArrowException
@@ -82,7 +82,6 @@ PARQUET = Format(content, faults)
 
 
 def _labels(cells: Any, column: int, names: Sequence[str]) -> Any:
-    """Return a column of labels, as numbers or as words. Raises: NotATable."""
     if cells.dtype.kind in "iuf":
         frame = cells.to_frame(column)
         return numbers_of(frame, lambda row, _: _place(row, names[column]))[:, 0]
@@ -90,7 +89,7 @@ def _labels(cells: Any, column: int, names: Sequence[str]) -> Any:
 
 
 def _index(file: Path, schema: Any) -> IndexFinding:
-    """Return the columns that hold the index of a DataFrame, judged by pandas' metadata or their names."""
+    """Find the columns that hold the index of a DataFrame, by pandas' metadata or their names."""
     from pyarrow import parquet
 
     def cells_of(column: int) -> list[str]:
@@ -110,7 +109,7 @@ def _index(file: Path, schema: Any) -> IndexFinding:
 
 
 def _words(schema: Any) -> Iterator[tuple[int, str]]:
-    """Yield each column that does not hold numbers, with a description of its content."""
+    """Yield the position of each column that does not hold numbers, with a description of its content."""
     import pyarrow
 
     types = pyarrow.types

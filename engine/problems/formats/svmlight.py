@@ -32,7 +32,7 @@ def has_its_form(lines: Sequence[str]) -> bool:
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Read a sparse table from a file, and return its description. Raises: errors of scikit-learn."""
+    """Read a sparse table, and describe it. Raises: NotATable, or errors of scikit-learn."""
     from sklearn.datasets import load_svmlight_file  # type: ignore[import-untyped]
 
     with formats.opened(file) as stream:
@@ -58,7 +58,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
 
 def _check_labels(file: Path) -> None:
-    """Check that each line of the file begins with a number, its label. Raises: NotATable."""
+    """Check that each line begins with a number, its label. Raises: NotATable."""
     with formats.opened(file) as stream:
         for number, line in enumerate(stream, 1):
             label = line.split(b"#")[0].decode(errors="replace").split(maxsplit=1)[:1]
@@ -70,7 +70,7 @@ def _check_labels(file: Path) -> None:
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the types of the errors that scikit-learn and gzip raise for unusable files."""
+    """Return the errors that scikit-learn and gzip raise for unusable files."""
     return ValueError, *formats.FAULTS
 
 

@@ -65,7 +65,7 @@ MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the description of a text file's table, by its first lines. Raises: NotATable, BadField."""
+    """Describe the table in a text file by the file's first lines. Raises: NotATable, BadField."""
     with _opened(file) as stream:
         lines = list(_first_lines(stream))
     if svmlight.has_its_form(lines):
@@ -100,13 +100,13 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
 
 def first_lines(file: Path, count: int) -> list[str]:
-    """Return up to `count` lines at the beginning of a file. Raises: NotATable."""
+    """Return up to `count` lines from the beginning of a file. Raises: NotATable."""
     with _opened(file) as stream:
         return list(itertools.islice(_first_lines(stream), count))
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the types of the errors that pandas, scikit-learn and gzip raise for unusable files."""
+    """Return the errors that pandas, scikit-learn and gzip raise for unusable files."""
     return ValueError, *formats.FAULTS
 
 
@@ -126,7 +126,7 @@ def _opened(file: Path) -> Iterator[IO[str]]:
 
 
 def _first_lines(stream: IO[str]) -> Iterator[str]:
-    """Yield the first lines of a file, from which its dialect is determined. Raises: NotATable."""
+    """Yield the lines from which a file's dialect is determined. Raises: NotATable."""
     letters = 0
     for number in range(MOST_LINES):
         line = stream.readline(LONGEST_LINE)
@@ -143,7 +143,7 @@ def _first_lines(stream: IO[str]) -> Iterator[str]:
 
 
 def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
-    """Estimate the number of rows of a file from its size and the mean length of its first rows.
+    """Estimate the number of rows from the file's size and the mean length of its first rows.
 
     For a compressed file, return the number of first rows, because the size of its text is unknown.
     """
@@ -155,13 +155,12 @@ def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
 
 
 def _count_records(file: Path) -> int:
-    """Return how many records (rows and header) a file has. Empty lines and comments do not count."""
+    """Count the records of a file, including the header, but not empty lines and comments."""
     with _opened(file) as stream:
         return sum(bool(line.strip(BLANKS)) and not line.startswith(COMMENTS) for line in stream)
 
 
 def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | None) -> TableCells:
-    """Read the numbers and labels of a file. Raises: NotATable, TooLarge, or errors of pandas."""
     if dialect.width == 1:
         _check_no_gaps(file, dialect)
     blocks: list[NDArray[np.float64]] = []
@@ -227,7 +226,7 @@ def _frames(file: Path, dialect: Dialect, words: int | None, rows: int) -> Itera
 
 @contextmanager
 def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
-    """Open a text file, and skip its comments and header, so that the first row is read next."""
+    """Open a text file at its first row, after comments and header."""
     with _opened(file) as stream:
         for _ in range(dialect.lines):
             stream.readline()
@@ -235,20 +234,14 @@ def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
 
 
 class _Place:
-    """Function that returns the line and column of a cell, for messages.
-
-    It rereads the file to find the line.
-    """
+    """Function that returns the line and column of a cell, for messages. It rereads the file."""
 
     def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
-        """Store the file and its dialect.
-
-        `first` is the number of rows before the chunk that was just read.
-        """
+        """Store the file and its dialect. `first` rows come before the chunk that is checked."""
         self._file, self._dialect, self._first = file, dialect, first
 
     def __call__(self, row: int, column: int) -> str:
-        """Return the line and column of a cell as text for messages.
+        """Return the line and column of a cell, as messages name them.
 
         Raises: NotATable if the cell's row does not have as many cells as the table has columns.
         """
@@ -290,7 +283,7 @@ def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
 
 
 def _check_no_gaps(file: Path, dialect: Dialect) -> None:
-    """Check that a table with a single column has no empty line, because it would be a missing value.
+    """Check that a table with one column has no empty line before its end, which would be a missing value.
 
     Raises: NotATable.
     """

@@ -29,7 +29,7 @@ RowSigns = Annotated[
 
 
 class Arrangement(NamedTuple):
-    """Which rows of Sylvester's matrix are the instances, and with which signs, for R replicas."""
+    """Rows of Sylvester's matrix that are the instances, with their signs, for R replicas."""
 
     order: NDArray[np.int64]
     """Index of every instance's row in Sylvester's matrix, [R, n]."""
@@ -41,10 +41,7 @@ class Arrangement(NamedTuple):
     """Whether an instance is ½(s h + 1) for the row h and its sign s, instead of s h."""
 
     def repeated(self, times: int) -> Arrangement:
-        """Return an arrangement with 2 · `times` copies of each row in place of the row.
-
-        The signs of the copies alternate.
-        """
+        """Return the arrangement with 2 · `times` copies of each row, whose signs alternate."""
         order = self.order.repeat(2 * times, axis=1)
         signs = self.signs.repeat(2 * times, axis=1)
         signs[:, 1::2] *= -1
@@ -52,7 +49,7 @@ class Arrangement(NamedTuple):
 
 
 class RowNumbers(NamedTuple):
-    """Numbers that describe each row, such as the index of its class, for R replicas.
+    """Numbers that describe each row, such as its class, for R replicas.
 
     Rows are those before repetition, in the order in which learners see them.
     """
@@ -71,7 +68,7 @@ class RowNumbers(NamedTuple):
 
     @property
     def clusters(self) -> NDArray[np.int64] | None:
-        """Index of the cluster of each row, [R, n]. If classes have no clusters, the index of its class."""
+        """Index of each row's cluster, [R, n], or of its class if classes have no clusters."""
         return self.classes if self.subclasses is None else self.subclasses
 
 
@@ -200,35 +197,31 @@ class MatrixStructure(NamedTuple):
 
     @property
     def entry_values(self) -> Values:
-        """Range of the entries of an instance."""
         return "any" if self.rotated else self._repeated_values
 
     @property
     def entries_are_signs(self) -> bool:
-        """Whether every entry of an instance is +1 or −1."""
         return self.entry_values == "signs"
 
     @property
     def feature_values(self) -> Values:
-        """Range of the features that targets can name."""
         return self._repeated_values if self.named_values is None else self.named_values
 
     @property
     def _repeated_values(self) -> Values:
-        """Range of the entries, such as bits or signs, after `repeat` has added negated rows.
+        """Range of the entries of a row after `repeat` has added negated rows.
 
-        If entries are bits, their range becomes "any", because −1 is not a bit.
+        Bits become "any", because −1 is not a bit.
         """
         return "any" if self.row_values == "bits" and self.repeated else self.row_values
 
     @property
     def has_orthogonal_rows(self) -> bool:
-        """Whether the matrix has d orthogonal rows of length √d, before rows are repeated."""
+        """Whether the matrix has d orthogonal rows of length √d, before repetition."""
         return self.is_hadamard or self.is_scaled_orthogonal
 
     @property
     def is_orthogonal(self) -> bool:
-        """Whether the instances are d orthogonal vectors of length √d."""
         return self.has_orthogonal_rows and not self.repeated
 
     @property
@@ -238,10 +231,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def in_clusters(self) -> bool:
-        """Whether every row that learners see belongs to a cluster.
-
-        This is not so if rows are repeated, because the negated rows belong to no cluster.
-        """
+        """Whether every row that learners see belongs to a cluster; negated rows belong to none."""
         return self.class_count is not None and not self.repeated
 
 
@@ -297,44 +287,44 @@ class Matrix(Part, frozen=True, kw_only=True):
     def size(self) -> tuple[int, int]:
         """Return the number of rows before repetition, and the number of entries of a row.
 
-        Raises BadInput for an unusable file.
+        Raises: BadInput for an unusable file.
         """
         raise NotImplementedError
 
     def shape(self) -> tuple[int, int]:
         """Return (n, d): the number of instances, and the number of entries of an instance.
 
-        Raises BadInput for an unusable file.
+        Raises: BadInput for an unusable file.
         """
         n, d = self.size()
         return n * 2 * (self.repeat or 0) or n, d
 
     def feature_count(self) -> int:
-        """Return D, the number of features from which targets compute labels."""
+        """Return D, the number of features that targets can use."""
         return self.size()[1]
 
     def rows(self, streams: Streams) -> Rows:
-        """Draw the rows of the matrix for every replica, [R, n, d], in the order of training.
+        """Draw the rows for every replica, [R, n, d], in the order of training.
 
         These are the rows before repetition and rotation.
         """
         raise NotImplementedError
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        """Return numbers that describe the rows from the method `rows`, such as classes and clusters."""
+        """Return numbers that describe the rows of the method `rows`, such as classes and clusters."""
         return RowNumbers()
 
     def arrangement(self, streams: Streams) -> Arrangement:
-        """Return which rows of Sylvester's matrix, with which signs, the method `rows` returns.
+        """Return the rows of Sylvester's matrix, and their signs, that the method `rows` returns.
 
         Only families with `is_sylvester` need this method.
         """
         raise NotImplementedError
 
     def named(self, rows: Rows) -> Rows:
-        """Return the D features of all rows, [R, n, D]. Labels are computed from them.
+        """Return the D features of all rows, [R, n, D], from which labels are computed.
 
-        By default, the features are the entries of the rows.
+        By default, they are the entries of the rows.
         """
         return rows
 
@@ -346,7 +336,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         )
 
     def instances(self, rows: Rows, streams: Streams) -> Rows:
-        """Convert rows to instances [R, n, d]. If `rotate` is set, they are rotated at random."""
+        """Convert rows to instances [R, n, d]. If `rotate` is set, rotate them at random."""
         if not self.rotate:
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])
@@ -357,7 +347,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         return rows @ np.stack(rotations).swapaxes(1, 2)
 
     def data_report(self) -> DataReport | None:
-        """Return the report on the file of the rows, or None if they do not come from a file."""
+        """Return the report on the file of the rows, or None without a file."""
         return None
 
 

@@ -77,7 +77,6 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
         return rows
 
     def _around(self, draws: Stream) -> Rows:
-        """Draw the difference between each instance and the centre of its cluster, [R, n, d]."""
         rows = draws.normal(self.n, self.d)
         if self.spread == "gaussian":
             rows *= self.sigma / np.sqrt(self.d)
@@ -91,5 +90,4 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
         return 1.0 if self.radius == "1" else float(np.sqrt(self.d))
 
     def _clusters(self) -> NDArray[np.int64]:
-        """Return the index of the cluster that each instance belongs to, [n]."""
         return np.arange(self.n) % (self.classes * self.centres)

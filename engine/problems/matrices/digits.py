@@ -107,7 +107,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
     @property
     def _counts(self) -> tuple[int, ...]:
-        """How many images of each selected digit there are. Raises: BadInput for an unusable file."""
+        """Number of images of each selected digit. Raises: BadInput for an unusable file."""
         if self.images is None:
             return tuple(COUNTS[digit] for digit in self._digits)
         counts = np.bincount(self._collection().classes, minlength=len(COUNTS))
@@ -156,7 +156,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return scaled[order]
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Return the order in which each replica sees the images, as positions [R, n] in the collection."""
+        """Return the images that each replica sees, in order, as positions [R, n] in the selection."""
         n, _ = self.size()
         if self.permute:
             orders = streams("order").permutation(sum(self._counts))
@@ -167,9 +167,9 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return orders[:, :n]
 
     def _turns(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Reorder the positions in `order` so that the digits take turns.
+        """Sort the positions in `order` so that the digits take turns.
 
-        The sort key is the number of earlier images of the same digit.
+        The first sort key of an image is the number of earlier images of the same digit.
         """
         numbers = self._numbers()[order]
         before = np.empty(len(order), np.int64)
@@ -178,14 +178,13 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return np.lexsort((numbers, before))
 
     def _numbers(self) -> NDArray[np.int64]:
-        """Return the class of each selected image. The images are in the order of the collection."""
+        """Return the class of each selected image, in the order of the collection."""
         classes = self._collection().classes
         numbers = np.full(len(COUNTS), -1)
         numbers[list(self._digits)] = np.arange(len(self._digits))
         return np.asarray(numbers[classes[np.isin(classes, self._digits)]])
 
     def _collection(self) -> Images:
-        """Return all images with their classes. Raises: BadInput for an unusable file."""
         if self.images is None:
             return _bundled()
         images = version_of(self.images, f"{PLACE}.images", "images")
@@ -195,7 +194,6 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
 @lru_cache(maxsize=2)
 def _read(file: Version, labels: Version | None) -> Images:
-    """Read the images in a user's file. Cached, so that a file is read only once. Raises: BadInput."""
     try:
         return read(file.file, None if labels is None else labels.file)
     except BadField as error:
@@ -204,7 +202,7 @@ def _read(file: Version, labels: Version | None) -> Images:
 
 @cache
 def _bundled() -> Images:
-    """Return all images [1797, 64] of scikit-learn with their digits, without importing scikit-learn."""
+    """Return the images [1797, 64] that come with scikit-learn, without importing it."""
     package = find_spec("sklearn")
     assert package is not None, "it is installed with this program"
     assert package.origin is not None, "a package has a file"

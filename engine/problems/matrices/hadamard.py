@@ -60,7 +60,7 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
 
 
 def arranged(streams: Streams, n: int, permute: bool, row_signs: bool) -> Arrangement:
-    """Return, for every replica, an order of the rows 0 … n−1 of a matrix, and a sign for each row.
+    """Return an order of the rows 0 … n−1, and a sign for each row, for every replica.
 
     The order is 0 … n−1 or, with `permute`, random. All signs are + or, with `row_signs`, random.
     """
@@ -70,19 +70,19 @@ def arranged(streams: Streams, n: int, permute: bool, row_signs: bool) -> Arrang
 
 
 def placed(matrix: NDArray[np.int8], arrangement: Arrangement) -> Rows:
-    """Return the rows of a matrix in the order and with the signs of an arrangement, for every replica."""
+    """Return a matrix's rows in the order and with the signs of an arrangement, for every replica."""
     rows = matrix[arrangement.order].astype(np.float32)
     rows *= arrangement.signs.astype(np.float32)[:, :, None]
     return rows
 
 
 def is_power_of_two(d: int) -> bool:
-    """Return whether d is a power of two. For these d, Sylvester's matrix exists."""
+    """Return whether d is a power of two, so that Sylvester's matrix of order d exists."""
     return d & (d - 1) == 0
 
 
 def check_order(d: int, field: str = "d") -> None:
-    """Check that a Hadamard matrix of order d can be constructed. Raises: BadField."""
+    """Check that a Hadamard matrix of order d can be constructed. Raises: BadField at `field`."""
     if not reached(d):
         below, above = nearest(d)
         raise BadField(

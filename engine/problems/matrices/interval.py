@@ -87,5 +87,4 @@ class Interval(Matrix, frozen=True, tag="interval"):
         return np.concatenate((np.tile(self.first, (replicas, 1)), rest), 1)[:, :, None]
 
     def _spaced(self) -> Floats:
-        """Return equally spaced points, which come after the points in the field `first`."""
         return np.linspace(self.low, self.high, self.n - len(self.first))

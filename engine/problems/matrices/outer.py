@@ -60,7 +60,6 @@ class Outer(Matrix, frozen=True, tag="outer"):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of entries of every factor."""
         return factor_sizes(self.factors, self.side, self.count) or BY_DEFAULT
 
     def structure(self) -> MatrixStructure:
@@ -103,5 +102,4 @@ class Outer(Matrix, frozen=True, tag="outer"):
         return placed(reduce(np.kron, map(hadamard, self.sizes)), self.arrangement(streams))
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Return the order of the D outer products in which they are the instances, as indices [R, D]."""
         return arranged(streams, math.prod(self.sizes), self.permute, row_signs=False).order

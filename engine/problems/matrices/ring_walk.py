@@ -68,7 +68,7 @@ class RingWalk(Matrix, frozen=True, tag="ring-walk"):
 
 
 def lengths(sites: int) -> NDArray[np.int64]:
-    """Return the length of the steps that start at each site."""
+    """Return the length, in sites, of the steps that start at each site."""
     return np.where(np.arange(sites) < sites // 2, 1, LONG)
 
 

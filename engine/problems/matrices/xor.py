@@ -61,7 +61,6 @@ class XOR(Matrix, frozen=True, tag="xor"):
 
     @property
     def bits(self) -> int:
-        """log₂ d, the number of bits."""
         return self.d.bit_length() - 1
 
     @property

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Combination(NamedTuple):
-    """Labels of m targets in R replicas. Each is a weighted sum of r features, Σ_j sizes_j · x_(places_j)."""
+    """Labels of m targets in R replicas: Σ_j sizes_j · x_(places_j), each a weighted sum of r features."""
 
     places: NDArray[np.int64]
     """Indices of the features in each target, [R, m, r]. The features in a target are all different."""
@@ -28,7 +28,7 @@ class Combination(NamedTuple):
 
     @classmethod
     def of(cls, places: NDArray[np.int64], size: float, replicas: int) -> Combination:
-        """Return targets that are each `size` times one feature. They are the same in all replicas.
+        """Return targets that are each `size` times one feature, the same in all replicas.
 
         `places` [m] are the indices of these features.
         """
@@ -36,9 +36,9 @@ class Combination(NamedTuple):
         return cls(chosen, np.full(chosen.shape, size))
 
     def labels(self, columns: Callable[[NDArray[np.int64]], Rows]) -> Rows:
-        """Compute the labels [R, m, n] of all rows for the m targets.
+        """Compute the labels [R, m, n] of all rows.
 
-        `columns` maps the indices [R, m] of features to their values on all rows, [R, m, n].
+        `columns` maps indices [R, m] of features to their values on all rows, [R, m, n].
         """
         parts, rounded = range(self.places.shape[2]), self.sizes.astype(np.float32)
         if len(parts) == 1 and np.array_equal(rounded, self.sizes):
@@ -49,7 +49,7 @@ class Combination(NamedTuple):
 
 
 class TargetStructure(NamedTuple):
-    """Properties of the labels that a target gives to the instances of a matrix. Noise is not yet added.
+    """Properties of the labels that a target gives to the instances of a matrix, before noise.
 
     With the defaults, no bound applies to any learner.
     """
@@ -117,11 +117,11 @@ class Target(Part, frozen=True):
         return 1
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:
-        """Return the weights w* of the features if labels are linear in the features, or None otherwise."""
+        """Return the weights w* of the features, or None if labels are not linear in the features."""
         return None
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
-        """Compute the labels [R, m, n] of the rows, for a target that is not linear in the features.
+        """Compute the labels [R, m, n] of a target that is not linear in the features.
 
         `features` computes the features [R, n, D], which may need much memory. Raises: BadInput if the labels
         do not fit the instances.
@@ -129,17 +129,14 @@ class Target(Part, frozen=True):
         raise NotImplementedError
 
     def true_labels(self, matrix: Matrix, streams: Streams) -> Rows | None:
-        """Return the labels [R, m, n] before some of them were replaced by wrong ones.
-
-        Return None if no label is replaced.
-        """
+        """Return the labels [R, m, n] before some were replaced by wrong ones; None if none was."""
         return None
 
     def check(self, matrix: Matrix) -> None:
         """Check that this target can label the instances of a matrix. Raises: BadInput."""
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
-        """Return the report on the file from which labels were read, or None if there is no such file.
+        """Return the report on the file from which labels were read, or None without such a file.
 
         If the file of the instances has a label column that this target does not use, the report says so.
         """

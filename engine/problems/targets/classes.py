@@ -88,7 +88,7 @@ class Classes(Target, frozen=True, tag="classes"):
         return report.of_labels(self.columns(matrix), f"labels: {classes}", classes)
 
     def _labels(self, numbers: Numbers, matrix: Matrix) -> Rows:
-        """Convert the class of every instance, [R, n], to labels of the m targets, [R, m, n]."""
+        """Convert classes [R, n] of the instances to labels [R, m, n] of the m targets."""
         if not self._one_hot(matrix):
             return np.where(numbers[:, None] == 0, 1.0, -1.0)
         count = matrix.structure().class_count
@@ -97,7 +97,7 @@ class Classes(Target, frozen=True, tag="classes"):
         return one_hot if self.size == "1" else np.sqrt(count) * one_hot
 
     def _corrupted(self, numbers: Numbers, matrix: Matrix, streams: Streams) -> Numbers:
-        """Return the classes [R, n], after instances in every cluster were given a wrong class at random."""
+        """Give some instances of every cluster a wrong class at random; return the classes [R, n]."""
         count, clusters = matrix.structure().class_count, matrix.row_numbers(streams).clusters
         assert count is not None, "check() admits no other family"
         assert clusters is not None, "check() admits no other family"
@@ -121,17 +121,16 @@ class Classes(Target, frozen=True, tag="classes"):
 
 
 def _classes(matrix: Matrix, streams: Streams) -> Numbers:
-    """Return the index of every instance's class, in every replica, [R, n]."""
     classes = matrix.row_numbers(streams).classes
     assert classes is not None, "check() admits no other family"
     return classes
 
 
 def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
-    """Divide all positions into equal stretches, and choose a random position from each stretch.
+    """Divide all positions into equal stretches, and choose one position from each at random.
 
-    `share` is the number of chosen positions, relative to all positions. `by_chance` has a random number for
-    each position. The position with the smallest number in a stretch is chosen.
+    `share` is the number of stretches, relative to the number of positions. In each stretch, the position
+    with the smallest number in `by_chance` is chosen.
     """
     size = len(by_chance)
     count = round(share * size)

@@ -47,7 +47,7 @@ class Function(Target, frozen=True, tag="function"):
 
 
 def of_one_entry(matrix: Matrix) -> None:
-    """Check, for a function of one variable, that every instance has a single entry. Raises: BadInput."""
+    """Check that every instance has a single entry, as a function of one variable needs. Raises: BadInput."""
     if (count := matrix.feature_count()) != 1:
         raise BadInput(
             "problem.target.kind",

@@ -72,10 +72,9 @@ class Weights(Target, frozen=True, tag="weights"):
 
 
 def _never_cancel(sizes: list[float]) -> bool:
-    """Return whether Σ ± size is never 0, whatever the signs are.
+    """Return whether Σ ± size is known to be never 0, whatever the signs are.
 
-    The function detects only two cases: one size is above the sum of all others, or an odd number of sizes
-    are all equal.
+    Two cases are detected: one size is above the sum of all others, or an odd number of sizes are all equal.
     """
     dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
     return dominated or (len(sizes) % 2 == 1 and len(set(sizes)) == 1)
