@@ -47,9 +47,7 @@ class Signals(NamedTuple):
     """Whether layers apply the trained weights directly, without multiplying them by a fixed factor."""
 
     joint_inputs: int | None = None
-    """Number of successive instances whose signals jointly have this distribution. None stands for all
-    instances.
-    """
+    """Number of successive instances whose signals jointly have this distribution. None means all."""
 
 
 class HiddenLayers(NamedTuple):
@@ -75,32 +73,31 @@ class ArchitectureStructure(NamedTuple):
     """
 
     learner_kind: LearnerKind | Literal["by-rule"] = "other"
-    """Learner kind of learners with this architecture. `by-rule` stands for the learner kind of the update
-    rule.
-    """
+    """Learner kind of learners with this architecture. `by-rule` stands for that of the update rule."""
 
     by_inner_products: bool = False
-    """Whether predictions depend only on inner products of instances, for every update rule. Rotations of the
-    instances do not change these inner products.
+    """Whether, for every update rule, predictions depend only on inner products of instances.
+
+    Rotations of the instances do not change these inner products.
     """
 
     trains_weights: bool = False
     """Whether a prediction is xᵀw, where `w` [B, d] starts at 0 and is the only trained tensor."""
 
     power: int | None = None
-    """The exponent L if predictions are xᵀ(u^L − v^L) or xᵀu^L, and u and v [B, d] are the only trained
-    tensors. It is None for other architectures.
+    """Exponent L if predictions are xᵀ(u^L − v^L) or xᵀu^L, else None.
+
+    u and v [B, d] are then the only trained tensors.
     """
 
     starts_at_zero: bool = False
-    """Whether the net is one layer whose weights start at 0. If so, `starts_alike` and `fixed_input_start`
-    are also true.
+    """Whether the net is one layer whose weights start at 0.
+
+    If so, `starts_alike` and `fixed_input_start` are also true.
     """
 
     starts_alike: bool = False
-    """Whether every trained tensor has one number per feature, and all these numbers are equal at the
-    start.
-    """
+    """Whether every trained tensor has one number per feature, and these numbers start equal."""
 
     fixed_input_start: bool = False
     """Whether the input weights have a start that is not random, so that chance favours no feature."""
@@ -112,8 +109,9 @@ class ArchitectureStructure(NamedTuple):
     """
 
     rate_of_weights: float | None = None
-    """The factor c if gradient descent with a small rate η multiplies the weights w by about exp(−c η ∂L/∂w),
-    and all weights start at 1/d. It is None for other architectures.
+    """Factor c if descent at a small rate η multiplies weights w by about exp(−c η ∂L/∂w), else None.
+
+    All weights then start at 1/d.
     """
 
     valley_start: float | None = None
@@ -158,16 +156,15 @@ class StructureAt(NamedTuple):
     """
 
     linear_layers: int | None = None
-    """Number of fully connected linear layers if predictions are xᵀw, where w is the product of the layers.
-    It is None for other architectures.
-    """
+    """Number of fully connected linear layers whose product w gives the predictions xᵀw, else None."""
 
     layers_on_features: int | None = None
     """Number of linear layers on fixed features φ(x) that differ from x, or None for other architectures."""
 
     kernel_at_start: dict[str, float] | None = None
-    """Factor c of each trained tensor's contribution c xᵀx̃ to the tangent kernel at the start. It is None if
-    predictions are not 0 at the start, or if the kernel is not a multiple of xᵀx̃.
+    """Factor c of each trained tensor's contribution c xᵀx̃ to the tangent kernel at the start.
+
+    None if predictions are not 0 at the start, or if the kernel is not a multiple of xᵀx̃.
     """
 
 
@@ -178,13 +175,12 @@ class Layout(NamedTuple):
     """Shapes of all tensors, trained or fixed, by name, without the batch dimension."""
 
     rate_factors: Mapping[str, float] = MappingProxyType({})
-    """Factors that multiply the rates of trained tensors, by name. A tensor that is not listed has the factor
-    1.
-    """
+    """Factors of the rates of trained tensors, by name. A tensor that is not listed has the factor 1."""
 
     l2_penalties: Mapping[str, float] = MappingProxyType({})
-    """L2 penalties λ of trained tensors θ, by name: training adds λ/2 ‖θ‖² to the loss. A tensor that is not
-    listed has λ = 0.
+    """L2 penalties λ of trained tensors θ, by name. A tensor that is not listed has none.
+
+    Training adds λ/2 ‖θ‖² to the loss.
     """
 
     units: int = 0
@@ -195,12 +191,11 @@ class Layout(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of parameters of one net, counting trained and fixed ones."""
+        """Number of parameters of one net, trained or fixed."""
         return sum(map(math.prod, self.shapes.values()))
 
     @property
     def l2_penalty(self) -> float:
-        """Largest L2 penalty λ of all tensors. It is 0 if no tensor is penalised."""
         return max(self.l2_penalties.values(), default=0.0)
 
 
@@ -215,7 +210,7 @@ class Edges(NamedTuple):
 
     @property
     def offsets(self) -> torch.Tensor:
-        """Biases of the layer, [B, units]. They are zeros if it has no biases."""
+        """Biases of the layer, [B, units]; zeros if it has none."""
         return torch.zeros_like(self.weights[..., 0]) if self.biases is None else self.biases
 
 
@@ -256,7 +251,7 @@ class Architecture(Part, frozen=True):
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
-        """Return those properties required by theorems that depend on the number d of features.
+        """Return the properties for theorems that depend on the number d of features.
 
         A subclass replaces fields of `super().structure_at(d)`.
         """
@@ -301,9 +296,8 @@ class Architecture(Part, frozen=True):
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
         """Return the weights and biases of all layers of a net, input layer first.
 
-        The result contains only edges between some units: the selected `inputs`, and the first `units` units
-        of each hidden layer. The list is empty for architectures that are not
-        layers of units.
+        Only edges between the selected `inputs` and the first `units` units of each hidden layer are
+        included. The list is empty for architectures that do not consist of layers of units.
         """
         return []
 
@@ -355,8 +349,9 @@ class ModuleArchitecture(Architecture, frozen=True):
     """
 
     example_d: ClassVar[int] = 16
-    """A number of features that `module` accepts. The tensor names of all modules are taken from
-    `module(example_d)`.
+    """A number of features that `module` accepts.
+
+    The tensors of all modules have the names of those of `module(example_d)`.
     """
 
     def module(self, d: int) -> Any:
@@ -372,7 +367,6 @@ class ModuleArchitecture(Architecture, frozen=True):
         return {name: np.stack([draw[name] for draw in draws]) for name in draws[0]}
 
     def _drawn(self, d: int, seed: int) -> dict[str, NDArray[np.float64]]:
-        """Return the initial tensors of a new module, drawn by torch's random generator with this seed."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             tensors = self.module(d).state_dict()
@@ -423,10 +417,7 @@ _one_by_one: set[ModuleArchitecture] = set()
 
 @cache
 def _template(architecture: ModuleArchitecture, d: int) -> Any:
-    """Return the torch module that all nets of this architecture share, for d features.
-
-    It is in evaluation mode. Every call replaces its tensors by those of a net.
-    """
+    """Return the module that all nets share. Every call replaces its tensors by those of a net."""
     with torch.random.fork_rng(devices=[]):
         return architecture.module(d).eval()
 
@@ -441,8 +432,9 @@ class LayerSignals(NamedTuple):
     """Inputs a, [B, i, n]."""
 
     back: torch.Tensor
-    """Result of backpropagation at z, [B, o, n]: ∂ŷ/∂z times the numbers at which it starts. If it starts
-    with ∂L/∂ŷ, the result is ∂L/∂z.
+    """Derivatives at z, [B, o, n]: ∂ŷ/∂z times the numbers at which backpropagation starts.
+
+    If it starts with ∂L/∂ŷ, they are ∂L/∂z.
     """
 
 

@@ -57,12 +57,11 @@ class Conv(Architecture, frozen=True, tag="conv"):
         return self._back(self._spectra(params).prod(0), params)
 
     def _spectra(self, params: Params) -> torch.Tensor:
-        """Return the Fourier coefficients of all filters w_l of the net, [L, B, d//2 + 1]."""
+        """Return the Fourier coefficients of all filters w_l, [L, B, d//2 + 1]."""
         spectra: torch.Tensor = torch.fft.rfft(torch.stack([params[layer] for layer in self.layers]))
         return spectra
 
     def _back(self, spectra: torch.Tensor, params: Params) -> torch.Tensor:
-        """Return the vectors [..., d] whose Fourier coefficients are `spectra`, by an inverse transform."""
         vectors: torch.Tensor = torch.fft.irfft(spectra, n=params[self.layers[0]].shape[-1])
         return vectors
 
@@ -80,10 +79,7 @@ class Conv(Architecture, frozen=True, tag="conv"):
 
 
 def _of_others(spectra: torch.Tensor) -> torch.Tensor:
-    """Return, for each filter of the net, the product of the Fourier coefficients of all other filters.
-
-    The result is [L, B, f].
-    """
+    """Return, for each filter, the product of the spectra of all other filters, [L, B, f]."""
     if len(spectra) == 2:
         return spectra.flip(0)
     numbers = range(len(spectra))

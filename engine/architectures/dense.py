@@ -48,8 +48,9 @@ class Scaling(NamedTuple):
     """Factor that multiplies the size of the initial effective weights m W."""
 
     forward: float = 1.0
-    """Factor m: the layer multiplies its inputs by m W. The factor is stored as a fixed tensor unless it is
-    1.
+    """Factor m: the layer multiplies its inputs by m W.
+
+    It is stored as a fixed tensor unless it is 1.
     """
 
     rate: float = 1.0
@@ -215,17 +216,14 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def has_biases(self) -> bool:
-        """Whether units have biases."""
         return self.biases or self.has_drawn_biases
 
     @property
     def has_drawn_biases(self) -> bool:
-        """Whether hidden units have biases, and the biases start at random values."""
         return (max(self.cb) if isinstance(self.cb, tuple) else self.cb) > 0
 
     @property
     def is_linear(self) -> bool:
-        """Whether predictions are linear, xᵀw."""
         return self.activation == "identity" and not self.has_biases
 
     @property
@@ -236,31 +234,29 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _biased(self) -> range:
-        """Numbers l of the layers that have biases, where the first layer has the number 1."""
+        """Numbers l of the layers that have biases; the first layer has the number 1."""
         count = len(self._numbers) if self.output_bias else len(self.hidden)
         return self._numbers[: count if self.has_biases else 0]
 
     @property
     def _numbers(self) -> range:
-        """Numbers l of all layers, from 1 for the first layer to the number of the output layer."""
+        """Numbers l of all layers, from 1 to that of the output layer."""
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
-        """Return one value per layer: repeat a single number for every layer, and leave a tuple as it is."""
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
-        """Return the sizes s = √C_w of the initial weights, one for every layer."""
+        """Return s = √C_w of every layer, the size of its initial weights."""
         if self.cw is None:
             return [1.0 if self.scale is None else self.scale] * len(self._numbers)
         return [math.sqrt(variance) for variance in self._each(self.cw)]
 
     def _fans(self, d: int) -> list[tuple[int, int]]:
-        """Return, for every layer, its numbers of outputs and of inputs: pairs (fan-out, fan-in)."""
+        """Return (fan-out, fan-in) of every layer."""
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
-        """Return the factors by which the parametrisation of the net scales each of its layers."""
         if self.parametrisation == "standard":
             return [Scaling()] * len(self._numbers)
         return [
@@ -302,10 +298,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _first_at_start(self) -> tuple[float, float] | None:
-        """Variances C_w and C_b of the weights and biases of the first layer at the start.
-
-        None if these weights and biases do not start Gaussian.
-        """
+        """C_w and C_b of the first layer at the start, or None if its tensors do not start Gaussian."""
         if self.init != "gaussian" or self.alternating_biases:
             return None
         return self._sizes()[0] ** 2, self._each(self.cb)[0] if 1 in self._biased else 0.0
@@ -404,10 +397,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return [signal for _, signal in self._layers(params, instances)][:-1]
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return W₁x, the outputs of the first layer before biases and the activation, [B, h, n].
-
-        The factor of the parametrisation, m_1, is not included.
-        """
+        """Return W₁x [B, h, n], before the factor m_1, biases and σ are applied."""
         return instances.inner(params["W1"])
 
     def _layers(
@@ -415,8 +405,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ) -> Iterator[tuple[torch.Tensor | None, torch.Tensor]]:
         """Yield the inputs [B, n_{l−1}, n] of each layer l, and its signals before σ [B, n_l, n], from l = 1.
 
-        For the first layer, whose inputs are the instances, None is yielded as the inputs. The signals of the
-        last layer are the predictions.
+        The inputs of the first layer are the instances, and None stands for them. The signals of the last
+        layer are the predictions.
         """
         inputs, signal = None, self.first(params, instances)
         for number in self._numbers:
@@ -444,11 +434,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Params:
-        """Compute the gradient of the loss with respect to every trained tensor, by backpropagation.
+        """Compute all gradients by backpropagation.
 
-        Args:
-            layers: inputs and signals of every layer, as `_layers` yields them.
-            slopes: ∂L/∂ŷ.
+        `layers` are the inputs and signals that `_layers` yields, and `slopes` is ∂L/∂ŷ.
         """
         gradients, biased = {}, self._biased
         for number, inputs, back in self._back(params, layers, slopes.view_as(layers[-1][1])):
@@ -460,10 +448,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
-        """Return ∂L/∂W₁ [B, h, d], the gradient of the loss with respect to the first layer's weights.
-
-        `back` [B, h, n] is ∂L/∂z for the signals z of the first layer.
-        """
+        """Return ∂L/∂W₁ [B, h, d]. `back` [B, h, n] is ∂L/∂z for the signals z of the first layer."""
         return instances.combine(back.flatten(0, 1)).view(len(back), -1, instances.d)
 
     def _back(
@@ -474,8 +459,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ) -> Iterator[tuple[int, torch.Tensor | None, torch.Tensor]]:
         """Yield each layer's number l, its inputs, and ∂L/∂z [B, n_l, n], from the last layer to the first.
 
-        z are the signals of the layer before σ is applied. `slopes` are the derivatives ∂L/∂z of the last
-        layer.
+        z are the signals of the layer before σ. `slopes` is ∂L/∂z of the last layer.
         """
         for number in reversed(self._numbers):
             inputs, _ = layers[number - 1]
@@ -564,28 +548,21 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Return whether relabelling the net's inputs has the same effect as relabelling its hidden units.
-
-        This holds for a net that is not trained yet.
-        """
+        """Return whether relabelling the untrained net's inputs only relabels its hidden units."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 
 
 def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
-    """Draw signs [R, rows, columns]: each row has equally many + and −, in random order.
-
-    If the number of columns is odd, there is one more +.
-    """
+    """Draw signs [R, rows, columns]: each row has as many + as −, or one more +, in random order."""
     orders = np.stack([stream.permutation(columns) for _ in range(rows)], 1)
     return np.where(orders < (columns + 1) // 2, 1, -1)
 
 
 def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64]:
-    """Draw numbers [R, units, columns] with sizes from U(0, √3).
+    """Draw numbers [R, units, columns] with sizes from U(0, √3), so that their mean square is 1.
 
-    Signs alternate, +, −, +, … from unit to unit.
-    The mean square of the numbers is 1.
+    Signs alternate from unit to unit: +, −, +, …
     """
     signs = np.where(np.arange(units) % 2 == 0, 1, -1)[:, None]
     alternating: NDArray[np.float64] = math.sqrt(3) * signs * stream.uniform(units, columns)

@@ -45,7 +45,6 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     scale: Annotated[Positive, Meta(title="scale s", description="size of the start")] = 0.01
 
     def _refusal(self, d: int) -> str | None:
-        """Return the reason why W cannot have d entries or the selected initial values; None if it can."""
         if (why := no_pair(self.factors, d)) is not None:
             return why
         if (
@@ -91,7 +90,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return tensors
 
     def _sides(self, d: int) -> tuple[int, int]:
-        """Return how many rows and columns W has, from the number d of its entries."""
+        """Return the numbers of rows and columns of W, which has d entries."""
         return pair_of(self.factors, d)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
@@ -101,12 +100,12 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return self._before(params)[-1].flatten(1)
 
     def _factors(self, params: Params) -> list[torch.Tensor]:
-        """Return the factors of W as a list of L matrices: A₁ᵀ, A₂, …, A_L."""
+        """Return the factors of W: A₁ᵀ, A₂, …, A_L."""
         first, *rest = (params[layer] for layer in self.layers)
         return [first.mT, *rest]
 
     def _before(self, params: Params) -> list[torch.Tensor]:
-        """Return the products of the first factors of W: A₁ᵀ, A₁ᵀA₂, and so on up to W itself."""
+        """Return the partial products of the factors of W: A₁ᵀ, A₁ᵀA₂, …, W."""
         first, *rest = self._factors(params)
         products = [first]
         for factor in rest:

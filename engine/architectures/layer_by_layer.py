@@ -18,13 +18,12 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 MOST_INPUTS = 8
-"""Largest number of inputs that are drawn jointly. It is small because the root of K takes one step per
-input.
-"""
+"""Largest number of inputs drawn jointly. It is small, because the root of K takes one step per input."""
 
 DEPENDENT = 64
-"""Largest residual variance of an input that counts as dependent on earlier inputs. It is relative to the
-variance of the input, in units of the machine epsilon.
+"""An input counts as dependent on earlier inputs up to this residual variance.
+
+It is relative to the variance of the input, in units of the machine epsilon.
 """
 
 
@@ -107,10 +106,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         return list(self._signals(params, instances))[:-1]
 
     def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
-        """Yield the signals of every layer, input layer first, before σ is applied, [B, n_l, n].
-
-        The signals of the last layer are the predictions.
-        """
+        """Yield the signals [B, n_l, n] of every layer before σ. The last ones are the predictions."""
         rows = instances.rows
         n = rows.shape[1]
         rows = rows.repeat_interleave(len(params["g1"]) // len(rows), 0)
@@ -122,11 +118,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
             products = self._products(transfer(self.activation, signals)) / signals.shape[1]
 
     def _products(self, sent: torch.Tensor) -> torch.Tensor:
-        """Return the inner products of the signals of instances, within each group of k instances.
-
-        `sent` [B, units, n] are the signals that a layer sends to the next one. The inner products have the
-        shape [B, ⌈n/k⌉, k, k].
-        """
+        """Return inner products [B, ⌈n/k⌉, k, k] of `sent` [B, units, n] within groups of k instances."""
         missing = -sent.shape[2] % self.inputs
         padded = torch.nn.functional.pad(sent, (0, missing))
         groups = padded.view(*sent.shape[:2], -1, self.inputs)

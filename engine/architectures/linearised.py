@@ -56,10 +56,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         instances: Instances,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
     ) -> torch.Tensor:
-        """Return the predictions of the linearised net, for the values `params` of its tensors.
-
-        `layers` are the inputs and signals of every layer of the net at its start.
-        """
+        """Return the predictions for the tensors `params`. `layers` are those of the net at its start."""
         start = self._started(params)
         moved = {layer: params[layer] - start[layer] for layer in self.layers}
         change = self.first(moved, instances)
@@ -103,12 +100,11 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         return super().invariance(d)
 
     def _started(self, params: Params) -> Params:
-        """Return the tensors of the untrained net: initial values take the place of trained ones."""
+        """Return the tensors with initial values in place of trained ones."""
         started = {layer: params[_at_start(layer)] for layer in self.layers}
         started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # a narrowed net has fewer inputs
         return {**params, **started}
 
 
 def _at_start(name: str) -> str:
-    """Return the name under which the initial values of a trained tensor are stored."""
     return f"start {name}"

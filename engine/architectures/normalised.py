@@ -21,9 +21,7 @@ EPSILON = 1e-5
 """Constant that LayerNorm adds to the variance of the entries of an instance."""
 
 CONSTANT = 8
-"""Largest standard deviation of a feature that counts as 0, as a multiple of the rounding error of the
-feature's values.
-"""
+"""A feature counts as constant if its deviation is at most this many rounding errors of its values."""
 
 
 class Normalised(Dense, frozen=True, tag="normalised"):
@@ -75,7 +73,7 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return {**params, **{name: moment.repeat_interleave(nets, 0) for name, moment in moments.items()}}
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return the signals of the first layer, computed from the normalised instances, [B, h, n]."""
+        """Return the first layer's signals [B, h, n] for the normalised instances."""
         weights = params["W1"]
         d = weights.shape[-1]
         if self.of == "features":

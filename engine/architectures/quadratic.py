@@ -73,14 +73,14 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
         return {"theta": (by_weight[:, None] @ features)[:, 0]}
 
     def _weights(self, params: Params, moved: torch.Tensor) -> torch.Tensor:
-        """Return the weights w [B, d] of the model, whose predictions are xᵀw."""
+        """Return w [B, d] with predictions xᵀw. `moved` comes from `_features_moved`."""
         theta, features = params["theta"], params["Phi"]
         linear = (theta[:, None] @ features)[:, 0]
         squares = (moved @ theta[:, :, None])[..., 0] / 2
         return (linear + self.epsilon / 2 * squares) / math.sqrt(features.shape[2])
 
     def _features_moved(self, params: Params) -> torch.Tensor:
-        """Return the gradient 2Ψ_jθ of the quadratic form θᵀΨ_jθ, for every feature j, [B, d, P]."""
+        """Return 2Ψ_jθ, the gradient of θᵀΨ_jθ, for every feature j, [B, d, P]."""
         matrices = params["Psi"]
         # One product with all rows of all matrices, because torch would multiply small matrices one by one.
         return 2 * (matrices.flatten(1, 2) @ params["theta"][:, :, None]).view(matrices.shape[:3])

@@ -73,7 +73,7 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         return self._product(params)[:, 0] if self.activation == "identity" else None
 
     def _first(self, params: Params) -> torch.Tensor:
-        """Return the weights [B, h, d] of the input layer, with 0 for edges that do not exist.
+        """Return the weights [B, h, d] of the input layer, with 0 for missing edges.
 
         Update rules may have changed the stored weights of such edges.
         """

@@ -32,7 +32,7 @@ Shape = Annotated[
 
 
 def filled(shape: tuple[float, ...], d: int) -> NDArray[np.float64]:
-    """Return θ [d], the factors of the starting values of d features: the numbers in `shape`, then ones."""
+    """Return θ [d], the factors of the starting values: the numbers in `shape`, then ones."""
     numbers = np.ones(d)
     numbers[: len(shape)] = shape[:d]
     return numbers
@@ -97,7 +97,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return super().structure_at(d)._replace(kernel_at_start=kernel)
 
     def _alpha(self, d: int) -> float:
-        """Value at which all parameters start, before the field `shape` multiplies it."""
+        """Return the start of all parameters, before `shape` multiplies it."""
         w0 = self.w0 or (0.5 / d if self.signed else 1.0 / d)
         return float(w0 ** (1.0 / self.depth))
 

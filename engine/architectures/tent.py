@@ -59,7 +59,6 @@ class Tent(Architecture, frozen=True, tag="tent"):
         }
 
     def _tensors(self, d: int) -> Start:
-        """Return the initial tensors of one net by name. The net has d inputs."""
         output = np.ones((1, 1)), np.zeros(1)
         (first, biases), *above = [*TENT * self.times, output]
         inputs = np.zeros((len(first), d))
@@ -76,7 +75,7 @@ class Tent(Architecture, frozen=True, tag="tent"):
         return self._signals(params, instances)[:-1]
 
     def _signals(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        """Return the signals of every layer, before relu is applied, [B, units, n] each."""
+        """Return the signals of every layer before relu, [B, units, n] each."""
         signals = [instances.inner(params["W1"]) + params["b1"]]
         for number in range(2, 2 * self.times + 2):
             signals.append(params[f"W{number}"] @ torch.relu(signals[-1]) + params[f"b{number}"])

@@ -50,17 +50,14 @@ NET = {"kind": "dense", "widths": [128], "activation": "relu"}
 
 
 class Timed(NamedTuple):
-    """A benchmark job, with the cost of its last run."""
+    """Benchmark job, with the cost of its last run."""
 
     job: BenchmarkJob
     measured: Measured
 
 
 def timed(quick: bool, errors: Console) -> Iterator[Timed]:
-    """Run the benchmark jobs one by one on one thread, and yield their costs.
-
-    Short jobs run twice, and the cost is that of the second run.
-    """
+    """Run the benchmark jobs one by one on one thread. Short jobs run twice, and their second run counts."""
     for job in jobs():
         if quick and job.name not in QUICK:
             continue
@@ -72,7 +69,6 @@ def timed(quick: bool, errors: Console) -> Iterator[Timed]:
 
 
 def table(timings: list[Timed]) -> Table:
-    """Return a table with the seconds that each benchmark job took, here and on the reference machine."""
     columns = "job", "what", "backend", "seconds", "CPU", "reference", "ratio"
     shown = Table(*columns, box=SIMPLE_HEAD, title="One thread, float32")
     for job, measured in timings:
@@ -91,7 +87,6 @@ def table(timings: list[Timed]) -> Table:
 
 
 def as_json(timings: list[Timed]) -> dict[str, Any]:
-    """Return the timings of the benchmark jobs as JSON data, with the environment in which they ran."""
     return {
         "schema": 1,
         "environment": timings[0].measured.trace.environment if timings else {},
@@ -130,7 +125,6 @@ class Measured(NamedTuple):
 
 
 def jobs() -> list[BenchmarkJob]:
-    """Return the benchmark jobs that every machine can run, beginning with the shortest."""
     listed_jobs = [
         BenchmarkJob(
             "J1",
@@ -169,16 +163,13 @@ def jobs() -> list[BenchmarkJob]:
 def all_targets(
     learner_name: str, d: int = 1024, examples: int | None = None, matrix: str = "hadamard"
 ) -> Experiment:
-    """Return the experiment of benchmark job J2.
-
-    All features of a matrix are targets, and the examples are seen once.
-    """
+    """Return benchmark job J2: all features of a matrix are targets, and each example is seen once."""
     protocol = {"kind": "one-pass", "examples": examples}
     return described(d, "all", protocol, {learner_name: ALL_TARGETS[learner_name]}, matrix)
 
 
 def million(learner_name: str, examples: int, d: int = 1 << 20) -> Experiment:
-    """Return the experiment of benchmark job J3: one target among 2²⁰ features."""
+    """Return benchmark job J3: one target among 2²⁰ features."""
     gd = {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / (2 * d)}}
     protocol = {"kind": "one-pass", "examples": examples}
     return described(
@@ -187,10 +178,7 @@ def million(learner_name: str, examples: int, d: int = 1 << 20) -> Experiment:
 
 
 def learning_curve(replicas: int, d: int = 128) -> Experiment:
-    """Return the experiment of benchmark job J4.
-
-    ReLU nets are trained to a loss of 10⁻⁶, for about 32 values of k.
-    """
+    """Return benchmark job J4: ReLU nets, trained to a loss of 10⁻⁶ on each of about 32 training sets."""
     protocol = {"kind": "erm", "every": d // 32, "steps": 3000, "tolerance": 1e-6}
     net = {"architecture": {**NET, "widths": [d]}, "update": {"kind": "gd", "lr": 0.02}}
     return described(d, {"kind": "feature", "index": 3}, protocol, {"net": net}, replicas=replicas)
@@ -204,7 +192,7 @@ def described(
     matrix: str | dict[str, Any] = "hadamard",
     **settings: Any,
 ) -> Experiment:
-    """Return an experiment. Settings that are not given have the default values of presets.
+    """Return an experiment, with the defaults of presets for missing settings.
 
     Args:
         matrix: name of a matrix family, for a d × d matrix, or the full description of a matrix.
@@ -223,15 +211,15 @@ def described(
 
 
 def on_path(experiment: Experiment, path: str) -> Experiment:
-    """Return the same experiment, but computed by the backend that `path` names."""
     return msgspec.structs.replace(experiment, run=msgspec.structs.replace(experiment.run, path=path))
 
 
 def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = True) -> Measured:
-    """Run an experiment without claims once, and return its cost.
+    """Run an experiment once, without its claims, and return its cost.
 
-    Torch is loaded before the time is measured. If `compiles_first` is True, numba also compiles its code
-    before. Otherwise, a slower backend runs until the code is compiled.
+    The time excludes the loading of torch. It also excludes the compilation by numba if `compiles_first` is
+    true.
+    Otherwise, a slower backend runs until the code is compiled.
     """
     load_torch(threads)
     if compiles_first:
@@ -243,7 +231,6 @@ def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = Tru
 
 
 def peak_mib() -> float:
-    """Return the peak memory of this process in MiB."""
     kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
     return kib / 1024
 

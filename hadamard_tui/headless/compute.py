@@ -1,7 +1,4 @@
-"""Computes runs without the app.
-
-A run is computed in a separate thread, so that Ctrl-C works at once.
-"""
+"""Runs without the app. A separate thread computes a run, so that Ctrl-C works at once."""
 
 from __future__ import annotations
 
@@ -58,7 +55,7 @@ The product of large matrices can take longer. The run is then marked as stopped
 
 
 def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
-    """Run an experiment without sweep axes by `compute_all`, and return its results."""
+    """Run an experiment without sweep axes, like `compute_all`, and return its results."""
     return compute_all(only(experiment), errors, threads).traces[0]
 
 
@@ -70,11 +67,12 @@ def compute_all(
     lines: ProgressLines | None = None,
     devices: Sequence[Begin] = (),
 ) -> Results:
-    """Run every point of a sweep to its end. The progress is shown on `errors` by `console.progress`.
+    """Run all points of a sweep. Progress and notes about data files are printed on `errors`.
 
-    Notes about the data files that the sweep reads are also printed on `errors`. torch uses at most `threads`
-    threads; by default, there is no limit. If `devices` are given, the sweep points, or groups of their
-    replicas, are distributed over the devices.
+    Args:
+        threads: maximum number of threads of torch; None for no limit.
+        lines: printer of progress, to share between runs; None for a new one.
+        devices: devices that share the sweep points, or groups of replicas.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine. Terminated
         after a signal such as SIGTERM; the store then has the results so far.
@@ -107,7 +105,7 @@ def compute_all(
 
 
 def state(results: Results) -> tuple[str, float]:
-    """Return a phrase that says what a sweep is computing now, and the finished share of the sweep."""
+    """Return a phrase about the current computation, and the finished share of the sweep."""
     points = results.sweep.points
     number = max(results.traces, default=None)
     if number is None:
@@ -135,20 +133,14 @@ class Done:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment of the run at its first sweep point."""
         return self.results.sweep.experiment
 
     @property
     def trace(self) -> Trace:
-        """Results of the run at its first sweep point."""
         return self.results.traces[0]
 
     @property
     def has_pictures(self) -> bool:
-        """Whether the experiment defines pictures.
-
-        If not, the losses are shown against the clock of the run, such as the number of examples.
-        """
         return bool(drawn(self.experiment))
 
     @property
@@ -157,7 +149,7 @@ class Done:
         return int(bool(self.strayed) or any(outcome.holds is False for outcome in self.outcomes))
 
     def as_json(self, by_replica: bool = False) -> bytes:
-        """Return the results as JSON. If `by_replica` is True, include the values of every replica.
+        """Return the results as JSON, with `by_replica` also the values of each replica.
 
         Raises: BadInput for too many values.
         """
@@ -167,10 +159,11 @@ class Done:
 def computed(
     preset: str, document: Raw, errors: Console, fresh: bool = False, devices: Sequence[Begin] = ()
 ) -> Done:
-    """Run the experiment of a preset, which `document` describes.
+    """Run the experiment in `document`, which is `preset` with changes, and store the run.
 
-    The run is stored. Sweep points that earlier runs have computed are read from the store, unless `fresh` is
-    True. If `errors` is a terminal, the cost of expensive measures is printed before the run.
+    Sweep points that earlier runs have computed are read from the store, unless `fresh`. If `errors` is a
+    terminal,
+    it shows the costs of expensive measures first.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """

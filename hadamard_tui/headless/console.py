@@ -1,4 +1,4 @@
-"""Consoles to which commands print, and the progress of commands as a bar or as lines of text."""
+"""Consoles to which commands print, and progress as a bar or as lines of text."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ class Output(Console):
 def output() -> Console:
     """Return the console on standard output.
 
-    Its width is the environment variable COLUMNS, if this is set. Otherwise, it is the width of the terminal,
-    or PIPED_WIDTH if there is no terminal.
+    Its width is COLUMNS if this is set, else that of the terminal, else PIPED_WIDTH.
     """
     columns = os.environ.get("COLUMNS", "")
     width = None
@@ -70,7 +69,7 @@ class Errors(Console):
 
 
 def errors() -> Console:
-    """Return the console on standard error, to which everything but results is printed."""
+    """Return the console on standard error, which gets everything but results."""
     return Errors(stderr=True, markup=False, highlight=False, emoji=False)
 
 
@@ -78,9 +77,10 @@ def errors() -> Console:
 def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Callable[[str, float], None]]:
     """Provide a function that shows progress, given a description of the work and its finished share.
 
-    On a terminal, the function shows a bar. The cursor is restored afterwards, even after signals. Without a
-    terminal, the function prints a line every ten seconds. A command that runs several jobs passes the same
-    `lines` for all of them, so that their lines together are ten seconds apart.
+    A terminal shows a bar, and gets its cursor back even after signals. Otherwise, a line is printed every
+    ten
+    seconds. A command with several jobs passes the same `lines` to all, so that the interval holds across
+    jobs.
     """
     bar = Progress(
         TextColumn("{task.description}"),
@@ -107,10 +107,7 @@ def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Ca
 
 
 def give_back(errors: Console) -> None:
-    """Remove the progress bar and show the cursor.
-
-    If the terminal has stopped its output, do not wait for it.
-    """
+    """Remove the progress bar and show the cursor, without waiting for a terminal that is stopped."""
     with suppress(OSError):
         terminal = os.open(os.ttyname(errors.file.fileno()), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
         os.write(terminal, WITHOUT_BAR)
@@ -125,10 +122,7 @@ class ProgressLines:
         self._start = self._printed = monotonic()
 
     def show(self, words: str, share: float) -> None:
-        """Print `words` and the percentage of finished work.
-
-        If the last line is less than PERIOD seconds old, print nothing.
-        """
+        """Print a line, unless the last line is less than PERIOD seconds old. `share` is from 0 to 1."""
         now = monotonic()
         if now - self._printed >= PERIOD:
             self._printed = now

@@ -1,4 +1,4 @@
-"""Starts runs in separate processes without a terminal. Their results go to the store of runs."""
+"""Runs in separate processes without a terminal. Their results go to the store of runs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FORMER = "HADAMARD_TUI_FORMER_RUN"
 
 
 def detach(arguments: Sequence[str], former: str = "") -> str:
-    """Start the command `run` with `arguments` in a separate process, and return the name of its run.
+    """Start the command `run` with `arguments` in a separate process, and return the id of its run.
 
     Args:
-        former: name of an unfinished run that the new run replaces once it is finished.
+        former: id of an unfinished run that the new run replaces once it is finished.
 
     Raises: BadInput if no process can start.
     """
@@ -42,5 +42,4 @@ def detach(arguments: Sequence[str], former: str = "") -> str:
 
 
 def sentence(run: str) -> str:
-    """Return a sentence that says how to watch a run without a terminal."""
     return f"Run {run} goes on without this terminal. To see it, use {NAME} watch @{run} or {NAME} runs list."

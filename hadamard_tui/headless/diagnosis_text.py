@@ -1,4 +1,4 @@
-"""Output of diagnoses of tables in the terminal: progress, answers, losses and charts."""
+"""Diagnoses of tables in the terminal: progress, answers, losses and charts."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ STYLES = {"axes pay": "bold green", "invariance pays": "bold cyan", "not decided
 
 
 def diagnosed(table: LabelledTable, plan: Plan, errors: Console) -> Diagnosis:
-    """Run a diagnosis, which measures whether the columns of a table carry meaning, and return it.
+    """Run a diagnosis, which measures whether the columns of a table carry meaning.
 
-    Its plan and its progress are printed on `errors`.
+    The console `errors` shows its plan and its progress.
     """
     for note in table.notes:
         errors.print(f"data: {note}", soft_wrap=True)
@@ -51,12 +51,10 @@ def diagnosed(table: LabelledTable, plan: Plan, errors: Console) -> Diagnosis:
 
 
 def announcement(plan: Plan) -> str:
-    """Return the plan of a diagnosis in words, with its expected time on this machine."""
     return f"{plan.sentence} Expected time: {duration_in_words(expected_seconds(plan))}."
 
 
 def shown(diagnosis: Diagnosis, console: Console) -> ConsoleRenderable:
-    """Return the results of a diagnosis, formatted for the terminal."""
     parts: list[ConsoleRenderable] = [
         Text(sentence, "bold" if place == 0 else "") for place, sentence in enumerate(answers(diagnosis))
     ]
@@ -71,9 +69,9 @@ def shown(diagnosis: Diagnosis, console: Console) -> ConsoleRenderable:
 
 
 def losses(diagnosis: Diagnosis) -> Table:
-    """Return a table of the mean losses of all learners at all training sizes.
+    """Return a table of the mean losses of all learners, with a verdict on each pair of learners.
 
-    For each pair of learners that the diagnosis compares, it also has the verdict.
+    Columns are numbers of training rows.
     """
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 1))
     unit = "error" if diagnosis.table.is_classified else "loss"

@@ -30,13 +30,13 @@ STOPPED = 130
 
 
 def refused(text: str) -> int:
-    """Print an error in the user's input as one line, and return the exit code of the program."""
+    """Print an error in the user's input as one line. Return the exit code."""
     _say(f"error: {message(' '.join(text.split()), LONGEST)}")
     return REFUSED
 
 
 def broken(error: Exception) -> int:
-    """Print one line about a failure of the program, save the traceback, and return the exit code."""
+    """Print one line about a failure of the program, and save the traceback. Return the exit code."""
     import traceback
 
     from platformdirs import user_state_path
@@ -58,7 +58,7 @@ def broken(error: Exception) -> int:
 
 
 def usage(error: TyperException) -> str:
-    """Return an error message about wrong arguments of a command. It names the --help command to read."""
+    """Return a message about wrong arguments of a command, which names the --help command to read."""
     context = getattr(error, "ctx", None)
     message = error.format_message().rstrip(".")
     if message.startswith("Got unexpected extra argument") and "=" in message:
@@ -71,7 +71,7 @@ def stop(code: int = STOPPED, signal_name: str = "") -> None:
 
     Args:
         code: exit code, by default that of Ctrl-C.
-        signal_name: name of the signal that stopped the program, if it was not Ctrl-C.
+        signal_name: signal that stopped the program; empty for Ctrl-C.
     """
     _say(f"stopped by {signal_name}" if signal_name else "stopped")
     for stream in (sys.stdout, sys.stderr):
@@ -81,6 +81,5 @@ def stop(code: int = STOPPED, signal_name: str = "") -> None:
 
 
 def _say(line: str) -> None:
-    """Print a line on stderr. Do nothing if stderr cannot be written."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)

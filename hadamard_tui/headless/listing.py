@@ -52,10 +52,6 @@ ALLOWED = {
 
 
 def presets_table() -> Table:
-    """Return a table of all presets by subject, with title, first sentence of the story, and source.
-
-    Recommended presets come first.
-    """
     from engine.spec import presets
     from engine.spec.experiment import SUBJECTS
     from engine.spec.preset_index import entry_of
@@ -91,7 +87,6 @@ def presets_table() -> Table:
 
 
 def talks_table() -> Table:
-    """Return a table of all guided paths and talks, with their titles and presets."""
     from hadamard_tui.tours import paths, talks
 
     table = _table("name", "subject, and presets")
@@ -109,7 +104,6 @@ def talks_table() -> Table:
 
 
 def families_table() -> Table:
-    """Return a table of all families of parts, with their descriptions and the kinds of their members."""
     table = _table("family", "description", "kinds")
     for family, folder in catalogue.FOLDERS.items():
         meaning = first_sentence(docstring(importlib.import_module(folder))).partition(": ")[2]
@@ -118,10 +112,7 @@ def families_table() -> Table:
 
 
 def members_list(family: str) -> Group:
-    """Return all parts in a family with their descriptions and fields.
-
-    Raises: BadInput for a family that does not exist.
-    """
+    """Return the parts of a family, with descriptions and fields. Raises: BadInput for an unknown family."""
     family = FORMER.get(family, SINGULAR.get(family, family))
     if family not in catalogue.FOLDERS:
         families = list(catalogue.FOLDERS)
@@ -149,7 +140,6 @@ def first_sentence(text: str) -> str:
 
 
 def written(default: object) -> str:
-    """Return the default value of a field in the form in which preset files write it."""
     return "none" if default is None else msgspec.json.encode(default).decode()
 
 
@@ -162,10 +152,6 @@ def _table(*columns: str) -> Table:
 
 
 def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
-    """Return a table with the fields of one part.
-
-    All parts of a family have the same column widths, `widths`.
-    """
     grid = Table.grid(padding=(0, 2, 0, 0))
     for column_name, width in zip(COLUMNS[:-1], widths, strict=True):
         grid.add_column(width=min(width, WIDEST_COLUMN), style="dim" if column_name != COLUMNS[0] else "")
@@ -176,17 +162,15 @@ def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
 
 
 def _row(field: Field) -> tuple[str, ...]:
-    """Return a table row about a field of a part: name, default, allowed values and description."""
     default = "required" if field.required else written(field.default)
     allowed = ", ".join(filter(None, field.choices)) or f"{ALLOWED[field.kind]} {field.limits}".strip()
     return field.name, default, allowed, f"{field.title}: {field.help}" if field.help else field.title
 
 
 def _facts(member: type[Part]) -> list[str | Text]:
-    """Return the line to print below the summary of a part, in a list that is empty for most parts.
+    """Return a further line about a part, in a list: an example of a claim, or a statement of a theory line.
 
-    For a theory line, the line gives the statement and its source. For an expensive measure, it gives the
-    cost. For a claim, it gives an example.
+    Most parts have no such line. That of an expensive measure states its cost.
     """
     if example := getattr(member, "example", ""):
         return [example]

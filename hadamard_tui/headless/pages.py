@@ -1,4 +1,4 @@
-"""HTML pages from runs: a report on presets, a page for a guided path, and a question sheet for a class."""
+"""HTML pages of runs: a report on presets, a page for a guided path, and a question sheet for a class."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StoredPage(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Reported:
-    """Entry of a report: a preset with the page that was written, or with the reason why there is none."""
+    """Preset in a report, with its page, or with the reason why there is none."""
 
     preset: str
     entry: IndexEntry | None
@@ -65,12 +65,10 @@ class Reported:
 
     @property
     def holds(self) -> bool:
-        """Whether the preset has a page on which every claim holds."""
         return self.entry is not None and self.entry.holding == self.entry.claims
 
     @property
     def in_words(self) -> str:
-        """Text with the number of claims that hold, or with the reason why there is no page."""
         if self.entry is None:
             return self.why_not
         return f"{self.entry.holding} of {self.entry.claims} claims hold"
@@ -79,8 +77,10 @@ class Reported:
 def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> Iterator[Reported]:
     """Write a page for each preset into a folder, and update the index after each page.
 
-    Unless `fresh` is True, results of earlier runs, and pages of built-in presets from an earlier report, are
-    used again. So a report that was stopped can be continued. Raises: BadInput if a file cannot be written.
+    Unless `fresh`, stored results and pages of an earlier report are used again, so a stopped report
+    continues.
+
+    Raises: BadInput if a file cannot be written.
     """
     with files.faults(str(folder), "cannot be made"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> 
 
 
 def _write_page(folder: Path, preset_name: str, document: Raw, errors: Console, fresh: bool) -> IndexEntry:
-    """Run a preset, write the HTML page of the run, and return its entry in the index. Raises: BadInput."""
+    """Run a preset, write its page, and return the entry for the index. Raises: BadInput."""
     done = computed(preset_name, document, errors, fresh)
     file = f"{presets.name_of(preset_name)}.html"
     files.write(folder / file, web_page(done.results, done.outcomes, preset_name, document))
@@ -112,10 +112,7 @@ def _write_page(folder: Path, preset_name: str, document: Raw, errors: Console, 
 
 
 def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
-    """Return the pages of earlier reports, by preset.
-
-    If the file that lists them is missing or broken, return no pages.
-    """
+    """Return the pages of earlier reports, by preset; none if their list is missing or broken."""
     try:
         return msgspec.json.decode((folder / MADE_PAGES).read_bytes(), type=dict[str, StoredPage])
     except (OSError, msgspec.MsgspecError):
@@ -123,14 +120,14 @@ def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
 
 
 def _key(document: Raw) -> str:
-    """Return a digest of everything that determines a preset's HTML page. Equal digests mean equal pages."""
+    """Return a digest of all that determines a preset's page. Equal digests mean equal pages."""
     written = msgspec.json.encode(document, order="deterministic")
     return hashlib.sha256(written + f"{_code()}{outside.digest()}".encode()).hexdigest()
 
 
 @cache
 def _code() -> str:
-    """Return a digest of the program's files, which changes with every new version."""
+    """Return a digest of the program's files."""
     digest = hashlib.sha256()
     for package in (engine, hadamard_tui):
         folder = Path(str(package.__file__)).parent
@@ -147,10 +144,10 @@ def shared_path(
     fresh: bool,
     devices: Sequence[Begin] = (),
 ) -> tuple[bytes, int]:
-    """Run all stops of a guided path, and return its page and the largest exit code of its runs.
+    """Run the stops of a guided path. Return its page, and the largest exit code of the runs.
 
     Args:
-        devices: devices to which sweep points, or groups of replicas, are spread.
+        devices: devices that share the sweep points, or groups of replicas.
 
     Raises: BadInput if the page is too large.
     """
@@ -186,7 +183,7 @@ section { break-inside: avoid; }
 def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
     """Return a sheet of questions and answers as one HTML page, which needs no other files.
 
-    Every stop of the path is run, because the answers contain the headlines of the runs.
+    All stops are run, because the answers contain the headlines of the runs.
     """
     questions = [_question(number, stop) for number, stop in enumerate(stops, 1)]
     answers = [_answer(number, stop, errors) for number, stop in enumerate(stops, 1)]
@@ -207,7 +204,7 @@ def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
 def _question(number: int, stop: Stop) -> str:
     """Return the question of a stop, with space for the answer.
 
-    If the stop shows how losses fall during a run, there is also a box for a guess about each learner.
+    If losses are drawn against time, there is also a box for a guess about each learner.
     """
     experiment = presets.load(stop.preset, stop.changes)
     question = stop.predict or "What will this run show?"
@@ -223,10 +220,7 @@ def _question(number: int, stop: Stop) -> str:
 
 
 def _answer(number: int, stop: Stop, errors: Console) -> str:
-    """Run the preset of a stop, and return the answer to the stop's question.
-
-    It is the headline of the run, the explanation, and the change that makes the theorem inapplicable.
-    """
+    """Run the preset of a stop. Return headline, explanation, and the change that breaks the theorem."""
     done = computed(stop.preset, presets.document(stop.preset, stop.changes), errors)
     return _section(number, done.experiment.title, *_answers(stop, done))
 

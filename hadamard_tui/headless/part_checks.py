@@ -1,8 +1,7 @@
 """Checks of the user's parts on small experiments.
 
-A file with a part may also define the naive twin of the part: a simple function that computes the same
-values. The name of this function is `naive_` and the kind of the part, with underscores in place of hyphens.
-TWINS lists its arguments for each family.
+A file with a part may also define the part's naive twin: a simple function that computes the same values. Its
+name is `naive_` and the kind of the part, with underscores in place of hyphens. TWINS lists its arguments.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ TWINS = {
 
 
 class Check(NamedTuple):
-    """Outcome of a check of a part that the user wrote."""
+    """Outcome of a check of the user's part."""
 
     subject: str
     """Text that names the property that is checked."""
@@ -106,7 +105,7 @@ class Check(NamedTuple):
 
 
 class CheckedPart(NamedTuple):
-    """A part that a file defines, and its checks."""
+    """Part that a file defines, and its checks."""
 
     family: str
     kind: str
@@ -114,7 +113,7 @@ class CheckedPart(NamedTuple):
 
 
 def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
-    """Yield all parts, optimizers and panels that the modules define, with their checks. Raises: BadInput."""
+    """Yield the parts, optimizers and panels that modules define, with their checks. Raises: BadInput."""
     modules_by_name = {module.__name__: module for module in modules}
     for family in catalogue.FOLDERS:
         for kind, member in catalogue.members(family).items():
@@ -130,10 +129,7 @@ def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
 
 
 def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None = None) -> Iterator[Check]:
-    """Yield the checks of a part, which has its default hyperparameters.
-
-    `twin` is the naive twin of the part, or None.
-    """
+    """Yield the checks of a part with default hyperparameters. `twin` is its naive twin, if there is one."""
     yield _documented(member)
     try:
         part = member()
@@ -153,7 +149,6 @@ def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None 
 
 
 def _check_optimizer(name: str) -> Iterator[Check]:
-    """Yield the checks of a subclass of torch's `Optimizer` that a file defines."""
     try:
         part = catalogue.make("updates", "torch", name=name)
     except msgspec.ValidationError as error:
@@ -163,7 +158,7 @@ def _check_optimizer(name: str) -> Iterator[Check]:
 
 
 def _check_panel(panel: Panel) -> Iterator[Check]:
-    """Yield the checks of a panel: its name is new, and it shows every learner of a small run."""
+    """Yield the checks of a panel: its name is new, and it shows each learner of a small run."""
     from hadamard_tui import panels
 
     yield from _guarded("name", lambda: Check("name", panel in panels.PANELS, panel.about))
@@ -194,7 +189,6 @@ def _shows(panel: Panel) -> Check:
 
 
 def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
-    """Yield the checks for which small experiments with the part are run."""
     try:
         setup = _setup(family, msgspec.to_builtins(part))
     except BadInput as error:
@@ -213,7 +207,7 @@ def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
 
 
 def _guarded(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
-    """Run a check of a part, and yield its outcome. An error in the check counts as a failure."""
+    """Yield the outcome of a check. An error in the check counts as a failure."""
     try:
         yield check()
     except Exception as error:
@@ -232,10 +226,9 @@ def _documented(member: type[Part]) -> Check:
 
 
 def _setup(family: str, part: Raw) -> Raw:
-    """Return a small experiment that uses the part to be checked.
+    """Return a small experiment with the part, on the first of PROBLEMS that the part accepts.
 
-    It is based on the first of PROBLEMS that the part accepts. Raises: BadInput if the part accepts none of
-    them.
+    Raises: BadInput if the part accepts none of them.
     """
     refusal = BadInput("", "there is no problem")
     for problem in PROBLEMS:
@@ -287,7 +280,7 @@ def _curves(raw: Raw, **settings: object) -> tuple[Experiment, Trace]:
 
 
 def _measured(trace: Trace, number: int = 0) -> dict[str, Floats]:
-    """Return the values [records, replicas, …] of all measures of a curve. Records are evaluation points."""
+    """Return a curve's measures by name, each as [records, replicas, …]. Records are evaluation points."""
     curve = trace.curves[number]
     numbers = {name: curve.values(name) for name in curve.measures}
     return {name: np.asarray(array, np.float64) for name, array in numbers.items() if array is not None}
@@ -366,10 +359,9 @@ def _near_in_single(raw: Raw, family: str, part: Any) -> Check:
 
 
 def _deviation(first: Floats, second: Floats) -> float:
-    """Return the largest difference between two arrays, relative to the values of the first array.
+    """Return max |first − second| / max(1, max |first|).
 
-    The largest difference is divided by max(1, the largest absolute value in `first`). The result is ∞ if the
-    shapes differ, or if infinities or NaNs are at different positions.
+    It is ∞ if the shapes differ, or if infinities or NaNs are at different positions.
     """
     if first.shape != second.shape or (np.isfinite(first) != np.isfinite(second)).any():
         return math.inf
@@ -387,10 +379,9 @@ def _verdict(raw: Raw) -> Check:
 
 
 def _measured_line(raw: Raw, line: Line) -> Check:
-    """Check that curves of learners respect a theory line (such as a lower bound) that applies to them.
+    """Check that the losses of learners respect a theory line, such as a lower bound, that applies to them.
 
-    Their curves may violate it by a few standard errors. An exact line counts as a lower and as an upper
-    bound.
+    A few standard errors are tolerated. An exact line counts as a lower and as an upper bound.
     """
     sides = SIDES.get(line.structure().direction)
     if sides is None:

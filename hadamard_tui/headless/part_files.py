@@ -1,4 +1,4 @@
-"""Writes new files with parts from templates, and prints the outcomes of checks."""
+"""New files with parts from templates, and the outcomes of checks as text."""
 
 from __future__ import annotations
 
@@ -38,10 +38,6 @@ MARKS = {True: Text("holds", "green"), False: Text("fails", "bold red"), None: T
 
 
 def write_new(family: str, file: Path) -> str:
-    """Write an example of a part of this family to a new file, and return the part's kind (name in presets).
-
-    Raises: BadInput.
-    """
     families = {word: name for name, singular in SINGULAR.items() for word in (name, singular)}
     if family not in families:
         raise BadInput(
@@ -61,7 +57,6 @@ def write_new(family: str, file: Path) -> str:
 
 
 def report(parts: Iterable[CheckedPart]) -> Group:
-    """Return the outcomes of all checks of the user's parts as text, one line per check."""
     shown: list[Text | Table] = []
     for part in parts:
         grid = Table.grid(padding=(0, 2, 0, 0))

@@ -1,4 +1,4 @@
-"""Pictures of an experiment as the command `run` prints them: charts and heat maps, with tables of values."""
+"""Pictures of an experiment as the command `run` prints them: charts, heat maps and tables."""
 
 from __future__ import annotations
 
@@ -63,10 +63,9 @@ _RESET = "\x1b[0m"
 
 
 def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
-    """Yield each picture of an experiment, with its headline, its values and the claims about it.
+    """Yield each picture of an experiment, with its headline, its table and the claims about it.
 
-    Claims that are about no picture follow at the end. A picture that is shown beneath another picture is
-    printed only once, there.
+    Claims without a picture come last. A picture that is the background of another one is printed only there.
 
     Raises: BadInput for a picture that does not exist.
     """
@@ -101,15 +100,11 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
 def said_of(
     view: View, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> Text:
-    """Return the headline of a picture as text for the terminal."""
     return Text(f"\n{headline(view, experiment, outcomes, results)}")
 
 
 def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[ConsoleRenderable]:
-    """Yield what is printed about claims: a heading, and each claim with its outcome.
-
-    If there are no claims, yield nothing.
-    """
+    """Yield a heading and each claim with its outcome; nothing if there are no claims."""
     if not outcomes:
         return
     yield Text(f"\n{heading}", "bold")
@@ -121,13 +116,11 @@ def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[Con
 
 
 def sign(outcome: Outcome) -> Text:
-    """Return the outcome of a claim as a sign and a word."""
     mark, style = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("–", "yellow")}[outcome.holds]
     return Text(f"{mark} {outcome.word}", style)
 
 
 def has_colours(console: Console) -> bool:
-    """Return whether a console prints colours."""
     return console.color_system is not None and not console.no_color
 
 
@@ -137,7 +130,6 @@ def _height(console: Console) -> int:
 
 
 def chart(view: View, console: Console) -> Text:
-    """Return a chart of the curves and theory lines of a view, as text."""
     series, axes, *_ = plot(Look(view))
     width = min(console.width, WIDEST_CHART)
     text = printed(series, axes, width, _height(console), colour=has_colours(console))
@@ -145,9 +137,9 @@ def chart(view: View, console: Console) -> Text:
 
 
 def table(view: View, width: int) -> Table:
-    """Return a table of a view, with one row for each x, and one column for each curve and theory line.
+    """Return a table with a row for each x, and a column for each curve and theory line.
 
-    If there are too many columns for the width, there is one row for each curve and theory line instead.
+    If there are too many columns for the width, each curve and theory line has a row instead.
     """
     lines = different_lines(view.lines)
     curves: list[CurveView | LineView] = [*view.curves, *lines]
@@ -184,19 +176,13 @@ def table(view: View, width: int) -> Table:
 
 
 def _wrapped(head: Text, room: int) -> Text:
-    """Return the heading of a column, broken between words.
-
-    Otherwise, rich would break the numbers below the heading.
-    """
+    """Break the heading of a column between words. Otherwise, rich would break the numbers below it."""
     lines = (line for part in str(head).splitlines() for line in textwrap.wrap(part, room))
     return Text("\n".join(lines), head.style)
 
 
 def _direction(line: LineView) -> str:
-    """Return the direction of a theory line, such as "lower bound".
-
-    Words that the name of the line contains are left out.
-    """
+    """Return the direction of a theory line, such as "lower bound", without words that its name contains."""
     words = DIRECTIONS.get(line.direction, line.direction)
     if line.direction == "shape" and "shape" in line.called:
         return words.removeprefix("shape only, ")
@@ -204,7 +190,7 @@ def _direction(line: LineView) -> str:
 
 
 def _places(view: View, most_places: int) -> list[float]:
-    """Return at most `most_places` x values for a table of curves and theory lines, including the last.
+    """Return at most `most_places` x values for a table, including the last.
 
     If x is a measured quantity, they are round numbers.
     """
@@ -219,10 +205,7 @@ def _places(view: View, most_places: int) -> list[float]:
 
 
 def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
-    """Return the value of a curve or theory line at x with its standard error, as text.
-
-    A negligible value is shown as 0.
-    """
+    """Return the value at x with its standard error, as text. A negligible value is shown as 0."""
     place = index_at(curve, x)
     if place is None or np.isnan(curve.y[place]):
         return NOTHING
@@ -240,7 +223,6 @@ def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number as text, with four significant digits. Whole numbers have all their digits."""
     return f"{value:g}" if value == int(value) and abs(value) < 1e12 else f"{value:.4g}"
 
 
@@ -261,10 +243,9 @@ def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap 
 
 
 def _codes(rgb: dict[int, tuple[int, int, int]], fore: int, back: int) -> str:
-    """Return the terminal's control codes for the text colour `fore` and the background colour `back`.
+    """Return the terminal's control codes for a text colour and a background colour.
 
-    Colours are given by their numbers. If a number has no RGB value, as in the frame, the terminal's default
-    colour is used.
+    A colour without RGB value, as in the frame, is the terminal's default colour.
     """
     parts = [(38, fore)] if fore in rgb else []
     parts += [(48, back)] if back != GROUND else []

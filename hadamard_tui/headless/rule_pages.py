@@ -1,4 +1,4 @@
-"""Formats the results of `judge` for an update rule: for the terminal, as JSON, and as Markdown.
+"""Results of `judge` for an update rule, for the terminal, as JSON and as Markdown.
 
 They are the symmetries of the rule, and its losses compared with a lower bound.
 """
@@ -63,9 +63,13 @@ class JudgementPage(NamedTuple):
 
 
 def page(name: str, settings: Sequence[str], errors: Console) -> JudgementPage:
-    """Judge the update rule `name`: test its symmetries, and compare its losses with a lower bound.
+    """Judge an update rule: test its symmetries, and compare its losses with a lower bound.
 
-    `settings` has its hyperparameters, such as `beta=0.5`. Progress is shown on `errors`. Raises: BadInput.
+    Args:
+        settings: hyperparameters, such as `beta=0.5`.
+        errors: console that shows the progress.
+
+    Raises: BadInput.
     """
     rule = named_rule(name, dict(reading.setting(text) for text in settings))
     title = title_of(name, rule)
@@ -80,7 +84,6 @@ def page(name: str, settings: Sequence[str], errors: Console) -> JudgementPage:
 
 
 def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
-    """Return the symmetries and the losses of an update rule, formatted for the terminal."""
     parts: list[ConsoleRenderable] = [Text(f"{judged.measured}{judged.at_rate}", "bold")]
     parts += [Text(f"{sentence}.") for sentence in judged.by_structure]
     parts.append(_symmetries(judged))
@@ -111,7 +114,7 @@ def _symmetries(judged: RuleJudgement) -> Table:
 
 
 def _losses(judged: RuleJudgement, console: Console) -> Table:
-    """Return the table of losses. On a narrow console, each rate has a line, which is never split."""
+    """Return the table of losses. On a narrow console, a rate has its own line, so that it is never split."""
     table = _losses_separated(judged, ", ")
     unlimited = console.options.update(width=10 * WIDEST_CHART)
     if console.measure(table, options=unlimited).maximum <= console.width:

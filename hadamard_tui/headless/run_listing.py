@@ -1,4 +1,4 @@
-"""Formats lists of stored runs."""
+"""Lists of stored runs, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ WIDE = 120
 
 
 def table(runs: Sequence[StoredRun], width: int) -> Table:
-    """Return a table of runs, with the name, the time, the preset, the state and the finding of each run.
-
-    If `width` is at least WIDE, the table also has the file size and a small chart of each run.
-    """
+    """Return a table of runs. From width WIDE on, it also has the file size and a small chart of each run."""
     columns = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     is_wide = width >= WIDE
     for title in ("run", "began", "preset", "state", *(("MB", "curve") if is_wide else ())):
@@ -46,12 +43,10 @@ def table(runs: Sequence[StoredRun], width: int) -> Table:
 
 
 def left_out(shown: int, total: int) -> str:
-    """Return a sentence with the number of listed runs, and with the option that lists all runs."""
     return f"The newest {shown:,} of {total:,} runs; --newest 0 lists all."
 
 
 def as_json(runs: Sequence[StoredRun]) -> bytes:
-    """Return a list of runs as JSON, without the descriptions of their experiments."""
     listed = []
     for run in runs:
         described: dict[str, Any] = {"fate": run.fate, **msgspec.to_builtins(run)}

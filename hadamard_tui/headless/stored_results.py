@@ -1,4 +1,4 @@
-"""Reads the results of stored runs, and compares two stored runs."""
+"""Results of stored runs, and comparison of two stored runs."""
 
 from __future__ import annotations
 
@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
 
 def done(path: Path) -> tuple[StoredRun, Done]:
-    """Read a stored run, and return its entry in the store and its results.
-
-    The results have the same form as those of a new run.
-
-    Raises: BadInput.
-    """
+    """Read a stored run. Return its entry in the store, and its results. Raises: BadInput."""
     run, traces = opened(path)
     is_whole = 0 in traces.traces and traces.traces[0].ended and not traces.sweep.axes
     strayed = unexpected_divergence(traces.sweep.experiment, traces.traces[0]) if is_whole else []
@@ -35,10 +30,7 @@ def done(path: Path) -> tuple[StoredRun, Done]:
 
 
 def difference(before: StoredRun, after: StoredRun) -> Iterator[Text | Table]:
-    """Yield a comparison of two runs.
-
-    It has the changed settings, both headlines, and the measured numbers of each claim.
-    """
+    """Yield a comparison of two runs: changed settings, headlines, and measured numbers of claims."""
     full_documents = [
         documents.in_full(run.document, documents.first(run.document)) for run in (before, after)
     ]
@@ -62,7 +54,7 @@ def difference(before: StoredRun, after: StoredRun) -> Iterator[Text | Table]:
 
 
 def _measured(run: StoredRun, text: str) -> str:
-    """Return the number that a stored run measured for a claim, with its standard error and its verdict."""
+    """Return the number that a run measured for a claim, with standard error and verdict."""
     claim = next((claim for claim in run.claims if claim["text"] == text), None)
     if claim is None:
         return "no such claim"

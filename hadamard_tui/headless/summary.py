@@ -68,10 +68,7 @@ def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
 
 
 def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> Padding:
-    """Return a table of losses with one row per curve.
-
-    A row has one line of text for each x value in `where`.
-    """
+    """Return a table of losses with a row for each curve. A row has a line of text for each x in `where`."""
     losses = run["loss"]
     measured = [name for name in MEASURES if run[name].curves]
     spared = set(MEASURES) - set(measured)
@@ -96,7 +93,6 @@ def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> P
 
 
 def loss_signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
-    """Yield the explanations of the signs in the table of losses."""
     compared = [(curve, strongest_bound(losses, curve, x)) for curve in losses.curves for x in where]
     if any(bound is not None and not bound.binds(curve) for curve, bound in compared):
         yield Text("(…) a bound that does not apply to this learner, whose loss may be lower", "dim")
@@ -130,10 +126,7 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
 
 
 def _rate(losses: View, curve: CurveView) -> str:
-    """Return a line of text that states the best learning rate of a curve.
-
-    If no other rates were tried, return "".
-    """
+    """Return a line of text with the best learning rate of a curve, or "" if no other rates were tried."""
     if curve.training.grid:
         return f"\n  η={curve.training.rate:.4g}, best of {len(curve.training.grid)}"
     rivals = sum(other.learner == curve.learner for other in losses.curves)
@@ -141,10 +134,7 @@ def _rate(losses: View, curve: CurveView) -> str:
 
 
 def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]:
-    """Return the cells of a table that describe a curve at x, by column.
-
-    If a bound does not apply to the learner, it is in parentheses.
-    """
+    """Return a curve's cells at x, by column. A bound that does not apply to it is in parentheses."""
     loss = _at(run["loss"], curve.name, x)
     cells = {"k": f"{x:g}", "bound": NOTHING, "which": NOTHING, "ratio": NOTHING}
     if loss is None:
@@ -170,7 +160,6 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
 
 
 def _at(measured: View, curve_name: str, x: float) -> float | None:
-    """Return the value of a curve at x, or None if the curve has no value there."""
     curve = next((curve for curve in measured.curves if curve.name == curve_name), None)
     place = None if curve is None else index_at(curve, x)
     if curve is None or place is None or np.isnan(curve.y[place]):
@@ -179,18 +168,12 @@ def _at(measured: View, curve_name: str, x: float) -> float | None:
 
 
 def _mean(mean: float) -> str:
-    """Return the mean value of a curve as text, or "diverged" if the mean is not finite.
-
-    Learning rates are compared by this mean.
-    """
+    """Return the mean by which learning rates are compared, as text; "diverged" if it is not finite."""
     return _number(mean) if np.isfinite(mean) else "diverged"
 
 
 def _number(value: float) -> str:
-    """Return a value as text with four decimals. Small and large values are in scientific notation.
-
-    A value that may be a rounding error of 0 is shown as 0.
-    """
+    """Return a value as text: with four decimals, in scientific notation, or 0 for a rounding error of 0."""
     if abs(value) < ZERO:
         return "0"
     return f"{value:.4f}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"
@@ -208,8 +191,7 @@ def show(
 
     Args:
         settings: changes of the preset by --set.
-        bounds: whether to print, for every theory line, the learners that it applies to, or the reason why it
-            applies to none.
+        bounds: whether to print, for each theory line, its learners, or the reason why it applies to none.
         notes: whether to print the backends and the learning rates that were tried.
         onward: sentences about the next steps.
     """
@@ -237,9 +219,9 @@ def show(
 
 
 def checkpoints(trace: Trace) -> list[float]:
-    """Return the x values in the table of losses.
+    """Return the x values in the table of losses, of which there are at most three.
 
-    They are the first evaluation points at or after ¼ and ½ of the run, and the last evaluation point.
+    They are the first evaluation points at or after ¼ and ½ of the run, and the last one.
     """
     places = np.searchsorted(trace.x, trace.last * np.array([0.25, 0.5, 1.0]))
     return [float(x) for x in np.unique(trace.x[places])]
@@ -259,10 +241,7 @@ def _heading(experiment: Experiment, trace: Trace) -> Text:
 
 
 def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
-    """Yield a line about each learner that diverged or lost accuracy.
-
-    It says whether a claim expects this.
-    """
+    """Yield a line about each learner that diverged or lost accuracy, and whether a claim expects this."""
     claimed, clock = expected_to_diverge(experiment), experiment.protocol.clock
     for curve in trace.curves:
         if curve.learner in strayed:
@@ -273,10 +252,7 @@ def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) ->
 
 
 def _diverged(curve: Curve, clock: str) -> str:
-    """Return a phrase about a learner that diverged or lost accuracy.
-
-    It says at which x this happened, and in how many replicas.
-    """
+    """Return a phrase: a learner diverged or lost accuracy, at which x, and in how many replicas."""
     why = f": {WHY_INACCURATE}" if curve.inaccurate.any() else ""
     if curve.replicas == 1:
         return f"{curve.name} {curve.fate} at {clock} = {curve.diverged_at:g}{why}"
@@ -288,7 +264,7 @@ def _diverged(curve: Curve, clock: str) -> str:
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
-    """Yield hints about options of the command that print more."""
+    """Yield hints about options that print more."""
     options = {
         "--bounds lists the theory lines that apply here, to which learners, and why": not bounds,
         "--notes shows how the run was computed": not notes,
@@ -298,9 +274,9 @@ def _more(bounds: bool, notes: bool) -> Iterator[Text]:
 
 
 def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
-    """Yield the theory lines of a run, with the learners that they apply to and the reasons.
+    """Yield the theory lines, with the learners that they apply to and the reasons.
 
-    Theory lines that do not hold for this problem come last, with the reasons.
+    Theory lines that do not hold for this problem come last.
     """
     yield Text("\nTheory", "bold")
     explained: list[TheoryLine] = []
@@ -326,7 +302,6 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
 
 
 def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:
-    """If settings were changed, yield a note that this may be the reason why claims failed."""
     if changed and any(outcome.holds is False for outcome in outcomes):
         yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
 

@@ -1,4 +1,4 @@
-"""Command `judge` for presets: the verdict on each learner, by its structure and by measurement."""
+"""The command `judge` for presets: the verdict on each learner, by its structure and by measurement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def page(document: Raw, errors: Console) -> JudgementPage:
-    """Run a preset document at its first sweep point, and return a page with the verdict on each learner."""
+    """Run a preset document at its first sweep point. Return a page with the verdict on each learner."""
     experiment = documents.first(document)
     judged = judgements(experiment, compute(experiment, errors), errors)
     return JudgementPage(
@@ -36,9 +36,9 @@ def page(document: Raw, errors: Console) -> JudgementPage:
 
 
 def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[LearnerJudgement]:
-    """Return the verdict on each learner of a finished run: whether it is rotation invariant.
+    """Return for each learner of a finished run whether it is rotation invariant.
 
-    It rests on the learner's structure, on measurements and on bounds. Progress is shown on `errors`.
+    The verdicts rest on structure, measurements and bounds. `errors` shows the progress.
     """
     judged = []
     with console.progress(errors) as show:
@@ -53,7 +53,6 @@ def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Le
 
 
 def shown(all_judged: Sequence[LearnerJudgement]) -> ConsoleRenderable:
-    """Return the verdicts on learners, formatted for the terminal."""
     parts: list[ConsoleRenderable] = []
     for judged in all_judged:
         grid = Table.grid(padding=(0, 2, 0, 2))
@@ -76,7 +75,6 @@ def shown(all_judged: Sequence[LearnerJudgement]) -> ConsoleRenderable:
 
 
 def as_json(all_judged: Sequence[LearnerJudgement]) -> dict[str, Any]:
-    """Return the verdicts on learners as `judge --json` prints them."""
     learners = [
         {
             "learner": judged.learner,
@@ -101,7 +99,6 @@ def as_json(all_judged: Sequence[LearnerJudgement]) -> dict[str, Any]:
 
 
 def as_markdown(all_judged: Sequence[LearnerJudgement]) -> str:
-    """Return the verdicts on learners as Markdown, for the appendix of a paper."""
     lines = ["| learner | rotation invariant | by structure | measured | bounds |", "|---|---|---|---|---|"]
     for judged in all_judged:
         bounds = "; ".join(f"{respect.called}: {respect.word}" for respect in judged.bounds) or "none"

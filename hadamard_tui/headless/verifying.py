@@ -1,4 +1,4 @@
-"""Command `verify`: run presets and check their claims."""
+"""The command `verify`: runs of presets, and checks of their claims."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ class Verified:
 
     @property
     def holds(self) -> bool:
-        """Whether every claim of the preset holds and no learner diverged unexpectedly."""
+        """Whether all claims of the preset hold, and no learner diverged unexpectedly."""
         return not self.strayed and all(outcome.holds for outcome in self.outcomes)
 
 
 def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
     """Run presets one by one, each on one thread, and yield the outcomes.
 
-    The tensors of presets are so small that more threads would save no time. On a busy machine, the threads
-    would even wait for one another.
+    More threads would save no time, because tensors of presets are small. On a busy machine, threads would
+    even wait
+    for one another.
 
     Raises: BadInput before the first run, if one of the presets cannot run.
     """
@@ -67,7 +68,6 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
 
 def shown(verified: Verified) -> ConsoleRenderable:
-    """Return the outcomes of a preset's claims, formatted for the terminal."""
     table = Table.grid(padding=(0, 2, 0, 0))
     sign = _sign(verified.holds)
     table.add_row(sign, Text.assemble((verified.preset, "bold"), f"  {verified.seconds:.1f} s"))
@@ -82,7 +82,6 @@ def shown(verified: Verified) -> ConsoleRenderable:
 
 
 def total(all_verified: Sequence[Verified]) -> str:
-    """Return a sentence with the number of claims that hold, among all claims of all presets."""
     claims = [outcome for verified in all_verified for outcome in verified.outcomes]
     holding = sum(outcome.holds is True for outcome in claims)
     return f"{holding} of {len(claims)} claims of {len(all_verified)} presets hold."
@@ -93,7 +92,6 @@ def _sign(holds: bool) -> Text:
 
 
 def as_json(all_verified: Sequence[Verified]) -> dict[str, Any]:
-    """Return the outcomes of the claims of all presets, as `verify --json` prints them."""
     return {
         "schema": 1,
         "holds": all(verified.holds for verified in all_verified),
@@ -120,7 +118,6 @@ def as_json(all_verified: Sequence[Verified]) -> dict[str, Any]:
 
 
 def as_markdown(all_verified: Sequence[Verified]) -> str:
-    """Return a report about the claims of all presets in Markdown."""
     lines = ["# Claims of the presets, measured", "", total(all_verified)]
     for verified in all_verified:
         experiment = verified.experiment

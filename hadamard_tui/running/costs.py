@@ -1,4 +1,4 @@
-"""Warnings about the expensive parts of a set-up, which are shown before a run."""
+"""Warnings about expensive parts of a set-up, to show before a run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ SECONDS = 1e10
 def costs(experiment: Experiment) -> list[str]:
     """Return warnings about expensive measures and solvers.
 
-    Measures that are expensive for the same reason share a warning. Every expensive solver has its own
-    warning.
+    Measures that are expensive for the same reason share a warning.
     """
     named = [picture.measure for picture in experiment.pictures]
     named += [claim.measure for claim in experiment.claims if claim.measure is not None]
@@ -30,7 +29,7 @@ def costs(experiment: Experiment) -> list[str]:
 
 
 def _refitted(experiment: Experiment) -> list[str]:
-    """Return a warning for each learner that is fitted again after every example, if this takes seconds."""
+    """Return a warning for each learner that is fitted again after each example, if this takes seconds."""
     from engine.planning.run_plan import sizes_of
 
     warnings = []

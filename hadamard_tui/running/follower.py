@@ -1,7 +1,7 @@
-"""Reader of a stored run. With it, the app shows the run as if it were computed in this process.
+"""Reader of a stored run, which the app shows as if this process computed it.
 
-Another process may still be computing the run, or the run may have ended. A follower has the same methods as
-the engine's worker, but it only reads the run's file.
+Another process may still be computing the run. A follower has the methods of the engine's worker, but it only
+reads the run's file.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Silent:
 
 
 class Follower:
-    """Thread that reads the growing file of a run, and calls `notify` with the events that it finds."""
+    """Thread that reads the growing file of a run, and calls `notify` with events about its content."""
 
     def __init__(self, reader: RunReader, notify: Callable[[Event | Silent], None]) -> None:
         self._reader, self._notify = reader, notify
@@ -51,7 +51,6 @@ class Follower:
         self._said_missing: set[str] = set()
 
     def start(self, paused: bool = False) -> None:
-        """Start to read the file of the run; `paused` has no effect."""
         self._thread.start()
 
     def pause(self) -> None:
@@ -64,7 +63,6 @@ class Follower:
         """Do nothing: another process computes the run, so only the playback moves."""
 
     def stop(self) -> None:
-        """Stop reading the file; this does not stop the process that computes the run."""
         self._stopped.set()
 
     def join(self, seconds: float) -> bool:
@@ -125,7 +123,7 @@ class Follower:
             self._notify(Changed("stopped"))
 
     def _say_what_is_missing(self) -> None:
-        """Notify the user once about each kind of data in the file that this version does not know."""
+        """Notify the user once about each kind of data that this version does not know."""
         run, missing = self._reader.run, self._reader.unknown - self._said_missing
         if missing:
             self._said_missing |= missing

@@ -1,4 +1,4 @@
-"""Guesses and their scores. Before a run, the user guesses at which x each learner's loss falls below 0.1."""
+"""Guesses before a run: at which x does each learner's loss fall below 0.1? The run gives them a score."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ RIGHT_FACTOR = 2
 
 @dataclass
 class Guesses:
-    """Guesses in progress: the user makes one guess per learner, one learner after the other.
+    """The user's guesses, one per learner, in the order of `learners`.
 
     Args:
-        places: the value of x at each evaluation point of the coming run. A guess after the last evaluation
+        places: value of x at each evaluation point of the coming run. A guess after the last evaluation
             point means "never".
-        learners: names of the learners, in the order of the guesses.
+        learners: names of the learners.
         guessed: number of confirmed guesses.
     """
 
@@ -40,31 +40,27 @@ class Guesses:
 
     @property
     def learner(self) -> str | None:
-        """Name of the learner that the current guess is about; None if all guesses are confirmed."""
         return self.learners[self.guessed] if self.guessed < len(self.learners) else None
 
     def move(self, records: int) -> None:
         """Move the current guess by a number of evaluation points.
 
-        It moves at most to one position after the last evaluation point, which means "never".
+        It stops one position after the last evaluation point, which means "never".
         """
         if (learner_name := self.learner) is not None:
             self._records[learner_name] = min(max(self._record(learner_name) + records, 0), len(self.places))
 
     def take(self) -> None:
-        """Confirm the current guess, and go to the next learner."""
         if (learner_name := self.learner) is not None:
             self._records[learner_name] = self._record(learner_name)
             self.guessed += 1
 
     def x(self, name: str) -> float | None:
-        """Return the x at which the user guesses that a learner's loss falls below 0.1; None for "never"."""
         record = self._record(name)
         return float(self.places[record]) if record < len(self.places) else None
 
     @property
     def confirmed(self) -> dict[str, float | None]:
-        """Confirmed guesses, by learner name; None for "never"."""
         return {learner_name: self.x(learner_name) for learner_name in self.learners[: self.guessed]}
 
     def _record(self, learner_name: str) -> int:
@@ -72,7 +68,7 @@ class Guesses:
 
 
 def outcome(curve: CurveView) -> float | None:
-    """Return the first x from which a curve stays below LEVEL, or None if the curve does not end below it."""
+    """Return the first x from which a curve stays below LEVEL; None if it does not end below LEVEL."""
     places = np.flatnonzero(~np.isnan(curve.y))
     above = np.flatnonzero(curve.y[places] >= LEVEL)
     first = int(above[-1]) + 1 if len(above) else 0
@@ -80,10 +76,7 @@ def outcome(curve: CurveView) -> float | None:
 
 
 def is_right(guess: float | None, came_out: float | None) -> bool:
-    """Return whether a guessed x and the measured x differ by a factor of two at most.
-
-    If one of guess and outcome is None ("never"), the other must be None, too.
-    """
+    """Return whether guess and outcome differ by a factor of two at most. None ("never") only equals None."""
     if guess is None or came_out is None:
         return guess == came_out
     low, high = sorted((guess, came_out))
@@ -91,7 +84,6 @@ def is_right(guess: float | None, came_out: float | None) -> bool:
 
 
 def judged(guesses: Mapping[str, float | None], view: View) -> list[bool]:
-    """Return for each guess of a user on when a learner's loss falls below 0.1 whether it is right."""
     return [
         is_right(guesses[curve.learner], outcome(curve))
         for curve in view.curves
@@ -100,10 +92,7 @@ def judged(guesses: Mapping[str, float | None], view: View) -> list[bool]:
 
 
 def scored(guesses: Mapping[str, float | None], view: View) -> str:
-    """Return a sentence with the score, every guess and every outcome; empty if there are no guesses.
-
-    The score is the number of right guesses, as on a guided path.
-    """
+    """Return a sentence with the number of right guesses, each guess and its outcome; "" without guesses."""
     parts = []
     for curve in view.curves:
         if curve.learner in guesses and curve.chosen:
@@ -117,5 +106,4 @@ def scored(guesses: Mapping[str, float | None], view: View) -> str:
 
 
 def in_words(x: float | None) -> str:
-    """Return a guessed or measured x as text."""
     return "never" if x is None else f"{x:g}"

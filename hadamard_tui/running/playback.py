@@ -1,6 +1,6 @@
-"""Playback of a run: it determines how much of the run the screen shows, and where the playhead is.
+"""Playback of a run: how much of the run the screen shows, and where the playhead is.
 
-Both are numbers of evaluation points, which are the points of the run at which measures are computed.
+Both are counted in evaluation points, at which the run computes its measures.
 """
 
 from __future__ import annotations
@@ -20,12 +20,10 @@ SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
 
 @dataclass
 class Pace:
-    """Playback speed relative to the default speed. The default speed depends on the length of the run.
-
-    The pace also applies to later runs.
+    """Playback speed, also of later runs.
 
     Args:
-        factor: the playback rate divided by the default rate.
+        factor: the playback rate divided by the default rate, which depends on the length of the run.
         unlimited: whether evaluation points are shown as soon as they are computed.
     """
 
@@ -38,19 +36,16 @@ class Pace:
         self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
     def describe(self) -> str:
-        """Return the pace as text.
-
-        It contains no rate in evaluation points per second, because that depends on the run.
-        """
+        """Return the pace as text. It contains no rate, because this depends on the run."""
         return "as fast as possible" if self.unlimited else f"at {self.factor:g} × the usual rate"
 
 
 class Playback:
     """Position in a run, which advances by `rate` evaluation points per second, up to the last computed one.
 
-    The playback never slows the engine. If the user looks back, the playhead is at an earlier evaluation
-    point than the position, and the position still advances. Then, `replay` moves the playhead towards the
-    position.
+    If the user looks back, the playhead is at an earlier evaluation point, and the position still advances.
+    Then,
+    `replay` moves the playhead towards the position. The playback never slows the engine.
     """
 
     def __init__(self, last: int, pace: Pace, at_once: bool = False) -> None:
@@ -58,7 +53,6 @@ class Playback:
 
         Args:
             last: number of the last evaluation point of the run.
-            pace: speed of the playback.
             at_once: whether to ignore the pace and show all computed evaluation points.
         """
         self.last = last
@@ -72,45 +66,34 @@ class Playback:
 
     @property
     def rate(self) -> float:
-        """Playback rate in evaluation points per second."""
         usual = max(SLOWEST, self.last / WHOLE_RUN_SECONDS)
         return min(FASTEST, max(SLOWEST, usual * self.pace.factor))
 
     @property
     def shown(self) -> int:
-        """Number of the last evaluation point that the screen shows."""
         return math.floor(self.position + 1e-9)
 
     @property
     def place(self) -> int:
-        """Number of the evaluation point at the playhead.
-
-        If the user does not look back, this is the last one that the screen shows.
-        """
         return self.shown if self._head is None else math.floor(self._head + 1e-9)
 
     @property
     def looking_back(self) -> bool:
-        """Whether the playhead is before the last evaluation point that the screen shows."""
         return self._head is not None
 
     def seek(self, record: int) -> None:
-        """Move the playhead to an evaluation point, given by its number.
+        """Move the playhead to an evaluation point.
 
-        If that is the last one that the screen shows, the playhead follows the run from then on.
+        If this is the last one on the screen, the playhead follows the run from then on.
         """
         self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None
 
     def move(self, records: int) -> None:
-        """Move the playhead by a number of evaluation points; a negative number moves it back."""
         self.seek(min(max(self.place + records, 0), self.last))
 
     def replay(self) -> None:
-        """Start a replay from the playhead, or from evaluation point 0 if the user does not look back.
-
-        If a replay is already running, stop it.
-        """
+        """Start a replay from the playhead, or from the start of the run; stop a running replay."""
         if self._head is None:
             self._head = 0.0
         self.replaying = not self.replaying
@@ -118,14 +101,16 @@ class Playback:
     def is_moving(self, frontier: int) -> bool:
         """Return whether the position or the playhead advances without a key press.
 
-        `frontier` is the number of the last evaluation point that all curves have reached.
+        Args:
+            frontier: number of the last evaluation point that all curves have reached.
         """
         return self.replaying or (self.playing and self.position < frontier)
 
     def tick(self, seconds: float, frontier: int) -> None:
         """Advance the playback by `seconds`, but not beyond evaluation point `frontier`.
 
-        This is the last evaluation point that all curves have reached.
+        Args:
+            frontier: number of the last evaluation point that all curves have reached.
         """
         if self.playing:
             ahead = frontier if self.at_once or self.pace.unlimited else self.position + self.rate * seconds
@@ -136,12 +121,11 @@ class Playback:
                 self.seek(self.shown)
 
     def step(self, frontier: int) -> bool:
-        """Show the next evaluation point and return True, or return False if it is not computed yet."""
+        """Show the next evaluation point. Return False if it is not computed yet."""
         if self.shown + 1 > frontier:
             return False
         self.position = self.shown + 1
         return True
 
     def describe(self) -> str:
-        """Return the playback rate of this run as text."""
         return self.pace.describe() if self.pace.unlimited else f"{self.rate:.3g} records/s"

@@ -1,4 +1,4 @@
-"""Progress of a sweep, the time for which the engine has worked, and an estimate of the remaining time."""
+"""Progress of a sweep, working time of the engine, and an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ SHORTEST = 2.0
 
 
 def skipped(results: Results) -> str:
-    """Return a phrase about the runs that a sweep skips because their outcome is known; empty if none."""
     runs = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
@@ -38,7 +37,8 @@ class Remaining:
     def see(self, seconds: float, done: float, remaining: float) -> None:
         """Record how much work is finished and how much remains, in the same unit.
 
-        `seconds` is the time since the last call.
+        Args:
+            seconds: working time since the last call.
         """
         worked, self._remaining = self._seen[-1][0] + seconds, remaining
         self._seen.append((worked, done))
@@ -66,7 +66,7 @@ def duration_in_words(seconds: float) -> str:
 
 
 class EngineTime:
-    """Stopwatch for the time that the engine works on a run; the stopwatch stops during pauses."""
+    """Stopwatch for the time that the engine works on a run. It stops during pauses."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._axes = sweep.axes
@@ -75,36 +75,31 @@ class EngineTime:
         self._since: float | None = None
 
     def begin(self) -> None:
-        """Start the stopwatch at 0 for a new run."""
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
-        """Add the time since the last call, if the engine was running.
+        """Add the time since the last call, if the engine was working.
 
-        The time after this call counts only if the engine `is_running`.
+        Args:
+            is_running: whether the engine works from now on.
         """
         self._worked, now = self.seconds, time.perf_counter()
         self._since = now if is_running else None
 
     @property
     def is_counting(self) -> bool:
-        """Whether the stopwatch runs, because the engine is working on the run."""
         return self._since is not None
 
     @property
     def seconds(self) -> float:
-        """Seconds for which the engine has worked on the run."""
         return self._worked + (0.0 if self._since is None else time.perf_counter() - self._since)
 
     def speed(self, x: float) -> float:
-        """Return the speed of a run that has reached x on its x-axis: x divided by the seconds of work."""
+        """Return x per second of work, for a run that has reached `x`."""
         return x / max(self.seconds, 1e-9)
 
     def observe(self, seconds: float, results: Results) -> None:
-        """Record the progress of a sweep, to estimate the remaining time.
-
-        `seconds` is the time for which the engine has worked since the last call.
-        """
+        """Record the progress of a sweep, `seconds` of work after the last call."""
         if self._axes and self.is_counting:
             self._remaining.see(seconds, *results.points_done)
 
@@ -112,7 +107,7 @@ class EngineTime:
     def remaining(self) -> str:
         """Text about the time that the remaining sweep points need; empty while no estimate is possible.
 
-        If points may be skipped, the time is an upper limit.
+        It is an upper limit if the sweep may skip points.
         """
         words = self._remaining.words if self.is_counting else ""
         return f"at most {words}" if words and any(axis.until for axis in self._axes) else words

@@ -1,4 +1,4 @@
-"""Texts about a stored run for lists: its time, its state and a chart of one row."""
+"""Texts about a stored run for lists: its time, its state and a one-row chart."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ BARS = " ▁▂▃▄▅▆▇█"
 
 
 def began(run: StoredRun) -> str:
-    """Return the local time at which a run began, as text."""
     return datetime.fromtimestamp(run.began).strftime("%Y-%m-%d %H:%M")
 
 
 def state(run: StoredRun) -> str:
-    """Return the state of a run as text; for a sweep, the text includes the number of finished points."""
+    """Return the state of a run as text, for a sweep with the number of finished points."""
     return run.fate if run.points == 1 else f"{run.fate} {run.finished}/{run.points}"
 
 
 def small_chart(heights: Sequence[float | None]) -> str:
-    """Return a one-row chart with a bar per height, scaled to the range of heights. None becomes a blank."""
+    """Return a one-row chart with a bar for each height, scaled to their range, and a blank for None."""
     numbers = [height for height in heights if height is not None]
     low, high = min(numbers, default=0.0), max(numbers, default=0.0)
     scale = (len(BARS) - 2) / (high - low) if high > low else 0.0

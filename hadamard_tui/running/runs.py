@@ -1,4 +1,4 @@
-"""List of the runs of this session and of stored runs. Runs with curves in memory can be compared."""
+"""List of runs: those of this session, and stored ones. Runs with curves in memory can be compared."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Beyond these limits, the oldest of these runs are dropped.
 class Kept:
     """Finished run whose curves are still in memory.
 
-    While the run is pinned, its curves are drawn together with the curves of the run on the screen.
+    While the run is pinned, its curves are drawn beside the run on the screen.
     """
 
     name: str
@@ -58,32 +58,28 @@ class Kept:
 
     @property
     def document(self) -> Raw:
-        """Experiment of the run as a preset document."""
         return self.session.document
 
     @property
     def preset(self) -> str | None:
-        """Preset that the experiment of the run was made from; None if there was none."""
         return self.session.preset
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment of the run at the last sweep point."""
         return self.session.experiment
 
     @property
     def bytes(self) -> int:
-        """Memory that the curves of the run need, in bytes."""
         curves = (curve for trace in self.results.traces.values() for curve in trace.curves)
         return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
 
     def compared(self, document: Raw) -> tuple[str, str]:
-        """Return a name for this run when it is compared with another set-up, and the change of the set-up.
+        """Return a name for this run beside another set-up, and the change that leads to that set-up.
 
         For example, "d = 128" and "d 128 → 256". A run that the user has renamed keeps its name.
 
         Args:
-            document: set-up of the other run.
+            document: the other set-up.
         """
         changed_values, change = compare(self.document, document, self.experiment)
         if not change and differences(self.document, document):
@@ -112,7 +108,7 @@ class Kept:
 
 @dataclass(eq=False)
 class ListedRun:
-    """Entry of the list of runs.
+    """Entry of the list of runs. At least one of its fields is not None.
 
     Args:
         kept: the run with its curves; None if they are not in memory.
@@ -124,39 +120,32 @@ class ListedRun:
 
     @property
     def key(self) -> object:
-        """Object that identifies the run in the list.
-
-        It is the run with its curves (`kept`) or, if they are not in memory, the run's id in the store.
-        """
+        """Key of the run in the list: the run in memory, else the id of the stored run."""
         return self.kept or (self.stored.id if self.stored is not None else None)
 
     @property
     def name(self) -> str:
-        """Name of the run in this session or, if it has none, in the store."""
         if self.kept is not None:
             return self.kept.name
         return "" if self.stored is None else self.stored.name or self.stored.id
 
     @property
     def is_pinned(self) -> bool:
-        """Whether the user has pinned the run, so that its curves are drawn beside the run on the screen."""
         return self.kept is not None and self.kept.pinned
 
     @property
     def preset(self) -> str:
-        """Name of the preset that the run was made from, or of the preset's file; empty if there was none."""
         full = self.kept.preset if self.kept is not None else self.stored.preset if self.stored else None
         return "" if full is None else PurePath(full).stem
 
     @property
     def began(self) -> float:
-        """Time at which the run began, in seconds since 1970."""
         return self.kept.began if self.kept is not None else self.stored.began if self.stored else 0.0
 
     def fits(self, words: Sequence[str]) -> bool:
-        """Return whether all of the words, in lower case, occur in the texts about the run.
+        """Return whether all words, in lower case, occur in the texts about the run.
 
-        These texts are name, preset, title, and for a stored run also id, time, state, tags and headline.
+        These are name, preset and title; for a stored run also id, time, state, tags and headline.
         """
         texts = [self.name, self.preset]
         if self.stored is not None:
@@ -171,7 +160,7 @@ class ListedRun:
 
 
 class Runs:
-    """Runs of the list: runs with curves in memory, and stored runs after the store has been read.
+    """Runs in memory, and stored runs after the store has been read.
 
     Args:
         finished: runs with curves in memory.
@@ -188,7 +177,7 @@ class Runs:
         self._count = 0
 
     def listed(self, words: str = "", but: str | None = None) -> list[ListedRun]:
-        """Return the runs whose texts contain all the `words`, in the order in which the runs began.
+        """Return the runs whose texts contain all `words`, the oldest first.
 
         Args:
             but: id of a stored run to leave out.
@@ -202,14 +191,14 @@ class Runs:
 
     @property
     def pinned(self) -> list[Kept]:
-        """Runs that the user has pinned, so that their curves are drawn beside the run on the screen."""
         return [run for run in self.finished if run.pinned]
 
     def keep(self, session: Session) -> Kept:
-        """Add a finished run to the list under a new name, unless it is already there, and return its entry.
+        """Add a finished run under a new name, unless it is already listed, and return its entry.
 
-        While the user steps a number up or down, every value starts a run. Each of these runs replaces the
-        previous one, because only the last value matters.
+        While the user steps a number up or down, each number starts a run. Such a run replaces the previous
+        one,
+        because only the last number matters.
         """
         assert session.trace is not None, "a run that has ended has a trace"
         assert session.point.results is not None, "a sweep begins before it ends"
@@ -239,11 +228,9 @@ class Runs:
         return run
 
     def make_room(self, shown: Trace | None) -> list[Kept]:
-        """Drop the oldest runs until the remaining runs are within the limits.
+        """Drop the oldest runs until the others are within the limits, and return the dropped runs.
 
-        Runs that are pinned or on the screen are not dropped, and do not count towards the limits.
-
-        Returns: the dropped runs.
+        Runs that are pinned or on the screen stay, and do not count towards the limits.
         """
         dropped = []
         droppable = [run for run in self.finished if not run.pinned and run.trace is not shown]
@@ -256,11 +243,10 @@ class Runs:
         return dropped
 
     def of(self, trace: Trace | None) -> Kept | None:
-        """Return the run with this trace (its results), or None if no such run is in memory."""
+        """Return the run with these results; None if it is not in memory."""
         return next((run for run in self.finished if run.trace is trace), None)
 
     def holds(self, trace: Trace) -> bool:
-        """Return whether the run with this trace (its results) is in memory."""
         return self.of(trace) is not None
 
     def remove(self, run: ListedRun) -> None:
@@ -272,7 +258,6 @@ class Runs:
         self.deleted.append(run)
 
     def bring_back(self) -> None:
-        """Add the run that was removed last to the list again."""
         run = self.deleted.pop()
         if run.kept is not None:
             self.finished.append(run.kept)
@@ -281,20 +266,16 @@ class Runs:
             self.stored = {**self.stored, run.stored.id: run.stored}
 
     def others(self, trace: Trace | None) -> list[Kept]:
-        """Return the pinned runs, whose curves stay on the screen, except the run of `trace`."""
         return [run for run in self.pinned if run.trace is not trace]
 
     def last_but(self, trace: Trace | None) -> Kept | None:
-        """Return the newest run in memory, apart from the run whose results are `trace`.
-
-        None if there is none.
-        """
+        """Return the newest run in memory, apart from the run with the results `trace`."""
         return next((run for run in reversed(self.finished) if run.trace is not trace), None)
 
     def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:
-        """Return the views of a picture for all pinned runs that have it, except the run of `session`.
+        """Return the views of a picture for the pinned runs that have it, without the run of `session`.
 
-        Every view has a unique name.
+        Each view has a unique name.
         """
         pinned: dict[str, Pinned] = {}
         for run in self.others(session.trace):
@@ -305,10 +286,7 @@ class Runs:
         return list(pinned.values())
 
     def difference_of(self, run: Kept) -> str:
-        """Return a text about the differences between a run and the previous run in memory.
-
-        For the first run, returns the title of its experiment.
-        """
+        """Return the changes from the previous run in memory to `run`; the title, if there is none."""
         number = self.finished.index(run)
         if number == 0:
             return run.experiment.title or "your own experiment"
@@ -316,19 +294,19 @@ class Runs:
 
 
 def changes(before: Raw, after: Raw) -> str:
-    """Return the differences between two experiments, given as preset documents, as one line of text."""
+    """Return the differences between two preset documents as one line of text."""
     return ", ".join(map(str, differences(before, after))) or "the same set-up"
 
 
 def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
-    """Return two texts: the values of `before` that `after` changes, and the changes.
+    """Return two texts, such as "d = 128" and "d 128 → 256": the changed values in `before`, and the changes.
 
-    Examples are "d = 128" and "d 128 → 256". Both texts are empty if nothing differs, or if more than
-    MOST_DIFFERENCES values differ. They are also empty if an axis differs, or if a learner is added, removed
-    or renamed.
+    Both are empty if there are no changes, or more than MOST_DIFFERENCES. They are also empty if an axis
+    differs, or
+    if a learner is added, removed or renamed.
 
     Args:
-        experiment: the experiment of the set-up `before`, from which the titles of fields are taken.
+        experiment: experiment of `before`, which has the titles of fields.
     """
     changes = differences(before, after)
     if len(changes) > MOST_DIFFERENCES or not all(change.part for change in changes):
@@ -339,7 +317,7 @@ def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
 
 
 def _title(change: SetupDifference, experiment: Experiment) -> str:
-    """Return the title of the changed field and the learner that it belongs to, as in "rate η of EGU"."""
+    """Return the title of the changed field, with its learner, as in "rate η of EGU"."""
     first, *learner_name = change.part
     if learner_name:
         names = [learner.name for learner in experiment.learners]

@@ -1,4 +1,4 @@
-"""Session: a run on the screen, with the engine that computes it, the shown sweep point and the playback."""
+"""Session: a run on the screen, with its engine, its current sweep point and its playback."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     Args:
         number: position among the points of the sweep.
-        results: the results of all points; None until the sweep has begun.
-        trace: the trace of this point; None until its run has begun.
+        results: results of all points; None until the sweep has begun.
+        trace: results of this point; None until its run has begun.
     """
 
     sweep: Sweep
@@ -59,19 +59,18 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at this sweep point, without the learners that the sweep skips here."""
+        """Experiment at this point, without the learners that the sweep skips here."""
         if self.results is None:
             return self.sweep.points[self.number].experiment
         return self.results.experiment(self.number)
 
     @property
     def records(self) -> int:
-        """Number of evaluation points of the run at this sweep point."""
         return self._extent.records
 
     @property
     def last(self) -> float:
-        """Value of x at which the run at this sweep point ends."""
+        """Last x of the run at this point."""
         return float(self._extent.last)
 
     @property
@@ -81,17 +80,16 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def label(self) -> str:
-        """Values of the sweep axes at this sweep point as text; empty if the experiment has no sweep axes."""
+        """Values of the sweep axes at this point as text; empty without sweep axes."""
         return values_written(self.sweep.points[self.number].label, self.sweep.symbols)
 
     @property
     def count(self) -> str:
-        """Position of this sweep point among all, such as "2/5". It is empty without sweep axes."""
+        """Position of this point among all, such as "2/5"; empty without sweep axes."""
         return f"{self.number + 1}/{len(self.sweep.points)}" if self.sweep.axes else ""
 
     @property
     def skipped(self) -> str:
-        """Phrase about the runs that the sweep skips because their outcome is known; may be empty."""
         return "" if self.results is None else skipped(self.results)
 
     def picture(self, number: int) -> Picture:
@@ -102,14 +100,14 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
         return msgspec.structs.replace(picture, title=", ".join(filter(None, (picture.title, self.label))))
 
     def x_at(self, record: int) -> float:
-        """Return the x of an evaluation point, given by its number, or 0 if the run has not begun."""
+        """Return the x of an evaluation point, or 0 if the run has not begun."""
         return 0.0 if self.trace is None else float(self.trace.x[min(record, len(self.trace.x) - 1)])
 
     def record_at(self, x: float, log: bool = False) -> int:
-        """Return the number of the evaluation point whose x is nearest to `x`, or 0 if the run has not begun.
+        """Return the evaluation point whose x is nearest to `x`, or 0 if the run has not begun.
 
         Args:
-            log: whether the x-axis is logarithmic, so that ratios determine the nearest evaluation point.
+            log: whether the nearest evaluation point is that with the nearest logarithm.
         """
         if self.trace is None:
             return 0
@@ -122,8 +120,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
     def at_place_of(self, look: Look) -> ShownPoint:
         """Return the sweep point that the cursor in a chart selects.
 
-        If several points have the selected x and y, returns this point if it is among them, and otherwise the
-        last one.
+        If several points have the selected x and y, return this point if it is among them, else the last one.
         """
         if self.results is None:
             return self
@@ -143,12 +140,12 @@ class Session:
 
     Args:
         document: the experiment as a preset document.
-        preset: the preset that the experiment was made from; None if there was none.
-        turn: lock that the session's engine holds while it works, so that only one engine works at a time.
-        left_out: claims that are not valid for this experiment, with the reasons.
+        preset: preset that the experiment was made from; None if there was none.
+        turn: lock that the engine holds while it works, so that the engines of sessions take turns.
+        left_out: claims that do not fit the experiment, and why.
         at_once: whether to show results as soon as they are computed, whatever the pace.
         writer: writer that stores the run; None if the run is not stored.
-        follow: reader of a run that another process computes or has computed; None to compute the run here.
+        follow: reader of a stored run; None to compute the run here.
         devices: CUDA devices to which the run is spread, unless it wants the CPU or one particular device.
     """
 
@@ -218,7 +215,7 @@ class Session:
         return Playback(self.point.records - 1, self._pace, self.at_once)
 
     def start(self, paused: bool = False) -> None:
-        """Start the engine; if `paused`, it stops at the first evaluation point and waits for steps."""
+        """Start the engine. If `paused`, it stops at the first evaluation point and waits for steps."""
         self.playback.playing = not paused
         self._worker.start(paused)
 
@@ -243,7 +240,7 @@ class Session:
                 self.engine_time.count(state == "running" and self.trace is not None)
 
     def _load(self, trace: Trace) -> None:
-        """Show the run that is starting, which may be the run of the next sweep point."""
+        """Show the run that begins. In a sweep, each point has its run."""
         former, results = self.trace, self.point.results
         assert results is not None, "a sweep begins before its runs"
         number = next(number for number, candidate in results.traces.items() if candidate is trace)
@@ -257,12 +254,10 @@ class Session:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the sweep point on the screen, without the learners that the sweep skips there."""
         return self.point.experiment
 
     @property
     def trace(self) -> Trace | None:
-        """Results of the run at the sweep point on the screen; None until this run has begun."""
         return self.point.trace
 
     def look(
@@ -275,12 +270,12 @@ class Session:
         ghost: Pinned | None = None,
         stored: Sequence[Series] = (),
     ) -> Look:
-        """Return the current chart view of a picture. The session must have a trace.
+        """Return the current view of a picture. The session must have results.
 
-        If nothing has changed since the last call, returns the same object.
+        If nothing has changed since the last call, the result is the same object.
 
         Args:
-            number: number of the picture, counted from 1; 0 for the losses at the point on the screen.
+            number: number of the picture, counted from 1; 0 for the losses at the current sweep point.
             pinned: views of the same picture for pinned runs.
 
         Raises: BadInput if these results do not have the picture.
@@ -350,13 +345,13 @@ class Session:
 
     @property
     def over(self) -> bool:
-        """Whether the engine has finished the run and the playback has reached its end."""
+        """Whether the engine has finished the run, and the playback has reached its end."""
         trace = self.trace
         return self._engine == "finished" and trace is not None and self.playback.shown >= trace.frontier
 
     @property
     def is_moving(self) -> bool:
-        """Whether the screen changes even if no key is pressed and no event of the engine arrives."""
+        """Whether the screen will change without a key press and without an event of the engine."""
         if self.retraining.is_at_work:
             return True
         if self.trace is None:
@@ -365,7 +360,6 @@ class Session:
         return self.engine_time.is_counting or is_owed or self.playback.is_moving(self.trace.reached)
 
     def tick(self, seconds: float) -> None:
-        """Advance the playback by `seconds`."""
         if self.trace is None:
             return
         if self.point.results is not None:
@@ -380,8 +374,7 @@ class Session:
     def toggle(self) -> None:
         """Pause or resume the run.
 
-        If the user looks back, or if the run is over, start or stop a replay instead. A paused run resumes
-        when the replay reaches the last evaluation point that was shown.
+        If the user looks back, or if the run is over, start or stop a replay instead.
         """
         if self.playback.looking_back or self.over:
             self.playback.replay()
@@ -412,7 +405,7 @@ class Session:
             self._owed += 1
 
     def stop(self) -> None:
-        """Stop the engine and the retraining of learners; the playback stays where it is."""
+        """Stop the engine and the retraining of learners. The playback stays where it is."""
         self.retraining.stop()
         if self._engine != "failed" and not self.over:
             self._worker.stop()
@@ -427,5 +420,4 @@ class Session:
 
 
 def refusal(event: engine.Event | Silent) -> BadInput | None:
-    """Return the reason why the engine refused the experiment, or None if the event is not a refusal."""
     return event.error if isinstance(event, engine.Refused) else None

@@ -1,8 +1,7 @@
 """Stored pictures: curves of built-in presets, which the app shows until a run of the preset ends.
 
-`docs/gallery.py` writes a file for every preset. It stores curves against the clock of a run, such as
-examples, and against sweep axes. It stores no heat maps, because these have no curves. A stored picture is
-not a result, so tables, claims, headlines and exported files never read it.
+`docs/gallery.py` writes a file for each preset, without its heat maps. A stored picture is no result: tables,
+claims, headlines and exported files never read it.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
     Args:
         x, y: coordinates of the points; None makes a gap.
-        ink: position of the colour in the palette, so that every theme can draw the series.
-        mark: the letter of a learner's curve; None for a theory line or another mark in the chart.
+        ink: position of the colour in the palette, so that each theme can draw the series.
+        mark: letter of a learner's curve; None for a theory line or another mark in the chart.
     """
 
     x: tuple[float | None, ...]
@@ -47,7 +46,6 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     formula: str = ""
 
     def drawn(self, faint: bool) -> Series:
-        """Return the stored curve as a series in the colours of the current theme."""
         return Series(
             self.name,
             np.array(self.x, dtype=float),
@@ -61,21 +59,18 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Chart of a preset's earlier run, as stored in a file. For a sweep, it also has a headline."""
+    """Chart of a preset's earlier run, with a headline if it shows a sweep."""
 
     axes: Axes
     series: tuple[StoredSeries, ...]
     headline: str = ""
 
     def plot(self, note: str, faint: bool) -> Plot:
-        """Return the stored chart as it is drawn, with `note` in its legend."""
+        """Return the chart, with `note` in its legend."""
         return Plot([series.drawn(faint) for series in self.series], self.axes, f"{STORED} · {note}")
 
     def ghost(self) -> tuple[Series, ...]:
-        """Return the stored curves as faint series to draw behind a run, with one legend entry for all.
-
-        If no curves are stored, the result is empty.
-        """
+        """Return the learners' curves as faint series to draw behind a run, with one legend entry for all."""
         nothing = np.empty(0)
         curves = [
             Series("", curve.x, curve.y, curve.colour, "sparse", faint=True)
@@ -88,9 +83,9 @@ class StoredPictures(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     """Charts from an earlier run of a preset, which the app shows until a new run ends.
 
     Args:
-        digest: the digest of the preset's content when it was run.
-        first: the first picture of the preset; None if that is a heat map.
-        law: chart of the outcome of a sweep against the number that the sweep varies; None if there is none.
+        digest: digest of the preset's content at the time of the run.
+        first: the first picture of the preset; None if it is a heat map.
+        law: outcome of a sweep against the number that the sweep varies; None if there is no such chart.
     """
 
     digest: str
@@ -99,7 +94,6 @@ class StoredPictures(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
 
 
 def file_of(name: str) -> Path:
-    """Return the path of the file with the stored pictures of a built-in preset."""
     return presets.folder() / "stored" / f"{name}.json"
 
 
@@ -114,7 +108,7 @@ def read(name: str) -> StoredPictures | None:
 
 
 def write(name: str, stored: StoredPictures) -> None:
-    """Write the stored pictures of a built-in preset to their file. Raises: BadInput."""
+    """Write the stored pictures of a built-in preset. Raises: BadInput."""
     file_of(name).parent.mkdir(exist_ok=True)
     content = msgspec.json.encode(stored, enc_hook=np.generic.item)  # axes may hold numpy numbers
     files.write(file_of(name), content + b"\n", f"stored pictures of {name}")
@@ -122,16 +116,15 @@ def write(name: str, stored: StoredPictures) -> None:
 
 
 def digest(document: Raw) -> str:
-    """Return a digest of those values in a preset on which its curves depend, so not of claims and titles.
+    """Return a digest of those values in a preset that determine its curves.
 
-    Fields with default values are also left out. So the stored curves stay valid when a later version adds a
-    field to a part.
+    Default values are left out. So stored curves stay valid when a later version adds a field to a part.
     """
     return preset_index.digest(without_defaults(Experiment, {**document, "claims": []}))
 
 
 def stored_of(editable: EditableExperiment) -> StoredPictures | None:
-    """Return the pictures stored for an experiment, or None if it is not an unchanged built-in preset."""
+    """Return the stored pictures of an unchanged built-in preset, or None for any other experiment."""
     if editable.preset is None or editable.changed or presets.name_of(editable.preset) != editable.preset:
         return None
     stored = read(editable.preset)

@@ -1,4 +1,4 @@
-"""Views and headlines of growing results, and retraining of learners. All are computed on demand.
+"""Views and headlines of growing results, and retraining of learners, computed on demand.
 
 The code of views and workers is imported only when it is needed, because the first paint does not need it.
 """
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class Viewed:
-    """Cache that holds the latest view of each picture of a run."""
+    """Cache of the latest view of each picture of a run."""
 
     def __init__(self, letters: Mapping[str, int] = MappingProxyType({})) -> None:
         """Start with an empty cache.
 
         Args:
-            letters: numbers that determine the learners' letters and colours, by learner name.
+            letters: for each learner, by name, the number that determines its letter and colour.
         """
         self._letters = letters
         self._views: dict[str, tuple[object, View]] = {}
@@ -52,7 +52,7 @@ class Viewed:
 
 
 def _extent(results: Results) -> object:
-    """Return a value that changes whenever results are added, to detect outdated views."""
+    """Return an object that changes whenever results are added, so that it tells which views are outdated."""
     return len(results.skipped), [
         (
             number,
@@ -66,14 +66,14 @@ def _extent(results: Results) -> object:
 
 
 def with_letters(view: View, learners: Mapping[str, int]) -> View:
-    """Return a view of a picture in which the curves have the letters and colours of their learners.
+    """Return a view whose curves have the letters and colours of their learners.
 
-    If a learner has one curve per learning rate, the first curve gets the learner's number, and the other
-    curves get unused numbers. If the curves are split by sweep axes, the view is returned unchanged, and the
-    letters count the curves.
+    If a learner has several curves, the first one gets its number, and the others get unused numbers. If
+    sweep axes
+    split the curves, the view stays unchanged: its letters count the curves.
 
     Args:
-        learners: numbers that determine letters and colours, by learner name.
+        learners: for each learner, by name, the number that determines its letter and colour.
     """
     if not learners or any(curve.apart for curve in view.curves):
         return view
@@ -93,10 +93,11 @@ def with_letters(view: View, learners: Mapping[str, int]) -> View:
 def headline_of_look(
     look: Look, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> str:
-    """Return the headline of a chart: the finding of its picture.
+    """Return the headline of a chart, which states its finding.
 
-    If a pinned run with another set-up is drawn as well, and the curves can be compared, the headline is
-    different. It states the change of the set-up and its effect on the curves.
+    If the chart also shows a pinned run, the headline states how the set-ups and the curves differ. It does
+    so only
+    if the curves can be compared.
     """
     from engine.results.headlines import (
         comparison,  # imported here, because no headline is shown before a run
@@ -114,10 +115,10 @@ def headline_of_look(
 
 @dataclass(eq=False)
 class Retraining:
-    """Workers that retrain the learners of a finished run; a worker is None until it is requested.
+    """Workers that retrain the learners of a finished run. A worker is None until it is requested.
 
     Args:
-        run: the experiment and its trace; None before the end of the run. Until then, requests are ignored.
+        run: the experiment and its results; None before the end of the run, when requests are ignored.
     """
 
     run: tuple[Experiment, Trace] | None = None
@@ -125,10 +126,9 @@ class Retraining:
     snapshots: SnapshotWorker | None = None
 
     def measure_certificates(self, learner_name: str, again: bool = False) -> None:
-        """Start to measure the certificates of all learners, unless this has started already.
+        """Start to measure certificates, which are empirical tests of invariances; `learner_name` is next.
 
-        A certificate is an empirical test of a learner's invariances. The certificate of `learner_name` is
-        measured next. With `again`, a stopped measurement starts again.
+        All learners are measured. With `again`, a stopped measurement starts again.
         """
         from hadamard_tui.running.workers import CertificateWorker
 
@@ -139,7 +139,7 @@ class Retraining:
             self.certificates.request(learner_name)
 
     def take_snapshots(self, learner_name: str, target: int | None) -> None:
-        """Start to store weight snapshots of all learners, `learner_name` first, unless this has started."""
+        """Start to store snapshots of the weights of all learners, `learner_name` first."""
         from hadamard_tui.running.workers import SnapshotWorker
 
         if self.run is not None and self.snapshots is None:
@@ -147,16 +147,14 @@ class Retraining:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether one of the workers that retrain learners is still computing."""
         return any(worker.is_at_work for worker in self._workers)
 
     def stop(self) -> None:
-        """Stop the workers that retrain learners; their results so far remain."""
         for worker in self._workers:
             worker.stop()
 
     def join(self, seconds: float) -> bool:
-        """Wait at most `seconds` for the thread of each worker, and return whether all have ended."""
+        """Wait at most `seconds` for each worker's thread, and return whether all have ended."""
         return all(worker.wait(seconds) for worker in self._workers)
 
     @property

@@ -1,4 +1,4 @@
-"""Threads that train the learners of a run again, to test their invariances or to store weight snapshots."""
+"""Threads that retrain the learners of a run, to test their invariances or to store weight snapshots."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 class CertificateWorker(BackgroundWork[None]):
     """Thread that tests the invariances of a finished run's learners. A requested learner is tested first.
 
-    Each learner trains three more times, or twelve times if rotations change its predictions. The results in
-    `judged` and `failed` grow meanwhile; panels read them at every redraw. They remain after `stop`.
+    Each learner trains three more times, or twelve times if rotations change its predictions. Panels read
+    `judged`
+    and `failed` meanwhile, and also after `stop`.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace) -> None:
@@ -35,16 +36,14 @@ class CertificateWorker(BackgroundWork[None]):
 
     @property
     def stopped(self) -> bool:
-        """Whether `stop` was called."""
         return self._stopped.is_set()
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Value that changes whenever the worker has a new result or more progress."""
+        """Object that changes whenever the worker has a new result or more progress."""
         return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
 
     def request(self, learner_name: str) -> None:
-        """Test the invariances of this learner next."""
         self._first = learner_name
 
     def _going(self, done: float) -> None:
@@ -69,9 +68,9 @@ class CertificateWorker(BackgroundWork[None]):
 
 
 class SnapshotWorker(BackgroundWork[None]):
-    """Thread that trains the learners of a run again, one by one, and stores snapshots of their weights.
+    """Thread that retrains the learners of a run one by one, and stores snapshots of their weights.
 
-    The snapshots in `by_learner` grow meanwhile; panels read them at every redraw. They remain after `stop`.
+    Panels read the snapshots in `by_learner` meanwhile, and also after `stop`.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace, target: int | None, first: str) -> None:
@@ -86,7 +85,7 @@ class SnapshotWorker(BackgroundWork[None]):
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Value that changes whenever the worker has stored another snapshot."""
+        """Object that changes whenever the worker has stored another snapshot."""
         return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.by_learner.values()))
 
     def _going(self, done: float) -> None:
