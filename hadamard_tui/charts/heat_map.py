@@ -82,7 +82,7 @@ class ValueScale(msgspec.Struct, frozen=True):
         return np.where(defined, steps.clip(0, count - 1), -1).astype(np.int16)
 
     def share(self, value: float) -> float:
-        """Return the position of a value on the scale: 0 at the lower limit and 1 at the upper limit."""
+        """Return the position of a value on the scale, from 0 at the lower limit to 1 at the upper limit."""
         return float(Scale(self.limits, self.log, 2).place(np.asarray(value)))
 
 
@@ -228,18 +228,15 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def scale(self) -> ValueScale:
-        """Colour scale: between `z_limits` if these are set, otherwise over all values."""
         if self.z_limits is None:
             return value_scale(self.z, self.z_log)
         return ValueScale(self.z_limits, self.z_log)
 
     def y_name(self, y: float) -> str | None:
-        """Return the name of the row at y, or None if rows have numbers and not names."""
         return self.y_names[int(y)] if self.y_names else None
 
     @property
     def axes(self) -> Axes:
-        """Axes of the heat map. Their limits contain all cells."""
         (x_low, *_, x_high), (y_low, *_, y_high) = (
             cell_borders(self.x, self.x_log),
             cell_borders(self.y, self.y_log),
@@ -259,11 +256,9 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         )
 
     def nearest(self, x: float, y: float) -> tuple[int, int]:
-        """Return the column index and the row index of the heat map's cell nearest to the point (x, y)."""
         return int(np.abs(self.x - x).argmin()), int(np.abs(self.y - y).argmin())
 
     def part(self, columns: slice, rows: slice) -> HeatMap:
-        """Return a smaller heat map with some of the columns and rows of this one."""
         return replace(
             self,
             x=self.x[columns],
@@ -277,7 +272,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
     def around(self, place: tuple[float, float], columns: int, rows: int) -> tuple[slice, slice]:
         """Return slices that select at most `columns` columns and `rows` rows around the point `place`.
 
-        Near a border of the map, the slices end at the border.
+        Near a border of the map, the point is not in their middle.
         """
         return _around(self.x, place[0], columns), _around(self.y, place[1], rows)
 
@@ -299,7 +294,6 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read_cell(heat: HeatMap, ix: int, iy: int) -> Reading:
-    """Return what a heat map shows in the cell in column `ix` and row `iy`."""
     x, y, z = float(heat.x[ix]), float(heat.y[iy]), float(heat.z[iy, ix])
     stderr = math.nan if heat.stderr is None else float(heat.stderr[iy, ix])
     where = f"{heat.x_label or 'x'} {_place(x)}, {heat.y_label or 'y'} {heat.y_name(y) or _place(y)}"

@@ -46,7 +46,7 @@ def whole_name(line: Statement) -> str:
 
 
 def head(line: Statement) -> Text:
-    """Return the name and the statement of a theory line, followed by its name in presets.
+    """Return the name and the statement of a theory line, followed by its source and its name in presets.
 
     An example is "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)".
     """
@@ -58,7 +58,7 @@ def head(line: Statement) -> Text:
 def meaning(kind: str) -> str:
     """Return the meaning of a theory line, such as "No rotation-invariant learner does better …".
 
-    The text starts with a capital letter. But if it starts with a formula, the first letter is unchanged.
+    It starts with a capital letter, unless it starts with a formula.
     """
     summary = summary_of(catalogue.members("theory")[kind])
     words = summary.partition(": ")[2] or summary
@@ -66,10 +66,7 @@ def meaning(kind: str) -> str:
 
 
 def proof(kind: str) -> str:
-    """Return the conditions of a theory line and the idea of its proof.
-
-    Each paragraph is one line of the text.
-    """
+    """Return the conditions of a theory line and the idea of its proof, one paragraph a line."""
     paragraphs = docstring(catalogue.members("theory")[kind]).split("\n\n")[1:]
     texts = (" ".join(paragraph.partition("Source: ")[0].split()) for paragraph in paragraphs)
     return "\n".join(filter(None, texts))
@@ -78,8 +75,8 @@ def proof(kind: str) -> str:
 def standing(line: TheoryLine, learner_name: str) -> Standing:
     """Return whether a theory line applies to a learner on this problem, with the reason.
 
-    If a lower bound does not apply to the learner, the learner may fall below it. Then it is called "the line
-    to beat".
+    A lower bound that does not apply to the learner is called "the line to beat", because the learner may
+    fall below it.
     """
     if not line.on_problem.holds:
         return Standing("not applicable", "dim", line.on_problem.reason)

@@ -85,7 +85,6 @@ def x_ticks(axes: Axes, most_ticks: int) -> tuple[Tick, ...]:
 
 
 def at_places(places: Sequence[float]) -> tuple[Tick, ...]:
-    """Return one tick at each number in `places`, labelled with this number."""
     return tuple((place, tick_label(place)) for place in places)
 
 

@@ -59,7 +59,6 @@ class Series(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def brief(self) -> str:
-        """Name inside the picture: the name or the formula, whichever is shorter."""
         return briefer(self.name, self.formula)
 
     def __post_init__(self) -> None:
@@ -123,9 +122,9 @@ class Axes(msgspec.Struct, frozen=True):
 
 
 def are_whole(values: np.ndarray) -> bool:
-    """Return whether all values are whole numbers, and so close that there could be ticks between them.
+    """Return whether all values are whole numbers, so close that there could be ticks between them.
 
-    Ticks between them would then be misleading.
+    Such ticks would be misleading.
     """
     few = len(values) > 0 and values[-1] - values[0] < _MANY
     return few and bool((values == np.rint(values)).all())
@@ -163,7 +162,7 @@ PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
 
 
 def is_line(series: Series) -> bool:
-    """Return whether a series is a line without a letter, such as a theory line, which no learner produced.
+    """Return whether a series is a line without a letter, such as a theory line.
 
     Faint series and regions do not count.
     """

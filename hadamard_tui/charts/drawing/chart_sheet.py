@@ -83,7 +83,6 @@ def _legend(
     note: str,
     most_lines: int | None,
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Return the legend of a painted picture."""
     lines = max(2, height // _ROWS_PER_LEGEND_LINE) if height >= _LEGEND_FROM else 0
     line_limit = min(height // _LEAST_ROWS_PER_LEGEND_LINE, max(lines, height - _LEAST_CHART))
     if most_lines is not None:
@@ -114,11 +113,10 @@ _SHADE = 4, 2  # distances in columns and rows between the cells that show a reg
 
 
 def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool) -> str:
-    """Return a chart of `height` lines of `width` cells, with a legend below and without error bars.
+    """Return a chart with its legend, `height` lines of `width` cells in all, without error bars.
 
-    Every curve is drawn with a different character, so that curves differ without colour. This is the curve's
-    letter if it has one. Where curves coincide, their characters alternate along the line. Before plotext
-    draws the curves, each is reduced to one vertical range per column, which also removes NaN and ±inf.
+    Every curve is drawn with a different character, so that curves differ without colour. It is the curve's
+    letter, if the curve has one. Where curves coincide, their characters alternate along the line.
     """
     markers = _markers(series)
     lines, _, hidden = lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)
@@ -148,10 +146,9 @@ def _layers(
     layout: FrameLayout,
     groups: Sequence[tuple[int, ...]],
 ) -> list[Layer]:
-    """Return the layers of a chart, which are sets of cells that plotext draws one after another.
+    """Return the cells that plotext draws: regions, curves, and arrows where curves leave the chart.
 
-    They are the regions, the curves, and the marks where curves leave the chart. Each curve is drawn in the
-    columns in which it is visible.
+    Each curve is drawn in the columns in which it is visible.
     """
     lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
     seen = lines.shown & ~repeated(series, lines, groups)
@@ -174,10 +171,7 @@ def _layers(
 
 
 def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
-    """Return the cells with which plotext shades a region that a theory line excludes.
-
-    Only a sparse selection of the cells of the region is drawn.
-    """
+    """Return a sparse selection of the cells in a region that a theory line excludes."""
     inside = [
         (column, rows - 1 - row)
         for column in np.flatnonzero(bands.shown[index]).tolist()
@@ -190,10 +184,7 @@ def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
 
 
 def _markers(series: Sequence[Series]) -> list[str]:
-    """Return a marker for each series.
-
-    It is the mark of the series, or otherwise a marker that no other series uses, as long as there are any.
-    """
+    """Return a character for each series: its letter, or else one that no other series uses, if possible."""
     used_markers = {curve.mark for curve in series}
     free = cycle([marker for marker in _MARKERS if marker not in used_markers] or _MARKERS)
     marker_by_index = {
@@ -207,7 +198,6 @@ def _markers(series: Sequence[Series]) -> list[str]:
 def _layer(
     curve: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
 ) -> Layer:
-    """Return the cells with which plotext draws a curve, in the columns in which the curve is visible."""
     shown, period = np.flatnonzero(seen), _SPARSE.get(curve.style, 1)
     if curve.mark and curve.style == BOUND_STYLE:
         shown, period = shown[shown % _GAP_EVERY > 0], 1

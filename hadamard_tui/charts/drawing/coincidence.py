@@ -39,7 +39,7 @@ def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
 
     All members of a group are near its first member wherever both are visible. Series with a letter come
     first, then lines by increasing gaps in their dashes. Every drawn series with a name is in exactly one
-    group. Most groups have one member.
+    group.
     """
     drawn = [
         at for at, curve in enumerate(series) if curve.name and not curve.faint and lines.shown[at].any()
@@ -65,8 +65,8 @@ def _are_near(lines: Spans, index: int, other: int) -> bool:
 def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarray:
     """Return whether two lines are visible and near each other in each column, bool [columns].
 
-    On steep lines, one dot sideways is many dots up or down. So if `steep` is True, lines may be further
-    apart, by half the height of the shorter of their vertical ranges in the column.
+    On steep lines, one dot sideways is many dots up or down. So if `steep` is True, the distance may be
+    larger, by half the height of the shorter run of dots.
     """
     near: np.ndarray = lines.shown[index] & lines.shown[other]
     room: np.ndarray | int = NEAR
@@ -78,11 +78,11 @@ def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarr
 
 
 def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int, ...]] = ()) -> np.ndarray:
-    """Return in which columns a theory line, or another line without a letter, is not drawn.
+    """Return where a line is not drawn because it coincides with another line, bool [series, columns].
 
-    If two dashed lines that coincide were both drawn, each would fill the gaps of the other. So of coinciding
-    lines, only the line with the smallest gaps is drawn. If several lines have equal gaps, the first is
-    drawn. The result is bool [series, columns].
+    If two dashed lines that coincide were both drawn, each would fill the gaps of the other. So only the
+    line with the smallest gaps is drawn, or the first line of those with equal gaps. Curves with a letter
+    are not hidden.
 
     Args:
         groups: indices of series that are drawn as one line anyway.
@@ -155,13 +155,13 @@ def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
 
 
 def _sparseness(line: Series) -> float:
-    """Return how much of a dashed line is gaps, as a fraction."""
+    """Return the fraction of a dashed line that is gaps."""
     dashes = PATTERNS.get(line.style, (True,))
     return 1 - sum(dashes) / len(dashes)
 
 
 def _long_runs(is_near: np.ndarray, least: float) -> np.ndarray:
-    """Return whether each column is one of at least `least` adjacent columns in which `is_near` is True."""
+    """Return `is_near` without its runs of True that are shorter than `least`."""
     in_long_run = np.zeros_like(is_near)
     for start, end in _ends_of_runs(is_near).tolist():
         in_long_run[start:end] = end - start >= least
@@ -169,15 +169,12 @@ def _long_runs(is_near: np.ndarray, least: float) -> np.ndarray:
 
 
 def _ends_of_runs(is_near: np.ndarray) -> np.ndarray:
-    """Return the start and the end of each sequence of adjacent columns in which `is_near` is True.
-
-    The result is [sequences, 2]. The end is one more than the last column.
-    """
+    """Return the start and the end of each run of True, half-open, [runs, 2]."""
     return np.flatnonzero(np.diff(is_near, prepend=False, append=False)).reshape(-1, 2)
 
 
 def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Split groups of series so that all members of a group have values close to those of its first member.
+    """Split each group of series so that its members have values close to those of its first member.
 
     Series that equal the first member come directly after it.
     """
@@ -194,9 +191,9 @@ def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]
 
 
 def are_close(curve: Series, other: Series, axes: Axes) -> bool:
-    """Return whether two curves differ by at most CLOSE and, on a log axis, by at most the factor FACTOR.
+    """Return whether two curves differ by at most the share CLOSE of the y-axis, wherever both are visible.
 
-    They are compared only where both are visible.
+    On a log axis, they may also differ by at most the factor FACTOR.
     """
     y, at = (_along(values, axes.y_log) for values in _side_by_side(curve, other, axes))
     low, high = _along(np.array(axes.y_limits), axes.y_log)
@@ -209,10 +206,10 @@ def are_close(curve: Series, other: Series, axes: Axes) -> bool:
 
 
 def _side_by_side(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of two curves at the same x values, so that they can be compared.
+    """Return the y values of two curves at the same x values.
 
-    The x values are the visible x values of the curve with fewer points. The other curve is interpolated
-    there. The values of the curve with fewer points come first.
+    These are the visible x values of the curve with fewer points, whose y come first. The other curve is
+    interpolated there.
     """
     few, many = sorted(
         (np.stack([part.x, part.y])[:, np.isfinite(part.x) & np.isfinite(part.y)] for part in (curve, other)),
@@ -227,16 +224,12 @@ def _side_by_side(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray,
 
 
 def _along(values: np.ndarray, log: bool) -> np.ndarray:
-    """Return the logarithms of values if the axis is logarithmic, otherwise the values."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(values) if log else values
 
 
 def are_equal(curve: Series, other: Series, log: bool = False) -> bool:
-    """Return whether two curves have equal values where both exist.
-
-    This is stricter than `are_close`: only rounding errors may differ.
-    """
+    """Return whether two curves are equal, up to rounding errors, wherever both have values."""
     shared = np.isfinite(curve.y) & (curve.x >= other.x.min()) & (curve.x <= other.x.max())
     if not shared.any():
         return False

@@ -50,7 +50,6 @@ class Labels(NamedTuple):
 
 
 def labels(axes: Axes) -> Labels:
-    """Return the title and the axis labels of a chart, without line breaks."""
     title, x, y = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
     x = f"← {x}, falling" if axes.x_falls and x else x
     return Labels(title, x, "" if y.casefold() == title.casefold() else y)
@@ -59,9 +58,8 @@ def labels(axes: Axes) -> Labels:
 def top_line(axes: Axes, columns: int) -> TopLine:
     """Return the upper border of a chart: the y label at its left, the title at its right.
 
-    A label that equals the title is not repeated. If there is too little room for both, the title is cut, or
-    omitted if less than half of it fits. The label takes precedence, because the title is also in the
-    headline, but the unit of y is shown nowhere else.
+    If both do not fit, the title is cut, or omitted if less than half of it fits. The label takes precedence:
+    the title is also in the headline, but the unit of y is shown nowhere else.
     """
     title, _, y_label = labels(axes)
     room = columns - _ENDS
@@ -112,7 +110,7 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
 
 
 def _label(text: str, room: int) -> str:
-    """Return the text of a label, cut to `room` cells. If too little of the text fits, return ""."""
+    """Cut a label to `room` cells. If too little of it would remain, return ""."""
     return elided(text, room) if room >= min(_LEAST, cell_len(text)) else ""
 
 
@@ -157,9 +155,9 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """Frame as text: `height` lines of `width` cells each, blank in the plot area.
+    """Frame as text, blank in the plot area, whose first cell is in column `left` and row `top`.
 
-    `title` is the range of cells of the title in the first line.
+    `title` is the range of cells that the title takes in the first line.
     """
 
     lines: tuple[str, ...]
@@ -172,12 +170,9 @@ class Frame(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=16)
 def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACROSS, DOTS_DOWN)) -> Frame:
-    """Return the frame of a chart on the screen.
+    """Return the frame of a chart. Its ticks agree with the curves that `raster.paint_series` paints.
 
-    Its ticks agree with the curves that `raster.paint_series` paints.
-
-    Args:
-        dots: number of dots per cell across and down.
+    `dots` holds the number of dots per cell across, and down.
     """
     layout = arrange(axes, width, height, dots)
     lines = tuple(set_cell_size(line, width) for line in uncoloured(draw(layout)).split("\n")[:height])
@@ -257,7 +252,6 @@ def draw(layout: FrameLayout, layers: Sequence[Layer] = ()) -> str:
 
 
 def uncoloured(text: str) -> str:
-    """Return text without colour codes."""
     return _ESCAPE.sub("", text)
 
 
@@ -273,10 +267,10 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
 
 
 def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
-    """Return the ticks of a y-axis whose rows have names, such as names of learners, and not numbers.
+    """Return ticks with the names of rows, such as names of learners, for a y-axis without numbers.
 
     Only names inside the visible part of the axis have ticks. If several names share a row, only the first
-    has a tick.
+    has one.
     """
     named_ticks: list[Tick] = []
     last = None

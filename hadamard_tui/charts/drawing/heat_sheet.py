@@ -101,7 +101,7 @@ def paint_cells(
 
 
 def cell_under(heat: HeatMap, columns: int, rows: int, column: int, row: int) -> tuple[int, int]:
-    """Return the column index and row index of the cell at, or nearest to, the centre of a character."""
+    """Return the column index and the row index of the map's cell that is nearest to a character's centre."""
     across, up = _scales(heat, columns, rows)
     column, row = min(max(column, 0), columns - 1), min(max(row, 0), rows - 1)
     ix = cells_at(np.array([column]), across, heat.x)
@@ -110,7 +110,6 @@ def cell_under(heat: HeatMap, columns: int, rows: int, column: int, row: int) ->
 
 
 def column_of(heat: HeatMap, x: float, columns: int) -> int | None:
-    """Return the column of the plot area that contains x, or None if x is outside the plot area."""
     return Scale(heat.axes.x_limits, heat.x_log, columns).slot(x)
 
 
@@ -120,15 +119,12 @@ def _scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
 
 
 def _slots(heat: HeatMap, size: int) -> np.ndarray:
-    """Return the numbers of the half characters along the y-axis of a heat map, from top to bottom.
-
-    A slot is half a character, because each character shows two cells. Number 0 is at the lower limit of y.
-    """
+    """Return the numbers 0 … size − 1 from top to bottom, where number 0 is at the lower limit of y."""
     return np.arange(size) if heat.y_down else np.arange(size)[::-1]
 
 
 def _centres(heat: HeatMap, rows: int) -> np.ndarray:
-    """Return the positions on the y-axis of the centres of the characters, from top to bottom."""
+    """Return the positions of characters' centres on the y-axis, in half characters, from top to bottom."""
     firsts = _slots(heat, rows) * HALVES
     return firsts + (HALVES - 1) / 2
 
@@ -136,7 +132,7 @@ def _centres(heat: HeatMap, rows: int) -> np.ndarray:
 def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
     """Paint the values of a heat map as half blocks, and return the background ink for marks on them.
 
-    It is the mean of the inks of both halves.
+    It is the mean of the inks of both halves if both are colours or both are greys.
     """
     ix = cells_at(np.arange(across.size), across, heat.x)
     iy = cells_at(_slots(heat, up.size), up, heat.y)
@@ -165,8 +161,8 @@ def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
 def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
     """Return the contour lines to paint: pairs of a line's dots and the character that draws them.
 
-    An empty character means braille. All lines in braille form a single pair, so that both lines are visible
-    where they cross.
+    An empty character means braille. All lines in braille share one pair, so that both are visible where they
+    cross.
     """
     wide, high = across.size * DOTS_ACROSS, up.size // HALVES * DOTS_DOWN
     planes = []
@@ -313,12 +309,10 @@ def _put_frame(cells: Inked, surround: Frame) -> None:
 
 
 def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the column and the row of a cell as numbers, or None if the heat map has no such cell."""
     return cell if 0 <= cell[0] < len(heat.x) and 0 <= cell[1] < len(heat.y) else None
 
 
 def in_sight(heat: HeatMap) -> str:
-    """Return a phrase that says which part of a heat map is visible, or "" if the complete map is visible."""
     if heat.full_size is None or heat.full_size == (len(heat.x), len(heat.y)):
         return ""
     axes = (heat.x_label, heat.x, heat.full_size[0]), (heat.y_label, heat.y, heat.full_size[1])
@@ -331,7 +325,6 @@ def in_sight(heat: HeatMap) -> str:
 
 
 def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
-    """Mark the columns in `HeatMap.columns` on the frame, above and below the plot area."""
     for marked in heat.columns:
         column = column_of(heat, marked.x, surround.columns)
         if column is None or surround.top == 0:
@@ -362,10 +355,7 @@ def _write(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
 
 
 def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
-    """Return a vertical colour bar of `rows` rows.
-
-    The highest value is at the top, and numbers are at the right.
-    """
+    """Return a vertical colour bar of `rows` rows, with high values at the top and numbers at the right."""
     marked = bar_ticks(scale, rows)
     bar = Inked.blank(rows, 1 + _THICK + 1 + max((cell_len(label) for _, label in marked), default=0))
     colours = slice(1, 1 + _THICK)
@@ -384,7 +374,7 @@ def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
 
 
 def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
-    """Return a horizontal colour bar between the lowest and the highest number, as wide as `width` allows."""
+    """Return a horizontal colour bar between its lowest and its highest number; blank if it does not fit."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     bar = Inked.blank(1, width)
     room = width - len(low) - len(high) - 2
@@ -409,5 +399,4 @@ def cell_in_words(scale: ValueScale, label: str) -> str:
 
 
 def bar_ticks(scale: ValueScale, rows: int) -> tuple[Tick, ...]:
-    """Return the ticks of a heat map's colour bar, which has `rows` rows."""
     return ticks(scale.limits, scale.log, min(_MOST_TICKS, max(2, rows // _ROWS_PER_TICK)))

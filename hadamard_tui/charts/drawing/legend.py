@@ -32,8 +32,8 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
     """Yield the list of names again and again, each time shorter.
 
-    A name such as "net, C_w = 1" contains the key "C_w =". At first, keys that all names share are left out.
-    Then words are also shortened, more and more. If `once` is True, the first name keeps its keys.
+    First, keys that all names share are left out: a name such as "net, C_w = 1" has the key "C_w". Then words
+    are cut, more and more. If `once` is True, the first name keeps its keys.
     """
     yield (brief := without_common_keys(names, once))
     for letters in _LETTERS:
@@ -68,10 +68,9 @@ def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
 
 
 def _key(parts: Sequence[str], place: int) -> str | None:
-    """Return the key in part number `place` of a name, such as "C_w" for the part "C_w = 1".
+    """Return the key in part number `place` of a name, such as "C_w" in the part "C_w = 1".
 
-    The parts of a name are the texts between its commas. If the part has no key, the result is "". If the
-    name has no such part, the result is None.
+    Commas separate the parts of a name. A part without a key gives "", and a missing part gives None.
     """
     if place >= len(parts):
         return None
@@ -125,9 +124,9 @@ _NOTE_MARGIN = 1
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """Part of a row in the legend. It begins in column `column`, and belongs to the series `index`.
+    """Text in a row of the legend, which begins in column `column`.
 
-    The index is −1 if the part belongs to no series.
+    `index` is the index of the series that the text names, or −1 if it names none.
     """
 
     column: int
@@ -136,7 +135,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class EntryPart(NamedTuple):
-    """Part of a legend entry for one series. The series has the index `at` in the chart."""
+    """Part of a legend entry that names one series, which has the index `at` in the chart."""
 
     name: str
     at: int
@@ -148,28 +147,21 @@ class EntryPart(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """Name or formula of the series, whichever is shorter."""
         return briefer(self.name, self.formula)
 
     @property
     def text(self) -> str:
-        """Text of the legend entry, with the name or the formula, whichever is shorter."""
         return self.named(self.brief)
 
     @property
     def full_text(self) -> str:
-        """Text of the legend entry, with the name and the formula."""
         return self.named(f"{self.name} {self.formula}".rstrip())
 
     def named(self, name: str) -> str:
-        """Return the text of the legend entry, but with `name` in place of its own name."""
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the text of the legend entry, but with `name` in place of its own name.
-
-        If `name` is empty, there is no name. If the series has a letter, there is no line sample.
-        """
+        """Return the text with `name`, which may be empty. A series with a letter has no line sample."""
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
@@ -257,11 +249,10 @@ def _relation(series: Sequence[Series], lead: int, index: int, y_log: bool) -> s
 def _parts(
     series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
 ) -> tuple[EntryPart, ...]:
-    """Return the legend entries of a group of series that coincide on the screen.
+    """Return the parts of a legend entry for series that coincide on the screen. Each name appears once.
 
-    The name of a theory line, such as "bound of EGU, d = 8", is shortened. It does not repeat the name of the
-    curve that it belongs to, or values that the name of a curve of the group contains. If the lines of
-    several learners are equal, their common name contains no learner. Each name appears once.
+    The name of a theory line omits the name of its curve, and values that the curve's name contains. If the
+    line is equal for several learners, its name contains no learner.
     """
     parts: list[EntryPart] = []
     shared = _shared(series, group, y_log)
@@ -277,7 +268,7 @@ def _parts(
 
 
 def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
-    """Return the common name of theory lines that are equal for several curves, by the index of the line.
+    """Return the common names of theory lines that are equal for several curves, by the index of the line.
 
     If "bound of A" and "bound of B" have equal values, both get the name "bound".
     """
@@ -297,7 +288,7 @@ def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict
 
 
 def _without(line_name: str, curve: str) -> str:
-    """Return the name of a theory line, without the name of its curve and without the values in both names.
+    """Return the name of a theory line without the curve's name and without values that both names contain.
 
     For the curve "net, n = 1", the names "limit of net, n = 1" and "limit, n = 1" become "limit".
     """
@@ -313,10 +304,9 @@ def _without(line_name: str, curve: str) -> str:
 def wrapped(
     entries: tuple[LegendEntry, ...], width: int, lines: int, most_lines: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Return the lines of the legend with the given entries, shortened by the steps of `legend`.
+    """Return the lines of a legend, shortened by the steps of `legend`.
 
-    A note consists of remarks on the chart. If all curves would lose their names without this, the last
-    remark is left out.
+    The last remark of the note is left out if all curves would otherwise lose their names.
     """
     rows = _wrapped(entries, width, lines, most_lines, note)
     if BETWEEN not in note or _are_named(rows, entries):
@@ -326,7 +316,7 @@ def wrapped(
 
 
 def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
-    """Return whether the legend still contains the name of a curve, and not only letters of curves.
+    """Return whether the legend has the name of at least one curve, and not only letters of curves.
 
     The result is also True if no curve has a letter.
     """
@@ -362,7 +352,7 @@ def _wrapped(
 
 
 def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
-    """Return legend entries in which a name such as "bound of EGU" contains the curve's letter, "bound of A".
+    """Replace curves' names by their letters in names of theory lines: "bound of EGU" becomes "bound of A".
 
     If several curves have a theory line of the same name, this name is written once, as in "bound of A", "of
     B".
@@ -382,10 +372,9 @@ def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]
 
 
 def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield forms of the legend in which fewer and fewer entries show a formula after their name.
+    """Yield forms of the legend with fewer and fewer formulas. The longest formulas are left out first.
 
-    The longest formulas are left out first, and the shortest remain. If an entry with its formula would be
-    longer than a line, the formula is always left out.
+    A formula is never shown if its entry would then be longer than a line.
     """
     parts = [
         part
@@ -403,11 +392,10 @@ def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[
 
 
 def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield shorter and shorter forms of the legend entries.
+    """Yield shorter and shorter forms of the legend entries. Letters are never left out.
 
-    If several entries have the same name, this name is shortened first. Letters are never left out. If there
-    are series without letters, the names of curves are left out before words become unreadable, as READABLE
-    defines it.
+    First, names that repeat an earlier name are left out. If there are series without letters, the names of
+    curves are left out before words become unreadable, as READABLE defines it.
     """
     all_parts = _parts_of(entries)
     repeated = {part.at for number, part in enumerate(all_parts) if _is_repeated(part, all_parts[:number])}
@@ -438,7 +426,7 @@ def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple
 
 
 def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
-    """Return the legend entries, in which each series with a letter has the name given in `names`.
+    """Return the legend entries with `names` in place of the names of curves.
 
     Of theory lines that differ only by values of sweep axes, only the first has an entry.
     """
@@ -492,28 +480,19 @@ def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
 def _called(
     entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield one form of the legend for each list of names. Its entries have the names in the list."""
+    """Yield the legend entries with the names of each list in turn."""
     for names in name_lists:
         remaining_names = iter(names)
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
 
 
 def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
-    """Return whether an earlier legend entry already has the name of this theory line.
-
-    If so, its entry needs no name, and a sample of the line is enough.
-
-    Args:
-        before: earlier entries.
-    """
+    """Return whether an earlier entry already names this theory line, so that a line sample is enough."""
     return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
-    """Return the rows of a legend with these entries. Each entry follows the previous one if it fits.
-
-    An entry that is too long for a row is broken between its parts.
-    """
+    """Return the rows of a legend. An entry that is too long for a row is broken between its parts."""
     rows: list[Row] = [[]]
     for texts in entries:
         length = sum(cell_len(text) + 1 for text, _ in texts) - 1
@@ -529,18 +508,15 @@ def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]
 
 
 def _are_distinct(rows: Sequence[Row]) -> bool:
-    """Return whether names that were shortened with an ellipsis still differ from each other.
-
-    They must also differ from all other names.
-    """
+    """Return whether names that end in an ellipsis still differ from all other names."""
     texts = [piece.text for row in rows for piece in row]
     return all(texts.count(text) == 1 for text in texts if text.endswith("…"))
 
 
 def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
-    """Return the first `most_rows` rows of the legend.
+    """Return the first `most_rows` rows of the legend, with an ellipsis at the end of the last row.
 
-    The last of these rows ends in an ellipsis, early enough to leave room for the note at its right end.
+    The ellipsis comes early enough to leave room for the note at the right end of the row.
     """
     shown_rows = rows[:most_rows]
     room = width - (cell_len(note) + _GAP if note else 0)
@@ -552,15 +528,11 @@ def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
 
 
 def _end(row: Row) -> int:
-    """Return the column in which a row of the legend ends."""
     return row[-1].column + cell_len(row[-1].text) if row else 0
 
 
 def whole_remarks(note: str, width: int) -> str:
-    """Return as many remarks of a note as fit into `width` cells, beginning with the first.
-
-    If not even the first remark fits, it is cut.
-    """
+    """Return as many remarks of a note as fit into `width` cells. If none fits, the first is cut."""
     while cell_len(note) > width and BETWEEN in note:
         note = note.rpartition(BETWEEN)[0]
     return elided(note, width)

@@ -33,7 +33,7 @@ class MarkAt(NamedTuple):
 
 
 class EdgeMark(NamedTuple):
-    """Arrow and letter of a series, and the cell at the edge of the chart in which they begin.
+    """Arrow and letter of a series at the edge of the chart, and the cell in which they begin.
 
     `at` is the index of the series.
     """
@@ -131,9 +131,9 @@ def edge_marks(
 
 
 def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
-    """Return the column in which each unbroken sequence of chosen points of a curve begins.
+    """Return the column in which each run of adjacent chosen points begins.
 
-    Sequences that begin close to the previous one are left out. A column is never the last one of the chart,
+    Runs that begin close to the previous one are left out. A column is never the last one of the chart,
     because the arrow and the letter that are placed there take two cells.
 
     Args:
@@ -147,10 +147,7 @@ def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
 
 
 def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
-    """Yield marks at the lower edge of a chart with a log y-axis, at the x values at which a curve is 0.
-
-    The function `zeros_of` finds these x values, because a log axis cannot show the value 0.
-    """
+    """Yield marks at the lower edge of a chart with a log y-axis, at the x values at which a curve is 0."""
     across = Scale(axes.x_limits, axes.x_log, columns)
     for index, curve in enumerate(series):
         for column in np.floor(across.place(zeros_of(curve, axes, columns)) + 0.5).astype(int).tolist():
@@ -158,13 +155,10 @@ def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iter
 
 
 def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
-    """Return the x values at which a curve is 0 up to rounding, if the y-axis is logarithmic.
+    """Return the x values at which a curve is 0 up to rounding, which a log y-axis cannot show.
 
-    A log axis cannot show the value 0, so the chart marks these x values in another way. The result is empty
-    if the y-axis is linear, if the curve has no letter, or if points of the curve are close to each other.
-
-    Args:
-        columns: width of the chart in cells.
+    The result is empty if the y-axis is linear, or if the curve has no letter. It is also empty if points of
+    the curve are close to each other. `columns` is the width of the chart in cells.
     """
     if not (axes.y_log and curve.mark):
         return np.empty(0)
@@ -177,10 +171,10 @@ def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
 
 
 def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
-    """Return the columns of dots in which a curve has points, so that each can have a letter.
+    """Return the columns of dots in which a curve has points, so that each point can have a letter.
 
-    They are in increasing order. If there are many points, or if they are close to each other, return an
-    empty array.
+    They are in increasing order. The result is empty if there are many points, or if points are close to each
+    other.
     """
     in_sight = np.isfinite(curve.y) & (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1])
     if axes.y_log:
@@ -280,9 +274,9 @@ def line_names(
 
 
 def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
-    """Return the name of a theory line with the curve's letter in place of its name, such as "bound of A".
+    """Replace the curve's name by its letter in the name of a theory line: "bound of A" for "bound of EGU".
 
-    If the name contains no curve in `letters`, it is returned unchanged.
+    A name that contains no curve in `letters` is returned unchanged.
     """
     line = owned(line_name, letters)
     return line_name if line is None else f"{line.name} of {letters[line.curve]}"
@@ -291,10 +285,9 @@ def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
 def _neighbours(
     series: Sequence[Series], lines: Spans, index: int, group: Sequence[int], down: int
 ) -> dict[int, int]:
-    """Return on which side of line `index` each of its neighbours is, by the index of the neighbour.
+    """Return whether line `index` is above (−1) or below (1) each neighbour, by the neighbour's index.
 
-    A neighbour is a line that is at most a row away from line `index`, wherever both are visible. The result
-    is −1 if line `index` is above the neighbour, and 1 if it is below the neighbour.
+    A neighbour is a line that is at most a row away wherever both are visible.
     """
     sides = {}
     for other, line in enumerate(series):
@@ -343,10 +336,10 @@ class _Heights(NamedTuple):
         return cls(top, bottom, np.asarray(is_shown.any(2)))
 
     def belongs(self, index: int, along: Sequence[int], row: int, column: int, length: int) -> bool:
-        """Return whether a text would be nearer to line `index` than to all other lines.
+        """Return whether a text at a cell would be clearly nearer to line `index` than to all other lines.
 
-        The text would begin in the given cell. A reader then sees that it names this line. The lines with the
-        indices `along` coincide with line `index`, so they are not compared.
+        A reader then sees that it names this line. Lines in `along` coincide with line `index`, so they are
+        not compared.
         """
         near = np.s_[:, max(column - _REACH, 0) : column + length + _REACH]
         places = np.arange(self.top.shape[1])[near[1]]
@@ -359,17 +352,14 @@ class _Heights(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """Name of a theory line that belongs to one curve, such as "bound of EGU", split into two names."""
+    """Name of a theory line of one curve, such as "bound of EGU", split into "bound" and "EGU"."""
 
     name: str
-    """Name of the line without the name of the curve, such as "bound"."""
-
     curve: str
-    """Name of the curve."""
 
 
 def owned(line_name: str, curves: Iterable[str]) -> Owned | None:
-    """Split the name of a theory line, such as "bound of EGU", into "bound" and the name of the curve, "EGU".
+    """Split the name of a theory line, such as "bound of EGU", into "bound" and the curve's name "EGU".
 
     If the name does not end in one of `curves`, return None.
     """

@@ -83,9 +83,9 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 class NodePlace(NamedTuple):
-    """Which units of a layer are drawn, and in which rows.
+    """Units of a layer that are drawn, and the rows in which they are drawn.
 
-    `more` is the row that states the number of units that are not drawn.
+    `more` is the number of units that are not drawn. The row `ellipsis` states it.
     """
 
     units: np.ndarray
@@ -95,7 +95,6 @@ class NodePlace(NamedTuple):
 
 
 def draw(shown: Nets, width: int, height: int) -> Drawn:
-    """Draw as many nets as fit side by side."""
     drawn = Drawn(np.full((height, width), _BLANK, np.uint32), np.full((height, width), NOTE, np.int16))
     count = max(1, min(len(shown.nets), width // NARROWEST))
     more = len(shown.nets) - count

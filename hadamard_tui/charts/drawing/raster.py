@@ -152,7 +152,6 @@ class Raster(msgspec.Struct, frozen=True):
 
     @property
     def named(self) -> frozenset[int]:
-        """Indices of the series whose names are beside their lines."""
         return frozenset(name_at.at for name_at in self.names)
 
 
@@ -226,15 +225,13 @@ def paint_series(
 
 
 def _are_lines(series: Sequence[Series]) -> np.ndarray:
-    """Return whether each series is a line without a letter, such as a theory line, bool [series, 1]."""
     return np.array([is_line(curve) for curve in series], dtype=bool)[:, None]
 
 
 def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
-    """Return which series colours each cell, so that coinciding series take turns along one line.
+    """Let series that coincide take turns in colouring the line of the first series of their group.
 
-    All of them are drawn along the line of the first series of their group. The result has the index of a
-    series for each cell.
+    `owner` and the result hold the index of the series that colours each cell.
     """
     columns = np.arange(owner.shape[1])
     is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
@@ -245,10 +242,10 @@ def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.nd
 
 
 def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return which series colours each cell, so that theory lines show through curves that cover them.
+    """Let theory lines show through the curves that cover them, in every few columns.
 
-    Where a curve covers a theory line (`below`), the cell has the colour of the line in every few columns.
-    The result has the index of a series for each cell.
+    `owner` and the result hold the index of the series that colours each cell. `below` holds the index of the
+    theory line there, or −1.
     """
     through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
     return np.where(through, below, owner)
@@ -285,8 +282,8 @@ def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
 def _dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
     """Return the dots of the picture that at least one series covers, bool [high, wide].
 
-    Each series covers a vertical run of dots in each column. The cumulative sum, in each column, of starts
-    minus ends of these runs avoids a loop over the runs.
+    In each column, a series covers a vertical run of dots. The cumulative sum of the starts minus the ends of
+    these runs avoids a loop over the runs.
     """
     wide = on.shape[1]
     column = np.nonzero(on)[1]
@@ -323,10 +320,10 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 
 def _points(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
-    """Yield the points that are drawn as whole characters, as (index of the series, row, column).
+    """Yield the points that are drawn as characters, as (index of the series, row, column).
 
-    These are the points of series with the style "points", and isolated points of lines without letters. No
-    line joins them to a neighbour, and a single dot would be easy to overlook.
+    These are points of series with the style "points", and isolated points of lines without letters. A single
+    dot would be easy to overlook.
     """
     for index, curve in enumerate(series):
         alone = lines.shown[index] if curve.style == "points" else lines.lone[index] & is_line(curve)

@@ -51,7 +51,6 @@ class Spans(msgspec.Struct, frozen=True):
 
 
 def empty_spans(curves: int, columns: int) -> Spans:
-    """Return spans in which no curve covers any dots yet, to be filled by `fill_spans`."""
     shape = (curves, columns)
     return Spans(
         *(np.zeros(shape, dtype=np.int32) for _ in range(3)), *(np.zeros(shape, dtype=bool) for _ in range(2))
@@ -143,11 +142,11 @@ def _fill(spans: Spans, which: np.ndarray, low: np.ndarray, high: np.ndarray, gr
 def _edge(
     values: np.ndarray, extreme: np.ufunc, grid: _Grid, up: Scale, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower or upper end of each curve's run in each column, and which column borders it crosses.
+    """Return the lower or the upper end of each curve's run in each column, and where curves cross borders.
 
-    The ends [curves, columns] are positions counted upwards, NaN where there is no run. They are the lower
-    ends if `extreme` is the minimum, and the upper ends if it is the maximum. The crossings, bool [curves,
-    columns + 1], say whether a segment of the curve crosses the border. They include the outer borders.
+    The ends [curves, columns] are positions counted upwards, NaN where there is no run. They are lower ends
+    if `extreme` is the minimum, and upper ends if it is the maximum. The crossings, bool [curves, columns +
+    1], say whether a segment of the curve crosses each border between columns, or an outer border.
     """
     edge = np.full((len(values), columns), np.nan)
     if grid.full.size:
@@ -197,10 +196,9 @@ class Hidden(NamedTuple):
 
 
 def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, Hidden]:
-    """Return the dots that draw the lines of series and their bands, and counts of points that are lost.
+    """Return the vertical runs of dots for the lines of series and for their bands, and the hidden points.
 
-    The dots are vertical runs, one for each series in each column. A lost point is one that the axes cannot
-    show.
+    Hidden points are those that the axes cannot show.
 
     Args:
         columns, rows: the width and the height of the picture in dots.
@@ -230,7 +228,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
 
 
 def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
-    """Divide series into groups with equal x values, and return the indices of each group's series."""
+    """Group the series with equal x. Return the x and the indices of each group."""
     groups: list[tuple[np.ndarray, list[int]]] = []
     for index, curve in enumerate(series):
         for x, members in groups:
@@ -243,10 +241,10 @@ def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
 
 
 def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Return the x values of a series that can be drawn, their indices, and the number of all others.
+    """Return the x values that can be drawn, their indices, and the number of the other x values.
 
-    The x and their indices are in increasing order of x. If all x can be drawn and are already increasing,
-    the indices are None.
+    The x values are in increasing order, and their indices in the same order. If all can be drawn and are
+    already increasing, the indices are None.
     """
     keep = np.isfinite(x) & (x > 0) if log else np.isfinite(x)
     if keep.all() and (x[1:] >= x[:-1]).all():
@@ -278,12 +276,10 @@ def drawable_band(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | 
 
 
 def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
-    """Return the indices of theory lines and similar lines that lie outside the chart.
+    """Return the indices of lines without a letter, such as theory lines, that lie outside the chart.
 
-    The legend omits these lines. A similar line is any other line without a letter.
-
-    Args:
-        shown: whether each series is visible in each column, bool [series, columns].
+    The legend omits these lines. `shown` holds whether each series is visible in each column, bool [series,
+    columns].
     """
     return frozenset(
         at for at, line in enumerate(series) if is_line(line) and len(line.x) and not shown[at].any()
@@ -302,7 +298,6 @@ def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
-    """Return a remark about curves and lines that leave the chart, and about points that cannot be shown."""
     above: dict[str, None] = {}
     below: dict[str, None] = {}
     for curve in series:

@@ -20,19 +20,18 @@ if TYPE_CHECKING:
 
 
 def stacked(look: Look) -> list[Plot]:
-    """Return the chart of a picture, followed by the second chart that some pictures have beneath it."""
+    """Return the chart of a picture, and the second chart beneath it if the picture has one."""
     return [plot(look), *([] if look.beneath is None else [plot(look.beneath)])]
 
 
 def is_difference(look: Look) -> bool:
-    """Return whether the user chose to see differences from a pinned run."""
     return bool(look.options.difference and look.pinned and look.view.curves)
 
 
 def difference(look: Look) -> Plot:
-    """Return a chart of the differences between the run on the screen and the last pinned run.
+    """Return a chart of the run on the screen minus the last pinned run.
 
-    A pinned run is one that the user keeps for comparison. Every curve is reduced by the pinned run's curve
+    A pinned run is one that the user keeps for comparison. Each curve is compared with the pinned run's curve
     of the same name.
     """
     pinned, view = look.pinned[-1], look.view
@@ -57,10 +56,7 @@ def difference(look: Look) -> Plot:
 
 
 def _less(curve: CurveView, other: CurveView) -> CurveView:
-    """Return a curve minus another curve, which is interpolated linearly.
-
-    The difference is NaN beyond the ends of the other curve.
-    """
+    """Return a curve minus another one, which is interpolated linearly. The result is NaN beyond its ends."""
     defined = ~np.isnan(other.y)
     if not defined.any():
         return replace(curve, y=np.full_like(curve.y, np.nan), stderr=None)
@@ -76,17 +72,17 @@ def _less(curve: CurveView, other: CurveView) -> CurveView:
 
 
 def has_multiples(look: Look) -> bool:
-    """Return whether a picture has several curves, so that each can have a separate chart.
+    """Return whether a picture has several curves to draw in separate charts.
 
-    Curves of reference learners, which are drawn like theory lines, are not counted.
+    Curves of reference learners, which are drawn like theory lines, do not count.
     """
     return len(_curves(look)) > 1
 
 
 def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plot], int]:
-    """Return charts that show one curve of a picture each, and the number of curves without a chart.
+    """Return charts with one curve each, at most `most_charts`, and the number of curves without a chart.
 
-    There are at most `most_charts` charts. The learner `learner_name` always has a chart.
+    The learner `learner_name` always has a chart.
     """
     curves = _curves(look)
     chosen = curves[:most_charts]

@@ -24,12 +24,10 @@ The colours are from the palette of Okabe and Ito.
 
 
 def pairs_of(diagnosis: Diagnosis) -> Iterator[LearnerPair]:
-    """Yield the pairs of learners whose losses the diagnosis has measured."""
     return (pair for pair in PAIRS if pair.axes in diagnosis.losses)
 
 
 def chart_of(diagnosis: Diagnosis, pair: LearnerPair) -> tuple[list[Series], Axes]:
-    """Return the learning curves of a pair of learners, before and after the data are rotated."""
     sizes = np.array(diagnosis.plan.sizes, dtype=float)
     series = []
     for number, (name, colour) in enumerate(zip(pair.names, COLOURS, strict=True)):

@@ -22,10 +22,6 @@ HIGHEST = 2.0
 
 
 def chart_of(judged: RuleJudgement) -> tuple[list[Series], Axes]:
-    """Return a chart of an update rule's loss against the number of examples, as series and axes.
-
-    There is one curve for each problem on which the rule was tested, and the bound 1 − k/d.
-    """
     series = []
     for (problem, points), colour in zip(judged.losses.items(), COLOURS, strict=False):
         k, losses, errors = np.array([(point.k, point.loss, point.stderr) for point in points], float).T

@@ -60,13 +60,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
             raise ValueError(message)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:
-        """Return chart options in which the shown part of the x-axis is scaled by the factor `by`.
+        """Return options with the shown part of the x-axis scaled by the factor `by`.
 
         The x value `around` stays at its position on the screen. If the scaled part is as wide as the axis,
-        the complete axis is shown.
-
-        Args:
-            x: the x values of the picture, in increasing order.
+        the complete axis is shown. `x` holds the x values of the picture, in increasing order.
         """
         to, back, first, last = self._ruler(x)
         low, high = (first, last) if self.window is None else map(to, self.window)
@@ -79,10 +76,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return self._with(_within(to(around) - share * width, width, first, last, back))
 
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
-        """Return chart options in which the shown part of the x-axis contains the x value `place`.
+        """Return options with the shown part of the x-axis moved so that it contains the x value `place`.
 
-        If necessary, the shown part is moved. If it was chosen for another x-axis and has no width on this
-        axis, the complete axis is shown.
+        A part that already contains it is not moved. If the part was chosen for another x-axis and has no
+        width on this one, the complete axis is shown.
         """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
@@ -117,7 +114,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
 
 
 def _is_wide(window: Limits) -> bool:
-    """Return whether the limits of an axis are finite, and far enough apart to be told apart."""
+    """Return whether the limits of an axis are finite, and differ by more than rounding errors."""
     low, high = window
     return ROUNDING * max(abs(low), abs(high)) < high - low < math.inf
 
@@ -128,7 +125,6 @@ def _within(low: float, width: float, first: float, last: float, back: Ruler) ->
 
 
 def why_not_log(axis: Axis, values: np.ndarray) -> str:
-    """Return the reason why an axis for these values cannot be logarithmic, or "" if it can."""
     if np.count_nonzero(values > 0) < 2:
         return f"the {axis}-axis stays linear: fewer than two of its values are above 0"
     if axis == "y" and np.nanmin(values) < 0:
@@ -294,18 +290,14 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     is_complete: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Return whether another `Look` has equal fields. It then gives the same chart."""
+        """Return whether another `Look` has equal fields, so that its chart is the same."""
         return all(
             getattr(self, field_name) == getattr(other, field_name) for field_name in self.__struct_fields__
         )
 
     @cached_property
     def beneath(self) -> Look | None:
-        """The `Look` of the second picture, which is drawn beneath this picture; None if there is none.
-
-        Both pictures have the same playhead. The second picture decides itself whether its y-axis is
-        logarithmic.
-        """
+        """The second picture, drawn beneath this one with the same playhead; None if there is none."""
         if self.view.beneath is None:
             return None
         ghost, *pinned = (
@@ -334,7 +326,6 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def known_places(self) -> np.ndarray:
-        """All x values at which a curve or heat map of the picture has a value, in increasing order."""
         return known_places(self.view)
 
     @cached_property
@@ -379,10 +370,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def ended_low(self) -> bool:
-        """Whether tables read the values before the end of a finished run, because its bounds end near 0.
-
-        `shown_at` gives the reason.
-        """
+        """Whether tables read values before the end of a finished run, for the reason in `shown_at`."""
         return self.at_end and self.shown_at != self.x
 
     @cached_property
@@ -404,7 +392,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     def shown_at_in_words(self) -> str:
         """Text with the x at which values are read, such as "k = 64".
 
-        If the progress display already shows this x, the text is empty.
+        It is empty if the progress display already shows this x.
         """
         if self.shown_at is None or (along_records(self.view) and self.shown_at == self.x):
             return ""
@@ -412,19 +400,16 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
-        """Return that x value of the picture's curves or heat maps that is nearest to x.
-
-        On a log axis, ratios are compared.
-        """
+        """Return the x of a curve or heat map that is nearest to `x`; on a log axis, ratios are compared."""
         places = self.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)
 
     def clock_at(self, x: float) -> float | None:
-        """Convert an x value of the picture to the clock of the run, such as the number of examples.
+        """Convert an x of the picture to the clock of the run, such as the number of examples.
 
-        The run is the one that is played back. The result is the clock value at its evaluation point whose x
-        is nearest. If the run has no evaluation points yet, return None.
+        The run is the one that is played back. The result is its clock at the evaluation point with the
+        nearest x, or None if there is no evaluation point yet.
         """
         played = [curve for curve in self.view.curves if self.is_played(curve) and len(curve.x)]
         if not played:
@@ -462,7 +447,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return curve.places.clock is not None and curve.training.point == self.point
 
     def length(self, curve: CurveView) -> int:
-        """Return how many points of a curve the chart shows, counted from the start of the curve."""
+        """Return the number of points of a curve that the chart shows."""
         return _until(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
 
     def past(self, curve: CurveView) -> int:
@@ -494,6 +479,6 @@ def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
 
 
 def _until(places: np.ndarray | None, x: float) -> int:
-    """Return how many of the numbers in `places` are at most x. The numbers are in increasing order."""
+    """Return how many of the increasing numbers `places` are at most x."""
     assert places is not None, "a curve that is played has a clock"
     return int(np.searchsorted(places, x, side="right"))

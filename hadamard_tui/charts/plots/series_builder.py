@@ -26,11 +26,10 @@ Key = tuple[int, int, int]
 
 
 class BufferCache(Generic[T]):
-    """Cache with one value per buffer. A buffer is an array that holds the values of a growing curve.
+    """Cache with one value per buffer, which is an array that holds the values of a growing curve.
 
-    Each column of a buffer counts as a separate buffer. Every array that is a slice from the start of the
-    buffer has the same value in the cache. The identity of the array cannot be the key, because every frame
-    takes new slices.
+    Every column of a buffer counts as a separate buffer. All slices from the start of a buffer share its
+    value. The slice itself cannot be the key, because every frame takes new slices.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -38,10 +37,7 @@ class BufferCache(Generic[T]):
         self._entries: dict[Key, tuple[weakref.ref[object], T]] = {}
 
     def of(self, array: np.ndarray) -> T:
-        """Return the cached value for the growing buffer that `array` is a slice of.
-
-        If nothing is cached yet, compute the value.
-        """
+        """Return the value for the growing buffer that `array` is a slice of."""
         buffer = array if array.base is None else array.base
         key = id(buffer), array.__array_interface__["data"][0], array.strides[0]
         if key not in self._entries:
@@ -266,9 +262,9 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _passed(x: np.ndarray) -> np.ndarray:
-    """Return which points of a curve go further along x than all points before them.
+    """Return which points go further than all points before them, in the direction from first to last x.
 
-    Only such points are drawn. The direction is that from the first to the last x, so x may also decrease.
+    Only these points of a curve are drawn.
     """
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
@@ -276,7 +272,6 @@ def _passed(x: np.ndarray) -> np.ndarray:
 
 
 def smoothing(look: Look) -> str:
-    """Return the width of the moving average as a phrase, or "" if no curve is smoothed."""
     reaches = [_reach(curve) for curve in look.view.curves if curve.places.clock is not None and len(curve.x)]
     if not (look.options.smooth and reaches):
         return ""
@@ -284,52 +279,37 @@ def smoothing(look: Look) -> str:
 
 
 def _reach(curve: CurveView) -> int:
-    """Return the number of evaluation points on each side over which a smoothed curve is averaged."""
+    """Return half the width of the moving average, in evaluation points."""
     return max(1, round(curve.places.planned * SMOOTHED_SHARE))
 
 
 def mark(number: int) -> str:
-    """Return the letter of curve number `number`, which is the same in charts and tables."""
     return LETTERS[number % len(LETTERS)]
 
 
 def colour(place: KindPlace | None) -> str:
-    """Return the colour of a curve.
-
-    The kind of its learner determines the hue. Its index among the curves of this kind determines the
-    lightness.
-    """
     return theory() if place is None else palette.current().of(place)
 
 
 def letter_of(curve: CurveView) -> str:
-    """Return the letter of a curve in the chart.
-
-    It is empty for the curve of a reference learner, which is drawn like a theory line.
-    """
+    """Return the letter of a curve. Reference learners have none: they are drawn like theory lines."""
     return "" if curve.training.is_reference else mark(curve.number)
 
 
 def letters(view: View) -> dict[str, str]:
-    """Return the letter of each curve of a view, by curve name.
-
-    Reference learners are drawn like theory lines, so their curves have no letters.
-    """
     return {curve.name: letter_of(curve) for curve in view.curves if not curve.training.is_reference}
 
 
 def colour_of(curve: CurveView) -> str:
-    """Return the colour of a curve. Curves of reference learners have the colour of theory lines."""
     return colour(curve.kind_place)
 
 
 def style_of(curve: CurveView) -> LineStyle:
-    """Return the line style of a curve, which shows whether a proved lower bound applies to the learner."""
+    """Return a line style that shows whether a proved lower bound applies to the learner of a curve."""
     return BOUND_STYLE if curve.training.is_reference or curve.training.is_bound else "solid"
 
 
 def theory(proved: bool = True) -> str:
-    """Return the colour of theory lines. Lines without a proof have another colour than proved lines."""
     return palette.current().theory if proved else palette.current().unproved
 
 
@@ -339,5 +319,5 @@ def others() -> str:
 
 
 def pinned_style(run: int) -> LineStyle:
-    """Return the line style for the curves of a pinned run, which has the number 1, 2, …."""
+    """Return the line style of a pinned run. Pinned runs are counted from 1."""
     return PINNED_STYLES[(run - 1) % len(PINNED_STYLES)]

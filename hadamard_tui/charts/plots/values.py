@@ -37,10 +37,10 @@ class ShownValue(msgspec.Struct, frozen=True):
 
     learner: str
     state: str
-    """Text on the state of the curve."""
+    """State of the curve, such as "done", or the reason why it has no value, such as "waiting"."""
 
     value: float | None = None
-    """The value, or None if the curve has no value at this x."""
+    """None if the curve has no value at this x."""
 
     line: LineView | None = None
     """Theory line to compare the value with, or None."""
@@ -55,7 +55,7 @@ class ShownValue(msgspec.Struct, frozen=True):
     """Number of replicas that have diverged up to this x."""
 
     rounding: float = 0.0
-    """Absolute value up to which the value may be a rounding error of 0."""
+    """Largest absolute value that counts as 0, because it may be a rounding error."""
 
     is_count: bool = False
     """Whether the value is a count or an x value, so that it is shown without decimals."""
@@ -71,18 +71,15 @@ class ShownValue(msgspec.Struct, frozen=True):
 
     @property
     def tint(self) -> str:
-        """Colour in which the name of the curve or learner is written in tables.
-
-        It is computed every time, because the theme may change.
-        """
+        """Colour of the name in tables. It is not a field, because the theme may change."""
         return legible(colour(self.kind_place))
 
     @property
     def ratio(self) -> float | None:
-        """Ratio of the value to the value of the theory line.
+        """Value divided by the value of the theory line.
 
-        It is None if the value or the theory line is missing, or if the value of the theory line is 0 up to
-        rounding. It is also None if the picture has negative values, or if the ratio is at least MOST_TIMES.
+        It is None if one of them is missing, if the line is 0 up to rounding, or if the picture has negative
+        values. It is also None if the ratio is at least MOST_TIMES.
         """
         if self.value is None or self.height is None or self.signed or abs(self.height) <= ZERO:
             return None
@@ -94,10 +91,7 @@ _of: WeakKeyDictionary[Look, list[ShownValue]] = WeakKeyDictionary()
 
 
 def values(look: Look) -> list[ShownValue]:
-    """Return the values of all heat maps and curves of a picture, followed by the values of its pinned runs.
-
-    The result is cached for each Look.
-    """
+    """Return the values of all curves and heat maps of a picture, followed by those of its pinned runs."""
     if look not in _of:
         _of[look] = _values(look)
     return _of[look]
@@ -111,10 +105,10 @@ def _values(look: Look) -> list[ShownValue]:
 
 
 def looked_at(look: Look, learner_name: str) -> ShownValue | None:
-    """Return the value that a short summary of a picture states. None if the picture has no values.
+    """Return the value that a short summary of a picture states, or None if the picture has no values.
 
-    If the picture compares learners, it is the smallest value of a learner that has not diverged. Otherwise,
-    it is the value of `learner_name`, or the first value if this learner has none.
+    If the picture compares learners, it is the smallest value, without diverged learners and references.
+    Otherwise, it is the value of `learner_name`, or the first value if this learner has none.
     """
     candidates = [value for value in _unpinned(look) if value.value is not None]
     if look.view.picture.measure.structure().is_risk:  # means over the remaining replicas have no meaning
@@ -172,7 +166,7 @@ def _pinned(look: Look) -> Iterator[ShownValue]:
 
 
 def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: str = "") -> ShownValue:
-    """Return the value of a curve. For pinned runs, `run` is 1, 2, …, and `run_name` is the run's name."""
+    """Return the value of a curve. `run` is 0 for the run on the screen, and 1, 2, … for pinned runs."""
     letter = letter_of(curve) or " "
     without_value = ShownValue(
         mark=letter.lower() if run else letter,
@@ -202,9 +196,9 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: 
 
 
 def _lost_by(curve: CurveView, place: int) -> int:
-    """Return how many replicas have diverged by the point of a curve with the index `place`.
+    """Return how many replicas have diverged by point number `place` of a curve.
 
-    If the curve ends at this index because all replicas diverged, return the number of all replicas.
+    If the curve ends there because all replicas diverged, the result is the number of all replicas.
     """
     is_last = place == len(curve.x) - 1
     if curve.places.clock is not None and curve.ends.diverged == curve.replicas and is_last:
@@ -250,10 +244,7 @@ def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
 
 
 def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
-    """Return the reason why a curve has no value at the x at which values are read.
-
-    If the curve ends before this x or begins after it, the text names the end or the beginning.
-    """
+    """Return the reason why a curve has no value at the x of the table, such as "waiting" or "to 64"."""
     if curve.training.oracle_tuned and not len(curve.x):
         return "trying rates"
     is_whole = pinned or curve.ends.complete or len(curve.x) >= curve.places.planned
@@ -266,7 +257,6 @@ def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
 
 
 def _of_heat(look: Look, number: int, heat: HeatView) -> ShownValue:
-    """Return the value of a learner's heat map in the cell that the user has selected."""
     column, row = np.flatnonzero(heat.x == look.x), np.flatnonzero(heat.y == look.y)
     value = float(heat.z[row[0], column[0]]) if len(column) and len(row) else np.nan
     is_defined = not np.isnan(value)

@@ -32,11 +32,7 @@ SHARE = 0.8
 
 
 def bars(view: View) -> list[Series]:
-    """Return the bars of all curves as series.
-
-    At each x, a curve has one bar from 0 to y. The bars have the colour, the letter and the standard errors
-    of the curve.
-    """
+    """Return the bars of all curves as series. At each x, a curve has one bar from 0 to y."""
     places, count = view.places, len(view.curves)
     if not len(places) or not count:
         return []
@@ -58,9 +54,9 @@ def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
 
 
 def _apart(places: np.ndarray, log: bool) -> float:
-    """Return the smallest distance between neighbouring x values, on the scale of the axis.
+    """Return the smallest distance between neighbouring x values, on a log axis between their logarithms.
 
-    On a log axis, it is the distance between their logarithms. If there is only one x value, return 1.
+    If there is only one x value, return 1.
     """
     along = np.log(places) if log else places
     return float(np.diff(along).min()) if len(along) > 1 else 1.0
@@ -95,9 +91,8 @@ def _drawn(curve: CurveView, series_name: str, offset: float, width: float, log:
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     """Return axes for the shown part of the series, and a text.
 
-    The text says why the y-axis is linear although the user chose a logarithmic one; otherwise, it is "".
-
-    If x grows during the run, as with the number of examples, the limits change only in steps. For a loss or
+    The text says why the y-axis is linear although the user chose a logarithmic one; otherwise, it is "". If
+    x grows during the run, as the number of examples does, the limits change only in steps. For a loss or
     another risk, the linear y-axis starts at 0. If such a curve ends above twice the highest starting value,
     it is diverging and is cut off at this value.
     """
@@ -141,22 +136,21 @@ def _falls(view: View) -> bool:
 
 
 def _few(view: View) -> tuple[Tick, ...]:
-    """Return a tick at every x value of a picture if it has few x values; otherwise, return no ticks."""
+    """Return a tick at every x value of a picture, or no ticks if it has many x values."""
     places = view.places
     is_few = 1 < len(places) <= FEW and not any(curve.places.is_passed for curve in view.curves)
     return at_places(places.tolist()) if is_few else ()
 
 
 def _finite(curve: Series, x_axis: Limits) -> np.ndarray:
-    """Return the finite values of a series in the shown part of the x-axis."""
     seen: np.ndarray = curve.y[(curve.x >= x_axis[0]) & (curve.x <= x_axis[1]) & np.isfinite(curve.y)]
     return seen
 
 
 def twice_the_start(view: View) -> float:
-    """Return twice the highest value with which a view's curves start, for charts of a loss during training.
+    """Return twice the highest starting value of the curves, if they show a risk during a run.
 
-    Other risks are treated like a loss. For all other views, return infinity.
+    For all other views, return infinity.
     """
     starts = [float(curve.y[0]) for curve in view.curves if len(curve.y)]
     has_start = is_risk(view) and along_records(view) and np.isfinite(starts).any()

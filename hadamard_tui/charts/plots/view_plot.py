@@ -72,10 +72,6 @@ def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
 
 
 def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[LineView]]:
-    """Group theory lines by keys, given as pairs of a key and a line.
-
-    The groups are in the order of their first lines.
-    """
     groups: dict[Hashable, list[LineView]] = {}
     for key, line in pairs:
         groups.setdefault(key, []).append(line)
@@ -83,10 +79,7 @@ def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[
 
 
 def curve_ends(view: View) -> str:
-    """Return a remark on finished curves that do not span the x-axis, such as "A: not run beyond d = 64".
-
-    The name of the x-axis, such as "d", is included only if the remark contains a single x value.
-    """
+    """Return a remark on finished curves that do not span the x-axis, such as "A: not run beyond d = 64"."""
     letters_by_reason: dict[str, dict[float, list[str]]] = {}
     if len(known_places(view)) and not along_records(view):
         for curve in view.curves:
@@ -104,9 +97,9 @@ def curve_ends(view: View) -> str:
 
 
 def _together(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
-    """Return pairs of letters of curves and a text with the x values at which these curves begin or end.
+    """Return pairs of curves' letters and the x values at which these curves begin or end, as text.
 
-    If no two curves have the same x value, a single pair contains all curves.
+    If no two curves share an x value, one pair holds all letters and all x values.
     """
     if all(len(letters) == 1 for letters in places.values()):
         return [([letter for (letter,) in places.values()], ", ".join(places))] if places else []
@@ -148,7 +141,6 @@ STYLE: LineStyle = "pairs"
 
 
 def plot(look: Look) -> Plot:
-    """Return the chart of a picture as the user sees it."""
     series = view_series(look)
     axes, refused = view_axes(look, series)
     stretched = [upright(curve, axes) for curve in series]
@@ -159,8 +151,8 @@ def plot(look: Look) -> Plot:
 def view_series(look: Look) -> list[Series]:
     """Return all series in drawing order.
 
-    Faint curves come first, so that all others cover them. Marks, theory lines, guesses and examples follow,
-    and all other curves come last.
+    Faint curves come first, so that all others cover them. Marks, theory lines, guesses and examples follow.
+    All other curves come last.
     """
     curves = [
         curve for number, run in enumerate(look.pinned, start=1) for curve in _pinned(run, Pen(look, number))
@@ -183,10 +175,9 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
-    """Return the curves to draw, without duplicates of reference learners, which are drawn like theory lines.
+    """Return the curves to draw, and each reference learner once if it does not depend on the sweep axes.
 
-    If the curve of a reference learner is the same for all values of the sweep axes, it is drawn once, with
-    the name of the learner.
+    A reference learner is drawn like a theory line. Its curve then has the name of the learner.
     """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
@@ -209,10 +200,10 @@ def _begins_as(curve: CurveView, other: CurveView) -> bool:
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
-    """If a curve belongs to a reference learner and its measured x stays the same, return a horizontal line.
+    """Replace the curve of a reference learner whose measured x stays the same by a horizontal line.
 
-    A reference learner is drawn like a theory line. The horizontal line has the last y of the curve, and
-    spans the x of all other curves. Any other curve is returned unchanged.
+    The line has the last y of the curve, and spans the x of all other curves. Any other curve is returned
+    unchanged.
     """
     if not (
         curve.training.is_reference
@@ -229,10 +220,10 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Return the region of a chart below proved lower bounds. No learner to which they apply can be there.
+    """Return the region below proved lower bounds, where no learner can be to which they apply.
 
-    The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, no
-    region is returned.
+    The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, there
+    is no region.
     """
     views = [look.view, *(run.view for run in look.pinned)]
     bounds = [(curve.learner, _proved(view, curve)) for view in views for curve in view.curves]
@@ -249,32 +240,26 @@ def _region(look: Look) -> list[Series]:
 
 
 def _proved(view: View, curve: CurveView) -> list[LineView]:
-    """Return the proved lower bounds that apply to the learner of a curve."""
     about = [] if curve.training.is_reference else bounds_on(view, curve)
     return [line for line in about if line.direction == "lower" and line.binds(curve) and len(line.x)]
 
 
 def _along(line: LineView, x: np.ndarray) -> np.ndarray:
-    """Return the values of a theory line at positions x, interpolated linearly; NaN beyond its ends."""
     heights: np.ndarray = np.interp(x, line.x, line.y, left=np.nan, right=np.nan)
     return heights
 
 
 def _picked(line: LineView, look: Look) -> np.ndarray:
-    """Return the indices of the points with which a theory line is drawn.
-
-    They are a selection that looks like the complete line. Points without a y are omitted.
-    """
+    """Return the indices of points that suffice to draw a theory line."""
     picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
     defined: np.ndarray = picked[~np.isnan(line.y[picked])]
     return defined
 
 
 def _pinned(run: Pinned, pen: Pen) -> list[Series]:
-    """Return the series of a pinned run.
+    """Return the series of a pinned run: lower bounds, drawn faint, and curves with small letters.
 
-    The first series has no points and gives the name of the run in the legend. The others are the lower
-    bounds, drawn faint, and the curves with small letters.
+    The first series has no points. It gives the name of the run in the legend.
     """
     nothing = np.empty(0)
     style = pinned_style(pen.number)
@@ -288,12 +273,11 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
 
 
 def _is_drawn(line: LineView, view: View) -> bool:
-    """Return whether a picture already shows a theory line with the same points as `line`."""
     return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
 
 
 def _ghost(run: Pinned) -> list[Series]:
-    """Return the curves of the previous run, drawn faint behind the run, with one legend entry for all."""
+    """Return the curves of the previous run, drawn faint, with one legend entry for all."""
     nothing = np.empty(0)
     curves = [curve for curve in run.view.curves if len(curve.x)]
     faint = [Series("", curve.x, curve.y, colour_of(curve), "sparse", faint=True) for curve in curves]
@@ -301,7 +285,7 @@ def _ghost(run: Pinned) -> list[Series]:
 
 
 def _guessed(look: Look) -> list[Series]:
-    """Return marks at the x values at which, as the user guessed, losses fall below 0.1.
+    """Return marks at the x values from which, as the user guessed, losses stay below 0.1.
 
     All marks share one legend entry.
     """
@@ -340,7 +324,7 @@ def _line(line: LineView, look: Look) -> Series:
 def _points(view: View) -> list[Series]:
     """Return the training examples that a picture shows beside its curves, as a series of separate points.
 
-    A gap between any two points prevents a line from joining them.
+    NaN after each point prevents a line to the next one.
     """
     if view.points is None:
         return []
@@ -352,7 +336,7 @@ def _points(view: View) -> list[Series]:
 def _place(look: Look) -> str:
     """Return a remark on the x at which the table of learners reads its values, such as "… k = 64".
 
-    It is empty if the chart has no vertical line at this x. It is also empty if x grows during the run.
+    It is empty if the chart has no vertical line at this x, or if x grows during the run.
     """
     if look.playhead is None or along_records(look.view):
         return ""
@@ -361,7 +345,6 @@ def _place(look: Look) -> str:
 
 
 def heat_map(look: Look, heat: HeatView) -> HeatMap:
-    """Return the heat map of a learner, with theory lines and marks drawn over it as contours."""
     view, options, picture = look.view, look.resolved, look.view.picture
     title = f"{view.axes.y_label} of {heat.learner}"
     if picture.title:
@@ -386,7 +369,7 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
 
 
 def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
-    """Return the contour over a heat map along which a theory line has a given value, its level.
+    """Return the contour along which a theory line has the value `contour.level`.
 
     If the contour is outside the map, its path is empty.
     """
@@ -450,10 +433,7 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
 
 
 def upright(series: Series, axes: Axes) -> Series:
-    """If a series is a vertical line that marks an x, return it stretched over the height of the chart.
-
-    Any other series is returned unchanged.
-    """
+    """Stretch a vertical line that marks an x over the height of the chart. Return other series unchanged."""
     is_upright = (
         series.style == STYLE and is_line(series) and len(series.x) == 2 and series.x[0] == series.x[1]
     )
@@ -461,7 +441,7 @@ def upright(series: Series, axes: Axes) -> Series:
 
 
 def _once(marks: Sequence[Marked]) -> list[Marked]:
-    """Return the marks of a picture (lines at an x, at a y, or through points), without duplicates.
+    """Return the marks of a picture without duplicates.
 
     Marks with equal coordinates become one mark. Its name is the beginning that all their names share.
     """
