@@ -58,10 +58,7 @@ class Needs(NamedTuple):
     """Whether computing losses takes additional memory for predictions of all rows."""
 
     new_tensors: bool = True
-    """Whether each step makes new tensors, between which the C library leaves gaps.
-
-    Otherwise, steps change tensors in place.
-    """
+    """Whether steps make new tensors, which leave gaps in memory, instead of changing tensors in place."""
 
 
 class Backend:
@@ -76,10 +73,7 @@ class Backend:
     """Number by which backends are ordered. Faster backends have smaller numbers, and are tried first."""
 
     words: ClassVar[str] = ""
-    """Text that says in messages how results are computed. It follows the word "computed".
-
-    The text is empty for the backend on the data matrix.
-    """
+    """Text that follows the word "computed" in messages. It is empty for the backend on the data matrix."""
 
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
     """Fields of a learner that the backend supports. It refuses learners that set other fields."""
@@ -89,17 +83,11 @@ class Backend:
 
     @property
     def name(self) -> str:
-        """Name by which `run.path` and JSON output refer to the backend.
-
-        It is the name of the backend's file.
-        """
+        """Name in `run.path` and in JSON output: that of the backend's file."""
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Return the reason why the backend cannot run a learner; None if it can.
-
-        Measures are not considered.
-        """
+        """Return the reason why the backend cannot run a learner, or None. Measures are not considered."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it does not support the setting {field.replace('_', ' ')}"
@@ -156,11 +144,11 @@ def backends() -> dict[str, Backend]:
 def backend_choice(
     learner: Learner, experiment: Experiment, measures: Sequence[Measure]
 ) -> tuple[Backend, tuple[Backend, CompiledCode] | None]:
-    """Return the backend that runs a learner now, and a faster backend that must be compiled first.
+    """Return the backend that runs a learner now, and a faster one that must be compiled first.
 
-    The faster backend is returned together with its code, or as None if there is no such backend. If
-    `run.path` names a backend, the first result is that backend. Otherwise, it is the first backend that
-    saves time (see `pays`), can run the learner, computes its measures and is compiled.
+    The faster backend comes with its code. If there is none, the second result is None. If `run.path` names a
+    backend, the first result is that backend. Otherwise, it is the first backend that saves time (see
+    `pays`), can run the learner, computes its measures and is compiled.
 
     Raises: BadInput if `run.path` names a backend that cannot run the learner.
     """
@@ -193,9 +181,9 @@ def why_not(
 
 
 def why_no_single_pass(experiment: Experiment) -> str | None:
-    """Return the reason why training is not a single pass that trains on one example at a time.
+    """Return why training is not a single pass over single examples, or None if it is.
 
-    The loss must also be computed separately for each target. Return None if all of this is true.
+    The loss must also be separate for each target.
     """
     protocol = experiment.protocol
     if not protocol.schedule().online:
@@ -206,14 +194,14 @@ def why_no_single_pass(experiment: Experiment) -> str | None:
 
 
 def weight_vectors(learner: Learner, setup: Setup) -> int:
-    """Return the number of weight vectors of a learner: one for every replica, rate and target."""
+    """Return the number of weight vectors of a learner: replicas × rates × targets."""
     targets = setup.m
     return setup.run.replicas * len(rates_of(learner)) * targets
 
 
 @cache
 def _defaults(struct: type[msgspec.Struct]) -> dict[str, object]:
-    """Return the default of every field of a Struct, by name. A required field has the value NODEFAULT."""
+    """Return the default of every field of a Struct. A required field has the value NODEFAULT."""
     return {
         field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
         for field in msgspec.structs.fields(struct)

@@ -61,10 +61,7 @@ class ByResponses(Backend):
         return not (needs.parameters or needs.coordinates or needs.under)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes that a training run of a learner needs.
-
-        The estimate counts the initial and present predictions, their changes, and one evaluation.
-        """
+        """Count the initial and present predictions, their changes, and one evaluation."""
         return sizes.batch * 4 * sizes.n * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
@@ -99,7 +96,6 @@ class Responses:
         self._backwards = torch.from_numpy(response[::-1].copy()).to(self._first)
 
     def learn_next(self) -> None:
-        """Learn the next example."""
         self._seen += 1
 
     def squares(self) -> torch.Tensor:
@@ -119,28 +115,20 @@ class Responses:
         return torch.from_numpy(squares.clip(0) / self._data.instances.n).to(self._first.device)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         if instances is self._data.instances:
             return self._now(slice(None))
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d], in the coordinates in which instance j is √d e_j.
-
-        In these coordinates, weight j is the prediction for instance j divided by √d.
-        """
+        """Return the weights [B, d], in the coordinates in which instance j is √d e_j."""
         return self._now(slice(None)) / math.sqrt(self._data.instances.d)
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] for all V hyperparameter settings (variants).
-
-        They are those of the first replica and the first target.
-        """
         first_target = slice(0, self._data.variants * self._data.targets, self._data.targets)
         return self._now(first_target) / math.sqrt(self._data.instances.d)
 
     def _now(self, members: slice) -> torch.Tensor:
-        """Return the present predictions of some batch members, which `members` selects."""
+        """Return the present predictions of the selected batch members."""
         now, seen = self._first[members].clone(), self._seen
         if seen:
             now[:, :seen].addcmul_(self._moves[members, :seen], self._backwards[-seen:], value=-1)
@@ -148,10 +136,7 @@ class Responses:
 
 
 def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the convolution Σ_(s≤k) values_s kernel_(k−s) for every k, along the first axis.
-
-    It is computed by fast Fourier transforms.
-    """
+    """Return Σ_(s≤k) values_s kernel_(k−s) for every k, along the first axis, by Fourier transforms."""
     size = 2 * len(kernel)
     shaped = kernel.reshape(-1, *(1,) * (values.ndim - 1))
     spectrum = np.fft.rfft(values, size, axis=0) * np.fft.rfft(shaped, size, axis=0)
@@ -171,7 +156,7 @@ class ResponsesLearner:
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Train on example number k. It must be the next example of the pass."""
+        """Train on example number k, which must be the next one of the pass."""
         self.hypothesis.learn_next()
         return ()
 

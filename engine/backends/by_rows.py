@@ -74,11 +74,7 @@ class ByRows(Backend):
         return not (needs.parameters or needs.under or (needs.weights and not measure.schedule().expensive))
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes that a training run of a learner needs.
-
-        It holds weights, predictions, errors, steps, and the inner products of one block of examples with all
-        rows.
-        """
+        """Count weights, predictions, errors, steps, and inner products of one block with all rows."""
         per_member = 3 * sizes.d + 6 * sizes.n + 4 * AHEAD
         return (sizes.batch * per_member + sizes.replicas * AHEAD * (3 * sizes.n + sizes.d)) * sizes.item
 
@@ -106,11 +102,7 @@ class Predictions:
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
-        """Store the data and the order of training.
-
-        `order` [R, n] lists the rows in the order in which they are learned. None means the order of the
-        data.
-        """
+        """`order` [R, n] lists the rows in the order of training. None means the order of the data."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         scalar_step = update.scalar_step(architecture)
@@ -136,7 +128,6 @@ class Predictions:
         self._begin_block()
 
     def learn_next(self) -> None:
-        """Make the step for the next example."""
         self._step(self._place)
         self._place += 1
         if self._place == AHEAD:
@@ -145,7 +136,7 @@ class Predictions:
             self._begin_block()
 
     def _step(self, place: int) -> None:
-        """Make the training step for the example at position `place` of the present block of examples."""
+        """Make the step for the example at position `place` of the present block."""
         before, labels = self._block_predictions[:, :, place], self._block_labels[:, :, place]
         slope = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
@@ -173,21 +164,18 @@ class Predictions:
             self._lengths = products @ products.mT  # [R, b, b]
 
     def _follow(self, step: torch.Tensor, place: int) -> None:
-        """Update the sum of squared errors after a step, and the inner products of the errors with K.
-
-        They are ‖P − S K − y‖² and (P − S K − y) Kᵀ.
-        """
+        """Update ‖P − S K − y‖² and (P − S K − y) Kᵀ after a step."""
         change = self._lengths[:, None, place, place] * step - 2 * self._along[:, :, place]
         # Computed in float64, and clamped at 0: as the loss falls to 0, nearly equal squares are subtracted.
         self._squares = (self._squares + step * change).clamp_(min=0)
         self._along.baddbmm_(step[:, :, None], self._lengths[:, place, None], alpha=-1)
 
     def mean_square(self) -> torch.Tensor:
-        """Return the mean square loss of the present predictions, [B], in float64."""
+        """Return the mean square loss of the present predictions, [B] in float64."""
         return self._squares.flatten() / self._data.instances.n
 
     def _now(self) -> torch.Tensor:
-        """Return the present predictions of all rows, P − S K, [R, G, n]."""
+        """Return the present predictions P − S K of all rows, [R, G, n]."""
         if not self._place:
             return self._predictions
         learnt = slice(0, self._place)
@@ -196,26 +184,25 @@ class Predictions:
         )
 
     def _of_rows(self, values: torch.Tensor, examples: slice) -> torch.Tensor:
-        """Select the columns of `values` [R, g, n] that belong to the given examples, as [R, g, b]."""
+        """Select the columns of `values` [R, g, n] that belong to some examples, [R, g, b]."""
         if self._order is None:
             return values[:, :, examples]
         rows = self._order[:, None, examples].expand(-1, values.shape[1], -1)
         return values.gather(2, rows)
 
     def _rows(self, examples: slice) -> torch.Tensor:
-        """Return the instances of some examples, [R, b, d]."""
+        """Return the instances [R, b, d] of some examples."""
         instances = self._data.instances
         selected = instances.at(examples) if self._order is None else instances.pick(self._order[:, examples])
         return selected.rows
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         if instances is self._data.instances:
             return self._now().flatten(0, 1)
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the present weights [B, d]; steps that are still stored separately are added first."""
+        """Return the weights [B, d], after adding the steps that are still stored separately."""
         pending = slice(self._added, self._learnt + self._place)
         if pending.start < pending.stop:
             steps, rows = self._all_steps[:, :, pending], self._rows(pending)
@@ -224,10 +211,6 @@ class Predictions:
         return self._weights.flatten(0, 1)
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] for all V hyperparameter settings (variants).
-
-        They are those of the first replica and the first target.
-        """
         learnt = slice(0, self._place)
         steps = self._steps[0, :: self._data.targets, learnt]
         return torch.addmm(self._first, steps, self._examples[0, learnt], alpha=-1)
@@ -291,7 +274,7 @@ class RowsLearner:
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Train on example number k. It must be the next example of the pass."""
+        """Train on example number k, which must be the next one of the pass."""
         self.hypothesis.learn_next()
         return ()
 

@@ -100,10 +100,7 @@ class WeightVectors(Protocol):
     now: Numbers
 
     def learn(self, x: Numbers, slopes: Numbers) -> None:
-        """Make a training step on one instance x [R, d] per replica.
-
-        `slopes` [R, B] are the derivatives ∂L/∂ŷ.
-        """
+        """Make a step on one instance x [R, d] per replica, with the slopes ∂L/∂ŷ [R, B]."""
 
 
 class Projected:
@@ -166,7 +163,6 @@ class Multiplied:
 
 
 def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
-    """Return the initial weight vectors of a learner, one for every replica, rate and target."""
     learner, (replicas, targets, _) = undrawn.learner, examples.labels.shape
     d, dtype = examples.instances.shape[2], examples.instances.dtype
     if isinstance(learner.form, Fitted):
@@ -214,17 +210,14 @@ class NumpyRun(InPieces):
 
     @np.errstate(all="ignore")  # the losses show where a learner diverges
     def _learn(self, row: int) -> None:
-        """Train on row number `row`. The loss is (ŷ − y)², so its slope is 2(ŷ − y)."""
+        """Train on row number `row`. The loss (ŷ − y)² has the slope 2(ŷ − y)."""
         x = self._x[row]
         errors = (self._weights.now @ x[..., None])[..., 0] - self._y[row]
         self._weights.learn(x, errors + errors)
 
     @np.errstate(all="ignore")
     def _take(self, record: int) -> None:
-        """Evaluate the learner: predict all rows with the present weights, in float64.
-
-        If this evaluation must keep the weights, store those of the first replica and target.
-        """
+        """Predict all rows in float64. If weights are due, store those of the first replica and target."""
         weights = self._weights.now.astype(self._dtype)
         if record in self._keeps:
             self._weights_by_record[len(self._predictions)] = weights[0, :: self._targets].copy()
@@ -244,17 +237,14 @@ class NumpyRun(InPieces):
         return block
 
     def _shares_mistaken(self, predictions: Numbers) -> Numbers:
-        """Return the share of rows that are misclassified.
-
-        A row counts one half if its margin is at most √eps.
-        """
+        """Return the share of misclassified rows. A row with a margin of at most √eps counts one half."""
         margins = (predictions - self._boundary) * self._sides
         ties = np.abs(margins) <= np.finfo(self._dtype).eps ** 0.5
         shares: Numbers = (1 - np.where(ties, 0.0, np.sign(margins)).mean(2)) / 2
         return shares
 
     def _over_targets(self, values: Numbers) -> NDArray[np.float64]:
-        """Average values [S, R, B] over the targets, and return the means [S, R, V]."""
+        """Average values [S, R, B] over targets, to [S, R, V]."""
         means: NDArray[np.float64] = values.reshape(*values.shape[:2], self._variants, self._targets).mean(3)
         return means
 

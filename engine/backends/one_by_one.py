@@ -105,10 +105,9 @@ class OrthogonalRows:
         return self.place + 1 == len(self._rows)
 
     def learn_ahead(self, rows: range | torch.Tensor) -> None:
-        """Compute the training steps for several different rows, or for one row per replica.
+        """Compute the steps for several different rows (a range), or for one row per replica ([1, R]).
 
-        In the first case, `rows` is a range of indices. In the second case, it is a tensor [1, R]. The steps
-        can be computed together, because a step for one row does not change the prediction of another row.
+        They can be computed together, because a step for one row changes the prediction of no other row.
         """
         self._write()
         self._rows, self.place, self._written = rows, -1, 0
@@ -124,9 +123,9 @@ class OrthogonalRows:
         self.place += 1
 
     def _places(self, selected: slice) -> Any:
-        """Return an index that selects rows of the last `learn_ahead` call in tensors of all rows.
+        """Return an index of the selected rows, for tensors of all rows.
 
-        `selected` says which of the rows, by their positions in that call.
+        `selected` gives rows of the last `learn_ahead` call by their positions in that call.
         """
         if isinstance(self._rows, range):
             rows = self._rows[selected]
@@ -134,7 +133,7 @@ class OrthogonalRows:
         return self._rows[selected], self._replicas
 
     def _write(self) -> None:
-        """Update the stored predictions and weights by all steps that were made since the last call."""
+        """Update the stored predictions and weights by all steps made since the last call."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
             self._predictions[self._places(new)] = self.changes.after[new]
@@ -142,7 +141,7 @@ class OrthogonalRows:
             self._written = self.place + 1
 
     def _keep(self, weights: torch.Tensor, new: slice) -> None:
-        """Copy the weights that the steps `new` have changed to the tensor `weights` [V, d]."""
+        """Copy the weights that the steps `new` have changed to `weights` [V, d]."""
         places = self._places(new)
         first = places if isinstance(places, slice) else places[0][:, 0]
         weights[:, first] = self._first_weights_after[:, new]
@@ -153,25 +152,17 @@ class OrthogonalRows:
         return first_target.contiguous() / math.sqrt(self._data.instances.d)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         if instances is self._data.instances:
             self._write()
             return self._predictions.flatten(1).T.contiguous()
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d], in the coordinates in which instance j is √d e_j.
-
-        In these coordinates, weight j is the prediction for instance j divided by √d.
-        """
+        """Return the weights [B, d], in the coordinates in which instance j is √d e_j."""
         self._write()
         return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] for all V hyperparameter settings (variants).
-
-        They are those of the first replica and the first target.
-        """
         weights = self._first_weights.clone()
         if self._written <= self.place:
             self._keep(weights, slice(self._written, self.place + 1))

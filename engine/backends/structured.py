@@ -72,10 +72,7 @@ def is_large(learner: Learner, experiment: Experiment) -> bool:
 
 
 def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
-    """Return the reason why a learner must not get instances rotated to the coordinate axes.
-
-    Return None if a rotation does not change its predictions.
-    """
+    """Return why a learner must not get instances rotated to the coordinate axes; None if it may."""
     matrix = experiment.problem.matrix
     if learner.solver is not None:
         return "a solver needs the instances, not only their structure"

@@ -30,8 +30,8 @@ rows and columns.
 def coefficients(rows: Floats, labels: Floats) -> Floats:
     """Return the Fourier coefficients f̂(S) = E f(x) ∏_{i ∈ S} x_i of the labels f, for all S, [2ⁿ].
 
-    `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values of f. Bit i of an index of the
-    result is 1 if i ∈ S. Labels are scaled so that E f² = 1. The fast Walsh–Hadamard transform computes all
+    `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values of f there, scaled to E f² =
+    1. Bit i of an index of the result is 1 if i ∈ S. The fast Walsh–Hadamard transform computes all
     coefficients.
     """
     bits = rows.shape[1]
@@ -43,10 +43,7 @@ def coefficients(rows: Floats, labels: Floats) -> Floats:
 
 
 def _in_order(rows: Floats, labels: Floats) -> Floats:
-    """Return the labels in an order in which the index of a row encodes its signs, [2ⁿ].
-
-    Bit i of the index of a row x is 1 if x_i = −1.
-    """
+    """Sort the labels [2ⁿ] of rows x by an index whose bit i is 1 if x_i = −1."""
     places = (rows < 0).astype(np.int64) @ (1 << np.arange(rows.shape[1]))
     ordered = np.empty(len(labels))
     ordered[places] = labels
@@ -54,9 +51,9 @@ def _in_order(rows: Floats, labels: Floats) -> Floats:
 
 
 def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
-    """Return the Fourier weight of every degree k of labels f: W_k = Σ_{|S| = k} f̂(S)², k = 0 … n.
+    """Return the Fourier weights W_k = Σ_{|S| = k} f̂(S)² of the labels f, for k = 0 … n.
 
-    The labels are scaled so that E f² = 1.
+    The labels are scaled to E f² = 1.
     """
     degrees = np.bitwise_count(np.arange(len(labels)))
     squares = np.square(coefficients(rows, labels))
@@ -64,21 +61,20 @@ def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
 
 
 def sign_flips(rows: Floats, labels: Floats) -> float:
-    """Return the alignment C of a function under all sign flips of its n bits: max_S f̂(S)².
+    """Return the alignment of a function f under all sign flips of its n bits: max_S f̂(S)².
 
     The formula holds because each parity spans a space that is invariant under sign flips. `rows` [2ⁿ, n] are
-    the points of the cube, and `labels` [2ⁿ] are the values of the function f.
+    the points of the cube, and `labels` [2ⁿ] are the values of f.
     """
     return float(np.square(coefficients(rows, labels)).max())
 
 
 def permutations(rows: Floats, labels: Floats) -> float:
-    """Return the alignment C of a function under all permutations of its n bits.
+    """Return the alignment of a function f under all permutations of its n bits.
 
-    C is the largest eigenvalue of the matrix of inner products between all different images of f, divided by
-    the number of images. The images are the functions f(gx) for permutations g. The result is NaN if there
-    are more than MOST_IMAGES images. `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the
-    values of f.
+    It is the largest eigenvalue of the matrix of inner products between all different images f(gx), divided
+    by their number. The result is NaN for more than MOST_IMAGES images. `rows` [2ⁿ, n] are the points of the
+    cube, and `labels` [2ⁿ] are the values of f.
     """
     bits = rows.shape[1]
     first = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -98,16 +94,16 @@ def permutations(rows: Floats, labels: Floats) -> float:
 
 
 def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
-    """Swap bit number `bit` with the next higher bit, in each of the indices `numbers`, and return them."""
+    """Swap bit number `bit` with the next higher bit in each of the indices `numbers`."""
     differ = (numbers >> bit ^ numbers >> bit + 1) & 1
     return numbers ^ (differ << bit | differ << bit + 1)
 
 
 def signed_permutations(rows: Floats, labels: Floats) -> float:
-    """Return the alignment C of a function under all permutations and sign flips of its n bits.
+    """Return the alignment of a function under all permutations and sign flips of its n bits.
 
-    C is max_k W_k/(n choose k) for the Fourier weights W_k of the labels. Under this group, L² of the cube is
-    the sum of the spaces of functions of degree k, which are irreducible and inequivalent.
+    It is max_k W_k/(n choose k) for the Fourier weights W_k of the labels. Under this group, L² of the cube
+    is the sum of the spaces of functions of degree k, which are irreducible and inequivalent.
     """
     weights = weights_by_degree(rows, labels)
     bits = len(weights) - 1

@@ -40,10 +40,9 @@ class DeepPrior(NamedTuple):
     variance: float
 
     def cumulants(self, z: Any, d: int, order: int = 0) -> Any:
-        """Return ln E R^z under the prior, or its first or second derivative with respect to z.
+        """Return ln E R^z under the prior, or its derivative by z of order 1 or 2.
 
-        `order` says which derivative. R is the length of the vector θ [d] by which the net predicts θᵀx. `z`
-        is a number or an array.
+        R is the length of the vector θ [d] by which the net predicts θᵀx. `z` is a number or an array.
         """
         from scipy.special import digamma, loggamma, polygamma  # type: ignore[import-untyped]
 
@@ -118,10 +117,10 @@ def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floa
 
 
 def _saddle(prior: DeepPrior, d: int, count: int, norm: float) -> float:
-    """Return the real part c of the line along which the prior density is integrated in `posterior`.
+    """Return the saddle point c of the integrand in `posterior`, found by bisection.
 
-    It is a saddle point of the integrand, found by bisection. For this c, the mean of the density
-    proportional to q(x) e^(cx) maximises the other factor of the integrand, (t/R)^(m−2) R^(−P) e^(−cx).
+    For this c, the mean of the density proportional to q(x) e^(cx) maximises the other factor of the
+    integrand, (t/R)^(m−2) R^(−P) e^(−cx).
     """
     if norm == 0:
         return -float(count)

@@ -51,16 +51,13 @@ def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float)
 
 
 def _middles(ends: Floats) -> Floats:
-    """Return one point inside every interval between neighbouring numbers of `ends`.
-
-    The outer ends may be infinite.
-    """
+    """Return a point inside every interval between neighbouring `ends`; the outer ones may be infinite."""
     outer = np.clip(ends, *_beyond(ends))
     return np.asarray(outer[:-1] + (outer[1:] - outer[:-1]) / 2)
 
 
 def _beyond(ends: Floats) -> tuple[float, float]:
-    """Return two points: one below and one above all finite numbers in `ends`."""
+    """Return a point below and a point above all finite numbers in `ends`."""
     finite = ends[np.isfinite(ends)]
     if not len(finite):
         return -1.0, 1.0
@@ -119,7 +116,7 @@ def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> in
 
 
 def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
-    """Cut a convex polygon [k, 2] along every line a·x + c = 0, and return the pieces."""
+    """Cut a convex polygon [k, 2] along every line a·x + c = 0."""
     parts = [polygon]
     for slope, offset in zip(a, c, strict=True):
         parts = [piece for part in parts for piece in _halves(part, slope, offset)]
@@ -127,10 +124,7 @@ def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
 
 
 def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
-    """Cut a convex polygon along a straight line, and return its two parts.
-
-    If the line does not cross the polygon, return the polygon alone.
-    """
+    """Cut a convex polygon along the line slope·x + offset = 0, if the line crosses it."""
     signal = polygon @ slope + offset
     least = THIN * (np.abs(polygon) @ np.abs(slope) + abs(offset))
     if not ((signal > least).any() and (signal < -least).any()):
@@ -151,9 +145,8 @@ def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
 
 
 def cells_of_one_layer(width: int) -> int:
-    """Return the number of cells into which n = `width` lines cut a plane, Σ_{i ≤ 2} C(n, i).
+    """Return the number of cells into which n lines in general position cut a plane, Σ_{i ≤ 2} C(n, i).
 
-    The lines are in general position. They are those at which the units of a layer switch. Source: Zaslavsky
-    1975.
+    n = `width` is the number of a layer's units, which switch at these lines. Source: Zaslavsky 1975.
     """
     return sum(comb(width, i) for i in range(3))

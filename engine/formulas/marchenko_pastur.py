@@ -14,17 +14,17 @@ Floats = NDArray[np.float64]
 def edges(ratio: float) -> tuple[float, float]:
     """Return the least and the largest eigenvalue of the Marchenko–Pastur law, (1 ± √α)².
 
-    The argument `ratio` is α. If α > 1, the law also has eigenvalues 0.
+    If α > 1, the law also has eigenvalues 0.
     """
     return (1 - ratio**0.5) ** 2, (1 + ratio**0.5) ** 2
 
 
 def below(ratio: float, places: Floats) -> Floats:
-    """Return the share of the Marchenko–Pastur law's eigenvalues that are below each number in `places`.
+    """Return the share of the Marchenko–Pastur law's eigenvalues below each number in `places`, for α ≤ 1.
 
-    The argument `ratio` is α, with 0 < α ≤ 1. The density is √((λ₊ − x)(x − λ₋))/(2παx). With x = 1 + r² − 2r
-    cos θ, r = √α, it is (2/π) sin²θ/x dθ. Its integral is (2/π) ((1 + r²) θ/(4r²) + sin θ/(2r) − (1 −
-    r²)/(2r²) · φ), where φ = arctan((1 + r)/(1 − r) · tan(θ/2)).
+    The density is √((λ₊ − x)(x − λ₋))/(2παx). With x = 1 + r² − 2r cos θ, r = √α, it is (2/π) sin²θ/x dθ. Its
+    integral is (2/π) ((1 + r²) θ/(4r²) + sin θ/(2r) − (1 − r²)/(2r²) · φ), where φ = arctan((1 + r)/(1 − r) ·
+    tan(θ/2)).
     """
     root = ratio**0.5
     cosine = np.clip((1 + ratio - places) / (2 * root), -1, 1)
@@ -37,9 +37,6 @@ def below(ratio: float, places: Floats) -> Floats:
 
 
 def mean_density(ratio: float, ends: Floats) -> Floats:
-    """Return the Marchenko–Pastur density, averaged over each bin between neighbouring `ends`.
-
-    The argument `ratio` is α, with 0 < α ≤ 1.
-    """
+    """Return the mean Marchenko–Pastur density in each bin between neighbouring `ends`, for α ≤ 1."""
     shares: Floats = np.diff(below(ratio, ends)) / np.diff(ends)
     return shares

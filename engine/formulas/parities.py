@@ -90,7 +90,7 @@ def _eigenvalue(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any])
 
 
 def _krawtchouk(bits: int, degree: int, distance: int) -> int:
-    """Sum a parity of k = `degree` bits over all vectors x with m = `distance` bits −1, and return the sum.
+    """Return the sum of a parity of k = `degree` bits over all vectors x with m = `distance` bits −1.
 
     For n = `bits`, it is Σ_j (−1)^j C(k, j) C(n − k, m − j), which equals K_m(k) = K_k(m) C(n, m)/C(n, k).
     """
@@ -105,17 +105,17 @@ Numbers = NDArray[np.int64]
 
 
 class SignProducts:
-    """Unknown signs ±1, and products of them. Observed products determine other products.
+    """Products of unknown signs ±1, some of which are observed and determine others.
 
-    Every product has one sign from each list. A product is represented by a vector over F₂ that has a 1 for
-    each sign of the product. The value of a product is known if its vector is a sum of the vectors of
-    observed products. The object stores values of all signs that agree with the observed products, and a
-    basis of all vectors orthogonal to the vectors of observed products. The code of a sign consists of the
-    entries of the basis vectors for this sign. A product is known if the codes of its signs add up to 0.
+    Every product has one sign from each list. It is represented by a vector over F₂ that has a 1 for each of
+    its signs. The value of a product is known if its vector is a sum of the vectors of observed products. The
+    object stores values of all signs that agree with the observed products, and a basis of all vectors
+    orthogonal to the vectors of observed products. The code of a sign consists of the entries of the basis
+    vectors for this sign. A product is known if the codes of its signs add up to 0.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:
-        """Create lists of unknown signs. No product is observed yet.
+        """Create lists of unknown signs, before any product is observed.
 
         Args:
             sizes: number of signs in each of the r lists.
@@ -130,7 +130,7 @@ class SignProducts:
         """Rank over F₂ of the vectors of the observed products."""
 
     def see(self, numbers: Numbers, negative: Bits) -> None:
-        """Store the observed value of a product of signs, in each of the problems solved together.
+        """Store the observed value of a product of signs, in each of the problems.
 
         Args:
             numbers: index of the product's sign in each list, [r].
@@ -148,10 +148,10 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Return which of n products follow from the observed products, [n], and which of them are −1.
+        """Return whether each of n products is known, [n], and whether it is −1, [n, answers].
 
-        The second result is [n, answers]. `numbers` [n, r] are the indices of the signs of each product. If a
-        product is not determined, its entry of the second array has no meaning.
+        `numbers` [n, r] are the indices of the signs of each product. If a product is not known, its entries
+        of the second array have no meaning.
         """
         signs = self._first + numbers
         words = self._words()
@@ -159,14 +159,14 @@ class SignProducts:
         return ~reduced.any(1), np.logical_xor.reduce(self._negative[signs], 1)
 
     def share(self) -> float:
-        """Return which share of all possible products follows from the observed products."""
+        """Return the share of all possible products that is known."""
         words, codes = self._words(), np.zeros((1, 1), np.uint64)
         for first, size in zip(self._first, self._sizes, strict=True):
             codes = (codes[:, None] ^ words[first : first + size]).reshape(-1, words.shape[1])
         return float(1 - codes.any(1).mean())
 
     def _words(self) -> NDArray[np.uint64]:
-        """Return the codes of all signs. Each code is packed into W words of 64 bits, [signs, W]."""
+        """Return the codes of all signs, each packed into W words of 64 bits, [signs, W]."""
         used = self._codes[:, self._codes.any(0)]
         packed = np.packbits(used, 1)
         missing = max(8 - packed.shape[1], -packed.shape[1] % 8)

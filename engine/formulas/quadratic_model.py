@@ -55,12 +55,12 @@ def linear_limit(linear: Modes, labels: Floats) -> Floats:
 
 
 def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
-    """Return θ^I [N, P]: on the quadratic model, gradient flow ends at θ^F + εθ^I, to first order in ε.
+    """Return θ^I [N, P], the first-order correction to the limit of gradient flow on the quadratic model.
 
-    θ^F is the limit of the linear model (`linear_limit`). On the span of Φ, the correction compensates for
-    the quadratic term of the predictions: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. Off the span, the correction is −∫ P_⊥ Σ_α Ψ_α
-    θ^F_t r^F_α(t) dt along the gradient flow of the linear model. For modes k and l of this flow, ∫(1 −
-    e^(−λ_k t)) e^(−λ_l t) dt = λ_k/(λ_l (λ_k + λ_l)).
+    The limit is θ^F + εθ^I + O(ε²), where θ^F is that of the linear model (`linear_limit`). On the span of Φ,
+    the correction compensates for the quadratic term of the predictions: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. Off the span,
+    the correction is −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt along the gradient flow of the linear model. For modes
+    k and l of this flow, ∫(1 − e^(−λ_k t)) e^(−λ_l t) dt = λ_k/(λ_l (λ_k + λ_l)).
     """
     limit, parts = linear_limit(linear, labels), _parts(linear, labels)
     squares = np.einsum("bp,bapq,bq->ba", limit, matrices, limit) / 2
@@ -73,13 +73,10 @@ def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
 
 
 def _parts(linear: Modes, labels: Floats) -> Floats:
-    """Return the components Vᵀy of the labels y along the modes V, [N, n]."""
+    """Return the components Vᵀy [N, n] of the labels along the modes."""
     return np.asarray((labels[:, None] @ linear.vectors)[:, 0])
 
 
 def _sums(vectors: Floats, shares: Floats) -> Floats:
-    """Combine vectors linearly: return Σ_k shares_k vectors_k, [N, P].
-
-    The shapes are [N, n] for `shares` and [N, P, n] for `vectors`.
-    """
+    """Return Σ_k shares_k vectors_k [N, P], for `vectors` [N, P, n] and `shares` [N, n]."""
     return np.asarray((vectors @ shares[:, :, None])[:, :, 0])

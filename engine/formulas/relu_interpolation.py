@@ -27,7 +27,7 @@ class Penalised(NamedTuple):
 
 
 def spline(x: Floats, y: Floats, at: Floats) -> Floats:
-    """Return the linear spline through the points (x_i, y_i), x₁ < … < x_m, at the inputs `at`.
+    """Return the values at `at` of the linear spline through the points (x_i, y_i), x₁ < … < x_m.
 
     The first and the last piece of the spline are extended beyond the points.
     """

@@ -70,7 +70,7 @@ def max_margin(alpha: float) -> float:
     from scipy.optimize import brentq, minimize_scalar  # type: ignore[import-untyped]
 
     def best(kappa: float) -> tuple[float, float]:
-        """Return the minimum of g(κ, R) over R, for κ = `kappa`, and the 0/1 error arccos(R)/π there."""
+        """Return the minimum of g(κ, R) over R, and the 0/1 error arccos(R)/π there."""
         minimum = minimize_scalar(
             lambda error: _missing(alpha, kappa, error), bounds=(0, 0.5), method="bounded", options=_EXACT
         )
@@ -84,7 +84,7 @@ _EXACT = {"xatol": 1e-10}
 
 
 def _widest_margin(alpha: float) -> float:
-    """Return an upper bound on the margin κ in `max_margin`. For few examples, it grows like 1/√α."""
+    """Return an upper bound on the margin κ in `max_margin`, which grows like 1/√α for few examples."""
     return 3 + 2 / math.sqrt(alpha)
 
 
@@ -113,7 +113,7 @@ def overlap(alpha: float) -> float:
     from scipy.special import log_ndtr
 
     def excess(odds: float) -> float:
-        """Return ln(right side/left side) of the equation for q in `overlap`, at odds = ln(q/(1 − q))."""
+        """Return ln(right side/left side) of the equation for q, at odds = ln(q/(1 − q))."""
         wide = math.exp(odds / 2)  # t/ξ
         end = WIDEST * min(1.0, wide)
         t, weight = _nodes(-end, end)
@@ -137,13 +137,12 @@ def bayes(alpha: float) -> float:
 
 
 def _density(u: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return φ(u), the standard normal density."""
     density: NDArray[np.float64] = np.exp(-(u**2) / 2) / math.sqrt(2 * math.pi)
     return density
 
 
 def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights of the Gauss–Legendre quadrature rule on the interval [low, high]."""
+    """Return nodes and weights of Gauss–Legendre quadrature on [low, high]."""
     points, weights = _legendre()
     half = (high - low) / 2
     return low + half * (points + 1), half * weights
@@ -151,5 +150,4 @@ def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 @cache
 def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights of the Gauss–Legendre quadrature rule on [−1, 1]."""
     return np.polynomial.legendre.leggauss(NODES)

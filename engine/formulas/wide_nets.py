@@ -32,7 +32,7 @@ A Gaussian point of the plane lies beyond this radius with probability e⁻⁵�
 
 
 def gaussian_mean(function: Transfer, variance: float) -> float:
-    """Compute the expectation E f(z) over z ~ N(0, variance) by quadrature, for a function f."""
+    """Return E f(z) over z ~ N(0, `variance`) for a function f, by quadrature."""
     places, weights = _quadrature()
     return float(weights @ function(math.sqrt(variance) * places))
 
@@ -196,10 +196,7 @@ def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floa
 
 @cache
 def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
-    """Return the mean and variance of log(χ²_B/E χ²_B), the logarithm of a layer's random factor.
-
-    `exact_log_moments` defines this factor and B.
-    """
+    """Return the mean and variance of log(χ²_B/E χ²_B), with B as in `exact_log_moments`."""
     from scipy.special import gammaln, polygamma, psi  # type: ignore[import-untyped]
 
     freedom = np.arange(1, width + 1) if halved else np.array([width])
@@ -223,5 +220,4 @@ def _quadrature() -> tuple[Floats, Floats]:
 
 @cache
 def _legendre() -> tuple[Floats, Floats]:
-    """Return nodes and weights of a quadrature rule for integrals over [−1, 1]."""
     return np.polynomial.legendre.leggauss(POLAR_NODES)

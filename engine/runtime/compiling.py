@@ -41,11 +41,6 @@ class Handover:
     def __init__(
         self, serving: Recording, is_ready: Callable[[], bool], begin: Callable[[], Recording]
     ) -> None:
-        """Store the training run `serving`, which works until the faster backend is compiled.
-
-        Once `is_ready` returns true, the training run that `begin` returns takes its place. This happens only
-        once.
-        """
         self._serving, self._is_ready, self._begin = serving, is_ready, begin
         self._waiting, self._records_taken, self._to_repeat = True, 0, 0
 

@@ -84,7 +84,6 @@ def reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Ar
 
 
 def _digest(path: Path) -> str:
-    """Return a hash of the content of a file, or its path if the file cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

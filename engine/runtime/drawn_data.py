@@ -44,16 +44,13 @@ class DrawnData:
         return self._of(experiment, partial(draw, device=device), device, as_matrix)
 
     def examples(self, experiment: Experiment, as_matrix: bool = True) -> Examples:
-        """Return the examples of a run, its instances and labels, as numpy arrays. Raises: like `of`."""
         return self._of(experiment, examples, "numpy", as_matrix)
 
     def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool) -> T:
-        """Return the data of a run. They are drawn now, unless an earlier run with equal data has drawn them.
+        """Return the data of a run, drawn now unless an earlier run with equal data has drawn them.
 
         Args:
-            drawn: function that draws the data.
-            where: name of the device on which the data lie, or of numpy. Data are stored separately for each.
-            as_matrix: whether a learner may need the instances as a matrix.
+            where: name of the device on which the data lie, or "numpy". Data are stored separately for each.
         """
         key = self._key(experiment, where)
         if key in self._held:

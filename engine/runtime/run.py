@@ -68,9 +68,9 @@ class Pacing:
         self._queried: float | None = None
 
     def records(self) -> int:
-        """Return the number of evaluation points that each learner may add in the next round.
+        """Return the number of records that each learner may add in the next round.
 
-        It must be called before every round, because the time between two calls is the time of a round.
+        Call it before every round: the time between two calls counts as the time of a round.
         """
         now = time.perf_counter()
         if self._queried is not None:
@@ -256,7 +256,6 @@ def run(
 
 @contextmanager
 def _torch(threads: int | None) -> Iterator[None]:
-    """Run the block under `torch.no_grad()` with `threads` threads."""
     with torch.no_grad(), devices.threads(threads):
         yield
 
@@ -284,16 +283,15 @@ class LearnerRun:
 
     @property
     def length(self) -> int:
-        """Number of records (evaluations) so far. Curves that ended early have fewer of them."""
+        """Number of records so far. Curves that ended early have fewer of them."""
         return max(curve.length for curve in self.curves)
 
     @property
     def ended(self) -> bool:
-        """Whether every curve has ended: it is complete, or has diverged in all replicas."""
         return all(curve.ended for curve in self.curves)
 
     def advance(self, records: int, seconds: float = math.inf) -> list[Diverged]:
-        """Continue the training run for up to `records` records (evaluations) or up to `seconds` seconds.
+        """Compute up to `records` records, or for up to `seconds` seconds.
 
         Return an event for each curve whose first or last replica diverged meanwhile.
         """
@@ -318,19 +316,13 @@ class LearnerRun:
         return [] if self.is_side_run else events
 
     def keep(self, writer: Keeper) -> str | None:
-        """Store the learner's curves if they have ended.
-
-        Return the reason if storing fails, else None.
-        """
         return writer.keep(self.plan, self.curves, self.is_side_run)
 
     @property
     def in_trace(self) -> list[Curve]:
-        """Curves that the results of the run show: those of all rates, or only the copy of the best one."""
         return [self.shown] if self.shown else self.curves
 
     def settle(self) -> None:
-        """Mark the best rate. Its complete curve has the least mean loss over its evaluation points."""
         settle(self.curves, self.shown, COMPARED_BY)
 
 
@@ -410,9 +402,9 @@ def _begun(
     streams: Streams,
     writer: Keeper | None,
 ) -> LearnerRun:
-    """Return a learner's part of the run. Its training has not started yet.
+    """Return the curves of a learner, with a training run that has not started yet.
 
-    If an earlier run has the learner's curves, it has these curves and no training run.
+    If an earlier run has the curves, they are filled, and there is no training run.
     """
     curves, shown = _curves(planned)
     training_run = None
@@ -430,10 +422,7 @@ def _begun(
 
 
 def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve]) -> Recording:
-    """Return a training run on the fastest backend that can be used now.
-
-    A faster backend replaces that backend once it is compiled.
-    """
+    """Return a training run, which moves to the learner's faster backend once that is compiled."""
     begun = planned.backend.begin(undrawn, planned.experiment)
     if planned.faster is None:
         return begun
@@ -448,7 +437,7 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
 
 
 def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
-    """Return the examples, x values and labels, that the first replica was trained on by the end of the run.
+    """Return x and label of the examples on which the first replica is trained by the end of the run.
 
     Instances have a single entry, which is x.
     """
@@ -477,10 +466,9 @@ def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
 
 
 def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
-    """Return the empty curves of a learner, one per learning rate, and the curve to show.
+    """Return an empty curve for each learning rate, and the curve to show in their place, or None.
 
-    The curve to show is None, except for a learner that is tuned to its best rate. It then becomes a copy of
-    the best curve.
+    Only a learner that is tuned to its best rate has a curve to show: it becomes a copy of the best curve.
     """
     new_curve = partial(
         Curve,
@@ -510,25 +498,19 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
-    """Return a tracker for each curve of a learner. It decides whether the curve ends early.
-
-    The result is empty if the protocol has no early end.
-    """
     until = experiment.protocol.schedule().ends_early
     return [] if until is None else [EarlyEnd(until, experiment.run.replicas) for _ in range(curves)]
 
 
 def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
-    """Return the learners of the run that have the fewest evaluation points so far."""
     fewest = min(learner_run.length for learner_run in learner_runs)
     return [learner_run for learner_run in learner_runs if learner_run.length == fewest]
 
 
 def _most_records(plan: RunPlan) -> int:
-    """Return how many evaluation points a learner may add per round, so that few weights are buffered.
+    """Return how many records a learner may add per round, so that few weights are buffered.
 
-    If a run may end early, a round has few evaluation points, because evaluation points beyond the end are
-    lost.
+    A run that may end early has short rounds, because records beyond its end are lost.
     """
     size, d = plan.vector_bytes, plan.learners[0].sizes.d
     stored = kept_records(plan.learners[0].records, d, size // d)
@@ -537,11 +519,10 @@ def _most_records(plan: RunPlan) -> int:
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:
-    """Append a block of evaluation results to one curve. Each replica's values end where it diverges.
+    """Append a block of records to one curve. The values of a replica end where it diverges.
 
     Args:
-        start: losses [R] of the replicas at the start.
-        early_end: tracker that decides whether the curve ends early; None if the protocol has no early end.
+        start: losses [R] of the replicas at the first record.
     """
     clocks, measures = block.of_variant(variant)
     sound = _sound(curve, measures["loss"], start)
@@ -574,12 +555,12 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
 
 
 def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
-    """Replace the values of diverged replicas by NaN, and return the values [R or 1, *index]."""
+    """Replace the values [R or 1, *index] of diverged replicas by NaN."""
     return np.where(np.expand_dims(sound[: len(values)], tuple(range(1, values.ndim))), values, np.nan)
 
 
 def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
-    """Return how many evaluation points [R] each replica has before it diverges, given its losses [S, R]."""
+    """Return how many records each replica [R] has before it diverges, given its losses [S, R]."""
     bad = ~(np.isfinite(loss) & (loss <= divergence_limit(start))) | ~np.isnan(curve.divergences)
     return np.where(bad.any(0), bad.argmax(0), len(loss))
 

@@ -47,7 +47,7 @@ DETAILS = "document", "resolved", "code", "claims"
 
 
 class RunIndex:
-    """Index of the runs in a folder, a database. Threads share a connection, and processes share its file."""
+    """Index of the runs in a folder: an SQLite database. Threads share its connection, processes its file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -66,14 +66,10 @@ class RunIndex:
 
     @property
     def is_resting(self) -> bool:
-        """Whether the index is not used now, because the last access to it failed a moment ago."""
         return time.monotonic() < self._resting_until
 
     def rows(self, query: str, *parameters: Any) -> list[Any]:
-        """Run an SQL query on the index of runs, and return the rows that it finds.
-
-        Return no rows if the index cannot be used.
-        """
+        """Return the rows that an SQL query finds, or no rows if the index cannot be used."""
         nothing: list[Any] = []
         return self.ask(lambda index: index.execute(query, parameters).fetchall(), nothing)
 
@@ -106,7 +102,6 @@ class RunIndex:
             return without
 
     def scan(self, path: Path) -> None:
-        """Read a run's file, and update its entry in the index."""
         self.ask(lambda index: _scan(index, path), None)
 
     def expect_change(self, file_name: str) -> None:
@@ -114,7 +109,6 @@ class RunIndex:
         self.rows("update runs set ended = 0, changed = 0 where file = ?", file_name)
 
     def forget(self, file_name: str) -> None:
-        """Remove a file from the index."""
         self.ask(lambda index: _forget(index, file_name), None)
 
     def catch_up(self) -> None:
@@ -191,10 +185,7 @@ def file_names(folder: Path) -> Iterator[str]:
 
 
 def _is_broken(error: sqlite3.OperationalError) -> bool:
-    """Return whether an error means that the index is damaged and must be rebuilt.
-
-    Other errors mean that the index is locked, or that the disk is full.
-    """
+    """Return whether an error means that the index is damaged, and not that it is locked or the disk full."""
     reasons = "malformed", "no such table"
     is_short = error.sqlite_errorname == "SQLITE_IOERR_SHORT_READ"
     return is_short or any(reason in str(error) for reason in reasons)
@@ -213,7 +204,6 @@ def _transaction(index: sqlite3.Connection) -> Iterator[None]:
 
 
 def _scan(index: sqlite3.Connection, path: Path) -> None:
-    """Read a run's file, and update its entry in the index. A file that cannot be read is skipped."""
     try:
         status = path.stat()
         run, keys = read(path)
@@ -259,7 +249,7 @@ _ROWS = msgspec.msgpack.Decoder(StoredRun)
 
 
 def run_of(folder: Path, file_name: str, size: int, row: bytes, details: bytes | None = None) -> StoredRun:
-    """Return the run that a row of the index describes. `DETAILS` are further fields of the run."""
+    """Return the run that a row of the index describes. `details` has the fields DETAILS of the run."""
     run = _ROWS.decode(row)
     run.path, run.bytes = os.path.join(folder, file_name), size
     if details is not None:

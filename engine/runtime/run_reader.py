@@ -60,12 +60,10 @@ class RunReader:
             raise BadInput(str(path), f"the beginning of the run cannot be read: {error}") from error
 
     def close(self) -> None:
-        """Close the file of the run."""
         self._journal.close()
 
     @property
     def ended(self) -> bool:
-        """Whether the run's file contains a frame that marks the end of the run."""
         return self.run.ended is not None
 
     def read(self) -> Iterator[tuple[str, int]]:
@@ -129,10 +127,6 @@ def opened(path: Path) -> tuple[StoredRun, Results]:
 
 
 def _sweep_of(run: StoredRun) -> Sweep:
-    """Return the sweep of a stored run. Claims that the run's changes make invalid are not judged.
-
-    Raises: BadInput.
-    """
     if run.preset is not None:
         try:
             return presets.sweep_of(run.preset, run.document)
@@ -162,7 +156,6 @@ def _trace(content: Mapping[str, Any]) -> Trace:
 
 
 def _empty(described: Mapping[str, Any]) -> Curve:
-    """Return an empty curve that fits its description in a run's file."""
     curve = Curve(
         described["name"],
         described["capacity"],
@@ -180,11 +173,7 @@ def _empty(described: Mapping[str, Any]) -> Curve:
 
 
 def _end_learner(trace: Trace, content: Mapping[str, Any]) -> None:
-    """Fill the complete curves of a learner into a trace (the results of a run).
-
-    Args:
-        content: content of the frame in the run's file that has the complete curves.
-    """
+    """Fill the complete curves of a learner, from a frame of the run's file, into a trace."""
     shown = [curve for curve in trace.curves if curve.learner == content["learner"]]
     curves = [_empty(described) for described in content["described"]]
     if shown and not shown[0].oracle_tuned:
@@ -195,7 +184,7 @@ def _end_learner(trace: Trace, content: Mapping[str, Any]) -> None:
 
 
 def _grow(curve: Curve, start: int, arrays: Mapping[str, Any]) -> None:
-    """Append records (evaluations) to a curve that may grow further. The first of them has number `start`."""
+    """Append records to a curve that may grow further. The first of them has the index `start`."""
     earlier = curve.as_arrays() if start else {}
     grows = {name for name in earlier if name.partition("/")[0] in GROWING}
     appended = {

@@ -101,7 +101,6 @@ class RunWriter:
         self._timer: threading.Timer | None = None
 
     def begin(self, sweep: Sweep) -> None:
-        """Create the file of a run."""
         self._sweep, self._grown_at = sweep, time.monotonic()
         document = as_document(sweep.experiment) if self._document is None else self._document
         words = msgspec.json.encode(
@@ -137,7 +136,7 @@ class RunWriter:
                 self._journal = None
 
     def at(self, number: int) -> None:
-        """Tell the writer that the run begins the sweep point with the index `number`."""
+        """Begin the sweep point with the index `number`."""
         with self._lock:
             self._forget_timer()
             self._point, self._restored, self._lengths, self._has_trace = number, [], {}, False
@@ -177,10 +176,7 @@ class RunWriter:
         return self._reuse and next(self._store.find(key), None) is not None
 
     def take_over(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool) -> None:
-        """Accept finished curves of a learner that other processes computed.
-
-        They are stored with the trace.
-        """
+        """Accept finished curves that other processes computed. They are stored with the trace."""
         self._computed = True
         key = curve_keys.key_of(planned.experiment, planned.learner)
         self._restored.append((planned, curves, key, is_side_run))
@@ -255,10 +251,7 @@ class RunWriter:
             self._timer = None
 
     def append_sample(self, sample: MachineSample) -> None:
-        """Append a sample of the machine's use to the run's file.
-
-        When the run ends, samples are removed, like the records of growing curves.
-        """
+        """Append a sample of the machine's use. It is removed when the run ends, like growing curves."""
         self._has_growth = True
         self._try("mach", msgspec.to_builtins(sample))
 
@@ -274,21 +267,17 @@ class RunWriter:
         return self.new_fault()
 
     def new_fault(self) -> str | None:
-        """Return the reason of the first failure to store something.
-
-        Return None if it was returned before.
-        """
+        """Return the reason of the first failure to store something, or None if it was returned before."""
         fault, self._fault = self._fault, None if self._fault is None else ""
         return fault or None
 
     def skip(self, skipped: Mapping[int, frozenset[str]]) -> None:
-        """Append the names of the learners that do not run at the current sweep point to the run's file."""
         number = self._point
         if number in skipped:
             self._try("skip", {"point": number, "learners": sorted(skipped[number])})
 
     def point_done(self, trace: Trace) -> None:
-        """Append a frame to the run's file that marks the current sweep point as complete.
+        """Mark the current sweep point as complete.
 
         The frame contains the theory lines that are computed from measured values.
         """
@@ -339,18 +328,14 @@ class RunWriter:
         self._make_room()
 
     def stop_at_once(self) -> None:
-        """Append a frame to the run's file that marks the run as stopped.
-
-        Another thread calls this method just before the process ends.
-        """
+        """Mark the run as stopped. Another thread calls this just before the process ends."""
         if self._journal is not None:
             self._try("end ", {"state": "stopped", "time": time.time()})
 
     def _by_replica(self, planned: LearnerPlan, curves: Sequence[Curve]) -> frozenset[str]:
-        """Return the measures of which the values of every replica are stored, not only of the first.
+        """Return the measures whose values are stored for every replica, and not only for the first.
 
-        In small runs, these are all measures. In other runs, these are the measures whose values are read for
-        single replicas.
+        Small runs store all values. Other runs store them for the measures that are read for single replicas.
         """
         assert self._sweep is not None, "a run begins before its learners"
         records = sum(curve.capacity for curve in curves)
@@ -360,10 +345,6 @@ class RunWriter:
         return planned.by_replica
 
     def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> int | None:
-        """Append new evaluation results of curves that have not ended to the run's file.
-
-        Return the position of the frame in the file, or None if nothing was written.
-        """
         return self._try("grow", {"point": self._point, "time": time.time(), "curves": grown})
 
     def _append_curves(
@@ -392,7 +373,7 @@ class RunWriter:
             self._make_room()
 
     def _try(self, kind: str, content: Any) -> int | None:
-        """Append a frame to the run's file, and return its position in the file.
+        """Append a frame, and return its position in the file.
 
         If that fails, return None, and keep the reason of the first failure.
         """
@@ -407,10 +388,6 @@ class RunWriter:
         return None
 
     def _append(self, kind: str, content: Any) -> int | None:
-        """Append a frame to the run's file and return its position, or None if there is no file.
-
-        Raises: BadInput.
-        """
         if self._journal is None:
             return None
         packed, path = pack(content), self._journal.path
@@ -426,7 +403,6 @@ class RunWriter:
         return start
 
     def _make_room(self) -> None:
-        """Remove old runs from the store if this run has ended or has grown by a hundredth of the limit."""
         if self._journal is not None:
             if self._bytes - self._made_room_at < self._store.limit / 100:
                 return
@@ -447,10 +423,10 @@ def _clock_names(arrays: Mapping[str, Any]) -> list[str]:
 
 
 def _without_growth(path: Path) -> None:
-    """Shorten the file of an ended run: remove the frames that matter only while a run continues.
+    """Remove the frames from a run's file that matter only while the run continues.
 
-    These are the frames with records of growing curves, and with samples of the machine's use. The complete
-    curves are in other frames, which remain.
+    These frames have the records of growing curves, and samples of the machine's use. The complete curves are
+    in other frames.
     """
     content, place = bytearray(journal.MAGIC), 0
     with suppress(OSError, BadInput):
@@ -466,7 +442,6 @@ def _without_growth(path: Path) -> None:
 
 
 def _described(curve: Curve) -> dict[str, Any]:
-    """Return a description of a curve. A reader of the file makes an empty copy of the curve from it."""
     return {
         "name": curve.name,
         "learner": curve.learner,
@@ -496,10 +471,7 @@ def _of_line(line: TheoryLine, trace: Trace) -> dict[str, Any]:
 
 
 def _of_along(along: Along, trace: Trace) -> dict[str, Any]:
-    """Return what to store of a theory line: its values, and the clock values at which they are known.
-
-    If the clock values are those that the trace plans, they are left out.
-    """
+    """Return the values of a theory line as they are stored: without clock values that the trace plans."""
     is_planned = along.clocks.keys() == trace.planned.keys() and all(
         np.array_equal(times, trace.planned[clock]) for clock, times in along.clocks.items()
     )

@@ -126,7 +126,6 @@ class Device:
     """Process that computes on one device."""
 
     def __init__(self, begin: Begin) -> None:
-        """Start a process that computes on one device."""
         context = multiprocessing.get_context("spawn")
         self.connection, remote_end = context.Pipe()
         self.process = context.Process(target=begin, args=(remote_end,), daemon=True)
@@ -136,7 +135,6 @@ class Device:
         """Number of the sweep point that the process works on, or None if it is idle."""
 
     def submit(self, number: int, experiment: Experiment) -> None:
-        """Send an experiment to the process that serves a device. It belongs to the sweep point `number`."""
         self.task = number
         self.connection.send_bytes(msgspec.json.encode(experiment))
 
@@ -159,7 +157,6 @@ class Device:
         return [(key, curves) for key, curves in answer["curves"]]
 
     def end(self) -> None:
-        """End the process, even if it is working."""
         self.connection.close()
         self.process.kill()
         self.process.join()
@@ -169,7 +166,6 @@ class Spread:
     """Curves that several devices compute in advance, for sweep points that the run has not reached yet."""
 
     def __init__(self, sweep: Sweep, devices: Sequence[Begin]) -> None:
-        """Start a process for every device."""
         self._sweep = sweep
         self._devices = [Device(begin) for begin in devices]
         self._groups = ceil(len(devices) / len(sweep.points))
@@ -185,11 +181,9 @@ class Spread:
 
     @property
     def count(self) -> int:
-        """Number of devices."""
         return len(self._devices)
 
     def end(self) -> None:
-        """End all processes."""
         for device in self._devices:
             device.end()
 
@@ -226,7 +220,6 @@ class Spread:
                 self._curves.update(device.receive())
 
     def _hand_out(self, grown: Results, is_stored: Callable[[LearnerPlan], bool]) -> None:
-        """Submit work to idle devices, in the order of the sweep points."""
         for device in self._devices:
             if device.task is not None:
                 continue
@@ -254,10 +247,7 @@ class Spread:
             ]
 
     def fill(self, planned: LearnerPlan, curves: Sequence[Curve]) -> bool:
-        """Fill the empty curves of a learner from the devices' results.
-
-        Return whether devices computed them.
-        """
+        """Fill the empty curves of a learner, and return whether devices computed them."""
         keys = self._groups_of.get(_key(planned), [])
         if not keys or any(key not in self._curves for key, _ in keys):
             return False
@@ -364,7 +354,7 @@ def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int])
 
 
 def _beside(parts: Sequence[Mapping[str, NDArray[Any]]], name: str, length: int) -> NDArray[Any]:
-    """Join the arrays [S, R] of all groups along R. Shorter arrays are first padded with NaN."""
+    """Join the arrays [S, R] of all groups along R, after padding them with NaN to S = `length`."""
     columns = []
     for part in parts:
         padded = np.full((length, part[name].shape[1]), np.nan)
@@ -376,7 +366,7 @@ def _beside(parts: Sequence[Mapping[str, NDArray[Any]]], name: str, length: int)
 def _indexed(
     parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int], measure: str
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the x values [S] and the values [S, R or 1, *index] of an array-valued measure."""
+    """Return the x values [S], and the values [S, R or 1, *index], of an array-valued measure."""
     measured = [part for part in parts if f"x/{measure}" in part]
     earliest = measured[0][f"array/{measure}"]
     if earliest.shape[1] == 1:  # values of the first replica alone
@@ -392,9 +382,7 @@ def _indexed(
 
 
 def cuda_devices() -> list[Begin]:
-    """Return a function for each CUDA device of this process, which uses the device for a sweep.
-
-    Each function serves a connection on its device.
+    """Return, for each CUDA device of this process, a function that serves a connection on the device.
 
     Raises: BadInput if there is no device.
     """

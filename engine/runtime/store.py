@@ -52,10 +52,7 @@ class Store:
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
-        """Open the store in a folder, which is created on first use.
-
-        Its files may have `limit` bytes in total.
-        """
+        """Open the store in a folder, which is created on first use. Its files may take `limit` bytes."""
         self.folder, self.limit = folder, limit
         self._index = RunIndex(folder)
 
@@ -96,22 +93,19 @@ class Store:
         return [run_of(self.folder, *row) for row in rows]
 
     def count(self) -> int:
-        """Return the number of runs in the index."""
         rows = self._index.rows("select count(*) from runs")
         return int(rows[0][0]) if rows else 0
 
     def run(self, name: str) -> StoredRun | None:
-        """Return the run with this name, or None if there is no such run."""
         rows = self._index.rows("select file, size, row, details from runs where id = ?", name)
         if self._index.is_resting:
             return next((run for run in self._from_files() if run.id == name), None)
         return run_of(self.folder, *rows[0]) if rows else None
 
     def finished_as(self, digest: str, but: str) -> str | None:
-        """Return the file name of the newest finished run of the same experiment and code.
+        """Return the file name of the newest finished run with this digest, or None.
 
-        `digest` is the digest of everything that such a run depends on. The file `but` is ignored. If there
-        is no such run, the result is None.
+        The digest covers everything that a run depends on (`StoredRun.resolved`). The file `but` is ignored.
         """
         query = "select file, size, row from runs where resolved = ? and file != ? order by began desc"
         for row in self._index.rows(query, digest, but):
@@ -220,19 +214,18 @@ class Store:
 
 
 def _refuse_if_written(run: StoredRun) -> None:
-    """Check that a run is not in progress: no process may write its file. Raises: BadInput."""
     if run.is_written:
         raise BadInput(run.id, "it is still running; stop it first")
 
 
 def _aside(run: StoredRun) -> Path:
-    """Return the path of the hidden file to which a run's file is renamed while the run is set aside."""
+    """Return the path of the hidden file that holds a run while it is set aside."""
     path = Path(run.path)
     return path.with_name(f".{path.name}")
 
 
 def _age(path: Path, clock: str) -> float:
-    """Return how many seconds ago a file was changed or renamed, by its clock `st_mtime` or `st_ctime`."""
+    """Return how many seconds ago a file was changed (`st_mtime`) or renamed (`st_ctime`)."""
     return time.time() - float(getattr(path.stat(), clock))
 
 

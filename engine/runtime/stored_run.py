@@ -58,7 +58,6 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
     @property
     def is_here(self) -> bool:
-        """Whether the run was begun on this machine."""
         return self.host == socket.gethostname()
 
     @property
@@ -85,7 +84,6 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
         return "cut off" if self.state == "running" and self.is_here and not self.is_written else self.state
 
     def receive(self, frame: journal.JournalFrame) -> None:
-        """Update the fields of the run from one frame of its file."""
         if frame.kind == "mark":
             content = frame.content
             for name in ("pinned", "announced", "tags", "name", "headline", "chart", "claims"):

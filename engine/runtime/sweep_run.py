@@ -128,7 +128,6 @@ Look: TypeAlias = Callable[[bool], None]
 
 
 def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look:
-    """Return a function that measures the machine's use. It sends and stores samples."""
     sampler = Sampler()
 
     def look(was_at_rest: bool = False) -> None:
@@ -143,10 +142,10 @@ def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look
 
 
 def _looking(gate: Gate, look: Look) -> Gate:
-    """Wrap the gate `gate` of a run. The new gate first samples the machine's use.
+    """Return a gate that samples the machine's use before it calls `gate`.
 
-    If the run waits longer than SECONDS at its gate, it was probably paused. Loads are then measured anew
-    from the end of the wait.
+    If the gate waits longer than SECONDS, the run was probably paused. Loads are then measured anew from the
+    end of the wait.
     """
 
     def looking() -> int:
@@ -169,7 +168,6 @@ def _run_points(
     stopped: Callable[[], bool],
     spread: Spread | None,
 ) -> bool:
-    """Run all sweep points of a sweep, and return whether all of them are complete. Raises: BadInput."""
     sweep, data, trace = grown.sweep, DrawnData(), None
     with stopped_by(stopped):
         for number in range(len(sweep.points)):

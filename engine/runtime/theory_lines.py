@@ -39,8 +39,11 @@ def theory_lines(
     """Return every theory line of a plan, with its values and whether its theorem applies.
 
     A line that applies to the problem has values. A line that is computed from measured values gets its
-    values while the runs advance. Data are drawn only if a line needs them. The `labels` [R, m, n] may be
-    available without drawing data.
+    values while the runs advance.
+
+    Args:
+        data: draws the data; called only if a line needs them.
+        labels: returns the labels [R, m, n] without the other data.
     """
     begin, order = partial(_begun, plan.experiment), partial(_order, plan.experiment)
     at = At(plan.experiment, RunData(data, begin, order, labels), clocks)
@@ -49,14 +52,12 @@ def theory_lines(
 
 
 def _begun(setup: Setup, data: Data, learner: Learner) -> Descent:
-    """Return a training run of a learner before its first step, on the data of the run."""
     loss = setup.loss.of_targets(data.targets)
     rates = len(rates_of(learner))
     return Descent(TrainingInputs(learner, data.with_variants(rates), loss, setup.run.random_streams()))
 
 
 def _order(setup: Setup) -> Order | None:
-    """Return the order in which learners are trained on the rows, or None for the order of the data."""
     return setup.protocol.order(setup.n, setup.run.random_streams())
 
 
@@ -94,10 +95,9 @@ def _line(
 def _is_drawn(line: Line, setup: Setup) -> bool:
     """Return whether the values of a theory line must be computed.
 
-    Two sorts of lines always need values. The first is a line that is the same for all learners. The second
-    is a line about a measure that every run records, because such a measure is also shown without a picture.
-    Any other line needs values if its measure has no picture, or if a picture shows it, divides by it, or has
-    its contour.
+    A line that all learners share always needs them. So does a line about a measure that every run records,
+    because such a measure is also shown without a picture. Any other line needs them if its measure has no
+    picture, or if a picture shows it, divides by it, or has its contour.
     """
     pictures = getattr(setup, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]
@@ -127,10 +127,6 @@ def _beyond(line: Line, at: At) -> Along | None:
 
 
 def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:
-    """Return the values of a theory line that differ between learners, by curve name.
-
-    Curves of learners that the line does not apply to are left out.
-    """
     of_curves = {}
     for learner_plan in learners.values():
         if planned.binds(learner_plan.learner):
@@ -146,8 +142,7 @@ def _along_runs(
 ) -> Along | None:
     """Return the values so far of a theory line that is computed from measured values.
 
-    The values are measured in the curve's own run and in its side runs, which are additional runs for this
-    purpose. Return None if the line does not apply to the learner of the curve.
+    They are measured in the curve's own run, and in additional side runs. None if the line does not apply.
     """
     learner_plan = learners[curve.learner]
     if not planned.binds(learner_plan.learner):
@@ -166,7 +161,7 @@ def _along_runs(
 
 
 def _measured(curve: Curve, records: int) -> Measured:
-    """Return the values [R, S] of measures at the first S evaluation points of a curve, by measure name."""
+    """Return the values [R, S] of each measure at the first S records of a curve."""
     values = {measure: curve.values(measure) for measure in curve.measures}
     return {measure: series[:records].T for measure, series in values.items() if series is not None}
 

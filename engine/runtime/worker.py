@@ -109,7 +109,6 @@ class Worker:
             self._change.notify()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the thread up to `seconds`, and return whether it has ended."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
         return not self._thread.is_alive()

@@ -91,10 +91,7 @@ class Solver(Part, frozen=True):
         return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the value, at weights [B, d], of the norm or potential that the solver's solutions minimise.
-
-        The result is [B], in float64.
-        """
+        """Return the norm or potential that solutions minimise, [B] in float64, at weights [B, d]."""
         raise NotImplementedError
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
@@ -105,37 +102,33 @@ class Solver(Part, frozen=True):
         raise NotImplementedError
 
     def refuses(self, d: int) -> str | None:
-        """Return the reason why the solver cannot learn from d features, or None if it can."""
+        """Return why the solver cannot learn from d features, or None if it can."""
         return None
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Return a hypothesis (model) that has seen no example yet, for every replica and target of `data`.
+        """Return an untrained hypothesis (model) for all replicas and targets of `data`.
 
-        The hypothesis may use all instances of `data`, but never the labels.
+        It may use all instances of `data`, but never the labels.
 
         Args:
-            data: the data with all replicas and targets.
             streams: random streams for a solver that draws numbers. If None, the seeds are 0, 1, and so on.
         """
         raise NotImplementedError
 
     def operations(self, sizes: Sizes) -> float:
-        """Estimate how many multiplications a run needs if the solver refits after every example.
-
-        The default value 0 means that the number is small.
-        """
+        """Estimate the multiplications of a run that refits after every example; 0 means few."""
         return 0.0
 
     def size(self, n: int, d: int) -> int:
-        """Return how many float64 numbers the solver stores for each replica with n instances of d features.
+        """Return the float64 numbers that the solver stores per replica, for n instances of d features.
 
-        The d weights of each target are not counted. The default value is enough for solvers that store a
-        kernel matrix, or solve a linear program on all features.
+        The d weights of each target are not counted. The default is enough for solvers that store a kernel
+        matrix, or solve a linear program on all features.
         """
         return 8 * n * d + 3 * n * n + 50 * d * d
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return how many bytes of memory the solver needs, with temporary arrays."""
+        """Return the memory in bytes that the solver needs, including temporary arrays."""
         return DERIVED * (2 * sizes.replicas * self.size(sizes.n, sizes.d) + sizes.batch * sizes.d)
 
     def invariance(self) -> Verdict:
@@ -145,10 +138,9 @@ class Solver(Part, frozen=True):
 
 
 def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield examples one by one, in float64: each is an instance x [R, d, 1] with labels y [R, m, 1].
+    """Yield examples one by one, in float64: an instance x [R, d, 1] with its labels y [R, m, 1].
 
-    Args: instances [R, n, d]; their labels [R·m, n].
-    Raises: Stopped, if the run was stopped.
+    Args: instances [R, n, d]; their labels [R·m, n]. Raises: Stopped.
     """
     by_replica = labels.view(instances.replicas, -1, instances.n)
     for number in range(instances.n):
@@ -157,24 +149,22 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
 
 
 class SolvedWeights:
-    """Base class of linear hypotheses from solvers. Their weights are computed when they are first needed."""
+    """Base class of linear hypotheses from solvers, which compute their weights when first needed."""
 
     _w: torch.Tensor | None
     """Weights [B, d], or None if examples were added after the weights were last computed."""
 
     def solving(self) -> Iterator[None]:
-        """Compute the weights, unless they are already computed for the examples seen.
+        """Compute the weights if examples were added since the last call.
 
         Yield between the fits of different batch members (replicas and targets). Raises: Stopped.
         """
         raise NotImplementedError
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d] of the solution for the examples seen."""
         for _ in self.solving():
             pass
         assert self._w is not None, "solving ends with them"
@@ -182,7 +172,7 @@ class SolvedWeights:
 
 
 class Refit(SolvedWeights):
-    """Hypothesis that stores all examples, and recomputes its weights from them whenever they are needed.
+    """Hypothesis that stores all examples, and refits its weights to them whenever they are needed.
 
     `solve` maps instances X [k, d] and labels y [k] to the weights [d] of one replica and target. It is only
     called with k > 0. With `memoised`, weights that fit all rows of the data are stored with the data, so
@@ -196,16 +186,11 @@ class Refit(SolvedWeights):
         self._w = data.labels.new_zeros(len(data.labels), data.instances.d)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         self._rows.append(instances.rows)
         self._labels.append(labels)
         self._w = None
 
     def solving(self) -> Iterator[None]:
-        """Compute the weights, unless they are already computed for the examples seen.
-
-        Yield between the fits of different batch members (replicas and targets). Raises: Stopped.
-        """
         if self._w is not None:
             return
         self._rows, self._labels = [torch.cat(self._rows, 1)], [torch.cat(self._labels, 1)]
@@ -224,9 +209,9 @@ class Refit(SolvedWeights):
         memo[key] = self._w
 
     def _memo(self) -> dict[Any, torch.Tensor]:
-        """Return the cache of solutions that is stored with the data, or an empty dict.
+        """Return the data's cache of solutions, or an empty dict.
 
-        The cache can be used only if the examples seen are all rows of the data, in order.
+        The cache applies only if the examples seen are all rows of the data, in order.
         """
         drawn, (rows,), (labels,) = self._data, self._rows, self._labels
         if drawn is None or labels.shape != drawn.labels.shape or not torch.equal(labels, drawn.labels):
@@ -242,10 +227,10 @@ class Refit(SolvedWeights):
 
 
 class Limit:
-    """Function that computes a learner's limit: the weights to which its training should converge.
+    """Function that computes the weights to which a learner's training should converge.
 
-    The limit is the solution of a solver on the rows that the learner has seen. It is computed again only if
-    the learner has seen other rows since the last call.
+    This limit is a solver's solution on the rows that the learner has seen. It is computed again only if the
+    learner has seen other rows since the last call.
     """
 
     def __init__(self, solver: Solver, data: Data) -> None:
@@ -254,9 +239,7 @@ class Limit:
         self._weights: torch.Tensor | None = None
 
     def __call__(self, counts: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
-        """Return the limit of a learner, as weights [B, d]: the solver's solution on the rows seen.
-
-        Until every replica has seen an example, all weights are NaN.
+        """Return the solver's solution [B, d] on the rows seen; NaN until every replica has seen one.
 
         Args:
             counts: how often each row was seen, [B or 1, n].

@@ -63,7 +63,7 @@ def shortest(X: Floats, y: Floats) -> Floats:
 
 
 def _scale(numbers: Floats) -> float:
-    """Return a power of two near the largest of the numbers. The caller divides the numbers by it.
+    """Return a power of two near the largest number, by which the caller divides all numbers.
 
     HiGHS has an absolute tolerance, so the largest number should be about 1.
     """

@@ -52,20 +52,17 @@ class FeaturePosterior:
     """State of the solver: the posterior distribution over features, for every replica and target."""
 
     def __init__(self, agreements: torch.Tensor, flip: float) -> None:
-        """Store, for each feature, how many of the labels so far agree with its sign: counts [R, m, d]."""
+        """Store, for each feature, how many labels so far agree with its sign, [R, m, d]."""
         self._agreements, self._dtype, self._flip = agreements.double(), agreements.dtype, flip
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the counts with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._agreements += (x.mT >= 0) == (y >= 0)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the posterior probability of every feature, [B, d], which is its weight."""
         behind = self._agreements.amax(-1, keepdim=True) - self._agreements
         shares = (self._flip / (1 - self._flip)) ** behind
         return (shares / shares.sum(-1, keepdim=True)).to(self._dtype).flatten(0, 1)

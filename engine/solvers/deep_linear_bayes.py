@@ -68,10 +68,7 @@ class DeepLinearFit(LeastSquaresFit):
         self._prior = prior
 
     def posteriors(self) -> list[Posterior]:
-        """Return the posterior distribution of θ, the net's weights, for every batch member.
-
-        A batch member is one replica with one target.
-        """
+        """Return the posterior distribution of θ, the net's weights, for every replica and target."""
         d = self._projector.shape[1]
         ranks = self._projector.diagonal(dim1=1, dim2=2).sum(1).round().int().tolist()
         lengths = torch.linalg.vector_norm(self._w, dim=2).tolist()  # [R, m]

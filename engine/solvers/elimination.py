@@ -73,9 +73,9 @@ class Elimination(Solver, frozen=True, tag="elimination"):
 
 
 class Equations:
-    """Linear equations over F₂ for a set S of entries: the label is the product of their signs.
+    """Equations over F₂ for the set S of entries whose signs multiply to the label.
 
-    They are given by the examples seen, for every replica and target.
+    The examples seen give these equations, for every replica and target.
     """
 
     def __init__(self, dataset: Data, batch: int, population: bool, abstain: bool) -> None:
@@ -90,7 +90,6 @@ class Equations:
         self._solved = [ReducedEquations(self._d) for _ in range(members)]
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         x = instances.rows.double().cpu().numpy().repeat(self._members, 0)
         y = labels.double().cpu().numpy()
         added = np.concatenate((x, y[:, :, None]), 2)
@@ -108,7 +107,6 @@ class Equations:
                 solved.see(np.where(row == 0, coin, row < 0))
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         chosen = np.stack([solved.chosen for solved in self._solved])
         negative = (instances.rows < 0).double().cpu().numpy().repeat(self._members, 0)
         odd = (negative @ chosen[:, :, None].astype(float))[:, :, 0] % 2
@@ -119,7 +117,6 @@ class Equations:
         return torch.from_numpy(signs).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
-        """Return None, because predictions are not linear in the instance x."""
         return
 
 
@@ -132,16 +129,16 @@ class ReducedEquations:
         """Solution in which all unknowns without a pivot are 0."""
 
     def settles(self, left_sides: Bits) -> Bits:
-        """Return which of n new equations have a right side that the equations seen determine, [n].
+        """Return which of n new equations have a right side that follows from the equations seen, [n].
 
-        `left_sides` [n, d] are the left sides of n new equations, as coefficients of the d unknowns.
+        `left_sides` [n, d] are the coefficients of the unknowns in the new equations.
         """
         follows = left_sides[:, self._pivots].astype(float) @ self._rows[:, :-1] % 2
         settled: Bits = (follows == left_sides).all(1)
         return settled
 
     def see(self, equation: Bits) -> None:
-        """Add an equation, given as a vector [d + 1]: the coefficients, and then the right side."""
+        """Add an equation, a vector [d + 1] of d coefficients and the right side."""
         reduced = equation ^ np.logical_xor.reduce(self._rows[equation[self._pivots]], axis=0)
         if not reduced[:-1].any():
             return

@@ -37,19 +37,16 @@ class Mean:
     """Hypothesis whose weights are the mean of label times instance over the examples seen."""
 
     def __init__(self, start: torch.Tensor) -> None:
-        """Begin with w = 0, which is passed as a tensor of zeros [R, m, d]."""
+        """Begin with w = 0, a tensor of zeros [R, m, d]."""
         self._count, self._sum, self._dtype = 0, start.double(), start.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the mean with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._sum.baddbmm_(y, x.mT)
             self._count += 1
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return w [B, d], the mean of label times instance over the examples seen."""
         return (self._sum / max(self._count, 1)).to(self._dtype).flatten(0, 1)

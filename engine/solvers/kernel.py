@@ -149,10 +149,7 @@ def _ntk(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
 
 
 class KernelStep(NamedTuple):
-    """Precomputed part of the update of `KernelFit` by one example.
-
-    It has the quantities that depend on the instance and not on its labels.
-    """
+    """Precomputed part of `KernelFit`'s update by one example, which does not depend on labels."""
 
     x: torch.Tensor
     """Instance, [R, 1, d]."""
@@ -181,7 +178,7 @@ class KernelFit:
     def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
         """Store the kernel, a function that is called with rows [R, n, d] and [R, k, d].
 
-        `weighs` says that the kernel is xᵀx̃, so that weights exist.
+        `weighs`: whether the kernel is xᵀx̃, so that weights exist.
         """
         self._values, self._lam, self._weighs = kernel, lam, weighs
         self._given = data.instances.rows
@@ -198,14 +195,13 @@ class KernelFit:
         self._inverse: torch.Tensor | None = None  # P
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the solution with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x.mT):
                 self._look_ahead(x.mT)
             self._add(self._to_come.popleft(), y)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the `KernelStep` of an instance [R, 1, d] in advance.
+        """Compute the `KernelStep` of an instance [R, 1, d].
 
         If the instance is the next row of the data, also compute the steps of later rows.
         """
@@ -227,11 +223,10 @@ class KernelFit:
             self._to_come.append(KernelStep(instances[:, at], coordinates, new[:, at], factor[:, at, at]))
 
     def _factored(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the diagonal block [R, b, b] of L that belongs to the next b examples, and a mask [R, b, 1].
+        """Return the diagonal block [R, b, b] of L for the next b examples, and a mask [R, b, 1].
 
-        The block follows from the kernels [R, b, b] between the instances and from their coordinates z. The
-        mask says which instances are new, that is, linearly independent of earlier instances. All others get
-        unit rows.
+        `kernels` [R, b, b] are the kernels between these instances, and `z` their coordinates. The mask says
+        which instances are linearly independent of earlier ones. All others get unit rows.
         """
         least = (DEPENDENT if self._lam == 0 else 0.0) * kernels.diagonal(dim1=1, dim2=2)
         remaining = kernels - z.mT @ z
@@ -247,7 +242,7 @@ class KernelFit:
         return factor, new
 
     def _add(self, step: KernelStep, y: torch.Tensor) -> None:
-        """Update the solution by one example: its precomputed step, and its labels y [R, m, 1]."""
+        """Update the solution by one example, given its labels y [R, m, 1]."""
         k, seen, added = self._k, slice(self._k), slice(self._k, self._k + 1)
         self._make_room()
         z, new, root = step.z, step.new > 0, step.root
@@ -272,7 +267,7 @@ class KernelFit:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _made_inverse(self) -> torch.Tensor:
-        """Compute P = (Σ_j z_j z_jᵀ)⁻¹ from the examples so far, and return it, padded to the size of L.
+        """Return P = (Σ_j z_j z_jᵀ)⁻¹ for the examples so far, padded to the size of L.
 
         Call this method before L has any unit row.
         """
@@ -284,7 +279,7 @@ class KernelFit:
         return padded
 
     def _follow(self, inverse: torch.Tensor, step: KernelStep, error: torch.Tensor) -> None:
-        """Update the matrix P = (Σ_j z_j z_jᵀ)⁻¹ after an example.
+        """Update `inverse`, the matrix P = (Σ_j z_j z_jᵀ)⁻¹, after an example.
 
         If the instance is linearly dependent on earlier ones, also change c to the new least-squares
         solution.
@@ -302,10 +297,7 @@ class KernelFit:
         inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the coordinates z(x) of rows x [R, n, d], as [R, k, n].
-
-        There is one for each example seen.
-        """
+        """Return the coordinates z(x) of rows x [R, n, d], one per example seen: [R, k, n]."""
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
         seen = slice(self._k)
@@ -314,10 +306,6 @@ class KernelFit:
         return z
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d].
-
-        If these are all rows of the data, their predictions are already computed.
-        """
         if instances.rows is self._given:
             predictions = self._predictions
         else:
@@ -336,7 +324,7 @@ class KernelFit:
         return (c.square().sum(2) - self._lam * self._dual().square().sum(1)).flatten()
 
     def _dual(self) -> torch.Tensor:
-        """Return the coefficients a = L⁻ᵀc with which the solution combines the examples, [R, k, m]."""
+        """Return the coefficients a = L⁻ᵀc of the examples in the solution, [R, k, m]."""
         seen = slice(self._k)
         factor, c = self._factor[:, seen, seen], self._c[:, :, seen]
         dual: torch.Tensor = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT
@@ -344,10 +332,7 @@ class KernelFit:
 
 
 def bytes_of_fit(sizes: Sizes, squares: int) -> int:
-    """Return the memory in bytes that a kernel fit needs.
-
-    Most of it holds `squares` matrices [k, k], such as L and P.
-    """
+    """Return the memory in bytes of a kernel fit with `squares` matrices [k, k], such as L and P."""
     k, n, d = sizes.examples, sizes.n, sizes.d
     ahead = 3 * min(k, AHEAD) * n
     numbers = n * d + k * n + ahead + 2 * k * d + 2 * squares * k * k
@@ -357,8 +342,8 @@ def bytes_of_fit(sizes: Sizes, squares: int) -> int:
 def operations_of_fit(sizes: Sizes) -> float:
     """Return the number of multiplications of a kernel fit.
 
-    It is n (k + d) for the k-th example, plus n for each target. The k-th example needs its kernels with n
-    rows, which cost n d. Its coordinates combine k rows of length n.
+    The k-th example takes n (k + d), and n more for each target: its kernels with n rows take n d, and its
+    coordinates combine k rows of length n.
     """
     k, n = float(sizes.examples), float(sizes.n)
     return sizes.replicas * k * n * (k / 2 + sizes.d) + sizes.batch * k * n
@@ -368,14 +353,11 @@ class GrowingRows:
     """Stack of rows [R, k, n], stored in chunks that are never copied."""
 
     def __init__(self, nothing: torch.Tensor) -> None:
-        """Create an empty stack. The tensor `nothing` [R, 0, n] determines R, n and the dtype."""
+        """Create an empty stack. `nothing` [R, 0, n] sets R, n and the dtype."""
         self._nothing, self._chunks, self._count = nothing, list[torch.Tensor](), 0
 
     def append(self, rows: torch.Tensor) -> None:
-        """Add rows [R, b, n].
-
-        The caller must not change these rows later, because a complete chunk is stored without a copy.
-        """
+        """Add rows [R, b, n]. The caller must not change them later: some are stored without a copy."""
         replicas, n = self._nothing.shape[0], self._nothing.shape[2]
         if rows.shape[1] == CHUNK and self._count == CHUNK * len(self._chunks):
             self._chunks.append(rows)
@@ -391,29 +373,27 @@ class GrowingRows:
             rows = rows[:, fitting.shape[1] :]
 
     def narrow(self, count: int) -> None:
-        """Remove all rows but the first `count`."""
         self._count = count
         del self._chunks[-(-count // CHUNK) :]
 
     def row(self, number: int) -> torch.Tensor:
-        """Return row number `number` of the stack, [R, 1, n]."""
         place = number % CHUNK
         return self._chunks[number // CHUNK][:, place : place + 1]
 
     def columns(self, selected: slice) -> torch.Tensor:
-        """Return some columns of all rows in the stack, [R, k, b]."""
+        """Return the selected columns of all rows, [R, k, b]."""
         return torch.cat(
             [self._nothing[:, :, selected], *(part[:, :, selected] for _, part in self._parts())], 1
         )
 
     def subtracted(self, minuend: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
-        """Subtract linear combinations of the rows, with coefficients [R, k, b], from `minuend` in place."""
+        """Subtract combinations of the rows, with coefficients [R, k, b], from `minuend` in place."""
         for rows, part in self._parts():
             minuend.baddbmm_(coefficients[:, rows].mT, part, alpha=-1)
         return minuend
 
     def combined(self, coefficients: torch.Tensor) -> torch.Tensor:
-        """Combine the first k rows linearly, with coefficients [R, b, k]. Return the results [R, b, n]."""
+        """Return combinations [R, b, n] of the first k rows, with coefficients [R, b, k]."""
         combinations = self._nothing.new_zeros(*coefficients.shape[:2], self._nothing.shape[2])
         for rows, part in self._parts():
             of_chunk = coefficients[:, :, rows]
@@ -421,16 +401,16 @@ class GrowingRows:
         return combinations
 
     def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
-        """Yield the chunks in which the stack is stored: the range of row numbers, and the rows."""
+        """Yield each chunk of the stack: its range of row numbers, and its rows."""
         for number, chunk in enumerate(self._chunks):
             rows = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
             yield rows, chunk[:, : rows.stop - rows.start]
 
 
 def roomy(tensor: torch.Tensor, count: int, dimensions: tuple[int, ...]) -> torch.Tensor:
-    """Return the tensor if it has room for `count` + 1 entries. Otherwise, return a larger copy.
+    """Return the tensor if it has room for `count` + 1 entries along `dimensions`, or a larger copy.
 
-    The room is its size along the given dimensions. The copy is padded with zeros.
+    The copy is padded with zeros.
     """
     if count < tensor.shape[dimensions[0]]:
         return tensor

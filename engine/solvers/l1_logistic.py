@@ -64,7 +64,7 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
         return Verdict(False, "‖w‖₁ is measured along the coordinate axes, which singles them out")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
-        """Fit the weights [d] to instances X [k, d] and labels y [k] of ±1, and return them.
+        """Return the weights [d] that fit instances X [k, d] and labels y [k] of ±1.
 
         Raises: ArithmeticError if liblinear does not find the weights.
         """
@@ -72,7 +72,10 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
 
 
 def fitted(Z: Floats, C: float) -> Floats:
-    """Return the w that minimises C Σ_j ln(1 + e^(−z_jᵀw)) + ‖w‖₁ for rows z_j = y_j x_j."""
+    """Return the w that minimises C Σ_j ln(1 + e^(−z_jᵀw)) + ‖w‖₁ for rows z_j = y_j x_j.
+
+    Raises: ArithmeticError if liblinear does not find it.
+    """
     steepest = C * abs(Z.sum(0)).max(initial=0.0) / 2
     if steepest <= 1:
         return np.zeros(Z.shape[1])

@@ -72,7 +72,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
         return Verdict(True, "‖w‖₂ and predictions depend only on inner products of the instances")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
-        """Fit the weights [d] to instances X [k, d] and labels y [k] of ±1, and return them.
+        """Return the weights [d] that fit instances X [k, d] and labels y [k] of ±1.
 
         Raises: ArithmeticError if scikit-learn does not find the weights.
         """
@@ -85,7 +85,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
 
 
 def check_range(least: float, largest: float) -> None:
-    """Check a range of values to try: `least` must be at most `largest`. Raises: BadField."""
+    """Check that `least` is at most `largest`. Raises: BadField."""
     if least > largest:
         raise BadField(
             "least", f"{least:g} is above the largest C to try, {largest:g}; take at most {largest:g}"
@@ -93,9 +93,9 @@ def check_range(least: float, largest: float) -> None:
 
 
 def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[float]:
-    """Return the values of C to try: all numbers a·10^i from `least` to `largest`.
+    """Return the values of C to try: all numbers a·10^i from `least` to `largest`, for a in `leading`.
 
-    The digit a is one of `leading`. If there is no such number, return only `least`.
+    If there is no such number, return only `least`.
     """
     powers = (float(f"{digit}e{exponent}") for exponent in range(-6, 7) for digit in leading)
     return [strength for strength in powers if least <= strength <= largest] or [least]
@@ -104,11 +104,11 @@ def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[fl
 def chosen(
     Z: Floats, C: float | None, strengths: list[float], fit: Callable[[Floats, float], Floats]
 ) -> Floats:
-    """Return the weights that fit the rows z_j = y_j x_j [k, d], with C or, if C is None, the best strength.
+    """Return the weights that fit the rows z_j = y_j x_j [k, d] with C, or with the best strength.
 
-    The best strength is the one whose fit to the first 70 % of the rows makes the fewest mistakes on the
-    remaining rows. A row on the decision boundary counts as half a mistake. In a tie, the smallest strength
-    is the best, which means the strongest penalty.
+    If C is None, the best strength is the one whose fit to the first 70 % of the rows makes the fewest
+    mistakes on the remaining rows. A row on the decision boundary counts as half a mistake. In a tie, the
+    smallest strength is the best, which means the strongest penalty.
     """
     if C is None:
         count = round(SHARE * len(Z))
@@ -133,7 +133,10 @@ def _mistakes(Z: Floats, w: Floats) -> float:
 
 
 def fitted(Z: Floats, C: float) -> Floats:
-    """Return the w that minimises C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j."""
+    """Return the w that minimises C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j.
+
+    Raises: ArithmeticError if scikit-learn does not find it.
+    """
     w = logistic(Z, C=C, l1_ratio=0.0, solver="newton-cholesky", tol=1e-10, max_iter=1000)
     slope = abs(C * slopes(Z, w) - w).max()
     if slope > TOLERANCE * C * abs(Z).sum(0).max(initial=0.0) / 2:
@@ -142,10 +145,7 @@ def fitted(Z: Floats, C: float) -> Floats:
 
 
 def slopes(Z: Floats, w: Floats) -> Floats:
-    """Return the negative gradient of the logistic loss Σ_j ln(1 + e^(−z_jᵀw)), for rows z_j = y_j x_j.
-
-    It is Σ_j σ(−z_jᵀw) z_j.
-    """
+    """Return Σ_j σ(−z_jᵀw) z_j for rows z_j = y_j x_j: minus the gradient of the logistic loss."""
     from scipy.special import expit  # type: ignore[import-untyped]
 
     descent: Floats = expit(-(Z @ w)) @ Z

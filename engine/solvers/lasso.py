@@ -55,7 +55,7 @@ class Lasso(Solver, frozen=True, tag="lasso"):
         return LassoFit(data, self.lam)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the memory in bytes of the instances, the rows of XᵀX and the equations for active features.
+        """Return the memory in bytes of instances, rows of XᵀX, and the equations for active features.
 
         Instances and rows of XᵀX count twice, because memory for them is allocated in advance.
         """
@@ -68,10 +68,7 @@ class Lasso(Solver, frozen=True, tag="lasso"):
 
 
 class Gram:
-    """Rows of the matrix XᵀX: those of features that have been active so far.
-
-    The rows of X are the instances seen. More instances can be added at any time.
-    """
+    """Rows of XᵀX for features that have been active so far. X grows by instances as rows."""
 
     def __init__(self, d: int) -> None:
         self._d, self._count = d, 0
@@ -81,7 +78,7 @@ class Gram:
         self._rows = np.empty((0, d))
 
     def add(self, instances: Floats) -> None:
-        """Append c instances [c, d] to X as rows."""
+        """Append instances [c, d] to X as rows."""
         count = self._count + len(instances)
         if count > len(self._instances):
             larger = np.empty((max(count, 2 * self._count), self._d))
@@ -93,20 +90,19 @@ class Gram:
         torch.from_numpy(self._rows).addmm_(columns.T, torch.from_numpy(instances))  # without a temporary
 
     def among(self, features: Numbers) -> Floats:
-        """Return the block [a, a] of XᵀX for a given features: their rows and their columns."""
+        """Return the block [a, a] of XᵀX for a given features."""
         places = self._places(features)
         return self._rows[np.ix_(places, features)]
 
     def combined(self, features: Numbers, w: Floats) -> Floats:
-        """Return XᵀX w [d], for weights w that are 0 except at the given features."""
+        """Return XᵀX w [d], for weights `w` of the given features; all others are 0."""
         places = self._places(features)
         return w @ self._rows[places]
 
     def _places(self, features: Numbers) -> Numbers:
-        """Return where in memory the rows of XᵀX for the given features are stored.
+        """Return the positions of the features' rows of XᵀX in memory, and compute missing rows.
 
-        Missing rows are computed first. If more rows than instances would then be stored, the rows of all
-        other features are removed.
+        If more rows than instances would then be stored, the rows of all other features are removed.
         """
         new = features[self._place[features] < 0]
         if len(new):
@@ -129,13 +125,12 @@ class Minimiser:
         self._w, self._signs = np.empty(0), np.empty(0)
 
     def vector(self, d: int) -> Floats:
-        """Return the minimiser w as a vector [d]."""
         w = np.zeros(d)
         w[self._active] = self._w
         return w
 
     def minimise(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Find the minimiser, starting the search from the previous one. Raises: Stopped."""
+        """Find the minimiser, starting from the previous one. Raises: Stopped."""
         bound = penalty + ROUNDING * np.abs(b).max()
         rejected: list[int] = []  # features that left at once, due to rounding
         self._settle(gram, b, penalty)
@@ -153,10 +148,7 @@ class Minimiser:
             rejected = [] if steepest in self._active else [*rejected, steepest]
 
     def _settle(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Minimise over the weights of the active features.
-
-        A feature leaves the active set if its weight reaches 0.
-        """
+        """Minimise over the weights of active features. A feature leaves if its weight reaches 0."""
         while len(self._active):
             change, ends = self._change(gram.among(self._active), b[self._active] - penalty * self._signs)
             leaving = (self._w + change) * self._signs <= 0 if ends else change * self._signs < 0
@@ -195,10 +187,7 @@ class Minimiser:
 
 
 class LassoFit(SolvedWeights):
-    """The Lasso's solution for every replica and target.
-
-    It is computed only when it is needed, starting from the previous solution.
-    """
+    """Solution of the Lasso for every replica and target, computed from the previous one when needed."""
 
     def __init__(self, data: Data, lam: float) -> None:
         self._lam, self._seen, (self._replicas, d) = lam, 0, (data.replicas, data.instances.d)
@@ -210,7 +199,6 @@ class LassoFit(SolvedWeights):
         self._w = self._like
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         rows, y = (numbers.double().cpu().numpy() for numbers in (instances.rows, labels))
         for replica, (gram, new) in enumerate(zip(self._grams, rows, strict=True)):
             gram.add(new)
@@ -220,10 +208,6 @@ class LassoFit(SolvedWeights):
         self._w = None
 
     def solving(self) -> Iterator[None]:
-        """Compute the weights, unless they are already computed for the examples seen.
-
-        Yield between the fits of different batch members (replicas and targets). Raises: Stopped.
-        """
         if self._w is not None:
             return
         for number, (member, b) in enumerate(zip(self._members, self._products, strict=True)):

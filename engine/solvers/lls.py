@@ -45,7 +45,7 @@ class LLS(Solver, frozen=True, tag="lls"):
 
 
 class LeastSquaresFit:
-    """State of the solver: the least-squares solution for the examples seen, per replica and target."""
+    """Least-squares solution for the examples seen, for every replica and target."""
 
     def __init__(self, data: Data) -> None:
         rows = data.instances.rows
@@ -59,13 +59,12 @@ class LeastSquaresFit:
         self._solution = self._w.to(rows.dtype, copy=True).flatten(0, 1)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the solution with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             self._add(x, y)
         self._solution = self._w.to(self._solution.dtype, copy=True).flatten(0, 1)
 
     def _add(self, x: torch.Tensor, y: torch.Tensor) -> None:
-        """Update the solution by one example: an instance x [R, d, 1] and its labels y [R, m, 1]."""
+        """Update the solution by one example: an instance x [R, d, 1] with labels y [R, m, 1]."""
         outside = torch.baddbmm(x, self._projector, x, alpha=-1)
         # A second projection makes `outside` orthogonal to the span, up to rounding.
         outside = torch.baddbmm(outside, self._projector, outside, alpha=-1)
@@ -87,7 +86,7 @@ class LeastSquaresFit:
         self._projector.baddbmm_(outside, along.mT)
 
     def _made_inverse(self) -> torch.Tensor:
-        """Compute (XᵀX)⁺ for the matrix X whose rows are the instances seen."""
+        """Return (XᵀX)⁺ for the matrix X whose rows are the instances seen."""
         if not self._seen:
             return torch.zeros_like(self._projector)
         inverse = torch.linalg.pinv(torch.cat(self._seen, 2).mT)  # [R, d, k]
@@ -97,7 +96,7 @@ class LeastSquaresFit:
     def _follow(
         self, inverse: torch.Tensor, x: torch.Tensor, along: torch.Tensor, new: torch.Tensor
     ) -> torch.Tensor:
-        """Update (XᵀX)⁺ after an instance x, and return the direction [R, d, 1] in which w then changes."""
+        """Update `inverse`, M = (XᵀX)⁺, by an instance x; return the direction [R, d, 1] of w's change."""
         image = inverse @ x
         stretch = 1 + (x * image).sum(1, keepdim=True)
         # Whether x adds rank or not, the change of M is a bᵀ + b aᵀ.
@@ -108,9 +107,7 @@ class LeastSquaresFit:
         return gain
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self._solution)
 
     def weights(self) -> torch.Tensor | None:
-        """Return the weights [B, d] of the solution, in a tensor that later examples do not change."""
         return self._solution

@@ -89,7 +89,7 @@ def shortest(X: Floats, y: Floats, norm: str) -> Floats:
 
 
 def _least_sum(Z: Floats) -> Floats | None:
-    """Return the w with Zw ≥ 1 for which ‖w‖₁ is least, or None if no such w exists.
+    """Return the w of least ‖w‖₁ with Zw ≥ 1, or None if no such w exists.
 
     The rows of Z are z_j = y_j x_j. The linear program minimises Σ(w₊ + w₋) for w = w₊ − w₋.
     """
@@ -99,7 +99,7 @@ def _least_sum(Z: Floats) -> Floats | None:
 
 
 def _least_maximum(Z: Floats) -> Floats | None:
-    """Return the w with Zw ≥ 1 for which ‖w‖_∞ is least, or None if no such w exists.
+    """Return the w of least ‖w‖_∞ with Zw ≥ 1, or None if no such w exists.
 
     The rows of Z are z_j = y_j x_j. The linear program minimises t, with |w_i| ≤ t.
     """
@@ -153,10 +153,10 @@ def _least_spectrum(Z: Floats) -> Floats | None:
 
 
 def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Floats:
-    """Return linear constraints Re(e^(−ia) c_f) ≤ t_f, one for each pair of a frequency f and an angle a.
+    """Return linear constraints Re(e^(−ia) c_f) ≤ t_f, for pairs of a frequency f and an angle a.
 
-    They are the coefficients [pairs, d + h] of the variables w [d] and t [h] in Re(e^(−ia) c_f) − t_f, where
-    c is the Fourier transform of w.
+    They are the coefficients [pairs, d + h] of w [d] and t [h] in Re(e^(−ia) c_f) − t_f, where c is the
+    Fourier transform of w.
     """
     turned = np.exp(-1j * angles)[:, None] * transform[which]
     return np.hstack((turned.real, -np.eye(len(transform))[which]))
@@ -170,9 +170,9 @@ def _nearest(angles: Floats, to: float) -> float:
 def _program(
     cost: Floats, rows: Floats, sides: Floats, bounds: tuple[float | None, float | None] = (None, None)
 ) -> Floats | None:
-    """Solve a linear program: find the x of least cost · x that satisfies rows · x ≤ sides.
+    """Return the x of least cost · x with rows · x ≤ sides, or None if no x satisfies this.
 
-    Return None if no x satisfies these constraints. Raises: ArithmeticError if HiGHS fails.
+    Raises: ArithmeticError if HiGHS fails.
     """
     from scipy.optimize import linprog  # type: ignore[import-untyped]
 

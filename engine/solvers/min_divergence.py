@@ -90,23 +90,20 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
 class Entropy:
     """Dual potential Ψ*(θ) = w₀ Σ e^θ_i of the entropy Ψ.
 
-    The methods compute Ψ*(θ), its gradient w and its Hessian.
+    Its gradient is w. `curvature` returns vectors a and b for which its Hessian is diag a − b bᵀ.
     """
 
     def __init__(self, start: float) -> None:
         self._start = start
 
     def value(self, theta: Floats) -> float:
-        """Return the dual potential Ψ*(θ)."""
         return float(self.weights(theta).sum())
 
     def weights(self, theta: Floats) -> Floats:
-        """Convert dual weights θ to the weights w = ∇Ψ*(θ)."""
         with np.errstate(over="ignore"):
             return np.asarray(self._start * np.exp(theta))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return vectors a and b for which the Hessian ∇²Ψ*(θ) is diag a − b bᵀ."""
         w = self.weights(theta)
         return w, np.zeros_like(w)
 
@@ -114,18 +111,16 @@ class Entropy:
 class Power:
     """Dual potential Ψ*(θ) = ½‖θ‖_p² of Ψ(w) = ½‖w‖_q².
 
-    The methods compute Ψ*(θ), its gradient w and its Hessian.
+    Its gradient is w. `curvature` returns vectors a and b for which its Hessian is diag a − b bᵀ.
     """
 
     def __init__(self, p: float) -> None:
         self._p = p
 
     def value(self, theta: Floats) -> float:
-        """Return the dual potential Ψ*(θ)."""
         return 0.5 * float(np.linalg.norm(theta, self._p)) ** 2
 
     def weights(self, theta: Floats) -> Floats:
-        """Convert dual weights θ to the weights w = ∇Ψ*(θ)."""
         norm = float(np.linalg.norm(theta, self._p))
         if norm == 0:
             return np.zeros_like(theta)
@@ -133,7 +128,6 @@ class Power:
         return np.asarray(norm * np.sign(part) * np.abs(part) ** (self._p - 1))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return vectors a and b for which the Hessian ∇²Ψ*(θ) is diag a − b bᵀ."""
         norm = float(np.linalg.norm(theta, self._p)) or 1.0
         part = np.abs(theta) / norm
         along = np.sign(theta) * part ** (self._p - 1)

@@ -116,7 +116,7 @@ class Path:
     """
 
     def __init__(self, X: Floats, y: Floats, depth: int, shape: Floats) -> None:
-        """Store the examples X [k, d] and y [k], the net's depth D ≥ 2, and the shape θ [d] of its start."""
+        """Store examples X [k, d] and y [k], the net's depth D ≥ 2, and the shape θ [d] of its start."""
         self._examples, self._depth, self._shape = (X, y), depth, shape
         self._easy = EASY / float(shape.min()) ** depth
         left_vectors, sizes, right_vectors = np.linalg.svd(X, full_matrices=False)
@@ -134,12 +134,12 @@ class Path:
         """
 
     def is_of(self, X: Floats, y: Floats) -> bool:
-        """Return whether the stored minimisers were computed for the examples X and y."""
+        """Return whether this path was computed for the examples X and y."""
         instances, labels = self._examples
         return np.array_equal(instances, X) and np.array_equal(labels, y)
 
     def at(self, alpha: float) -> Floats:
-        """Return the weights w [d] of least Q_α that fit the examples, for the given α.
+        """Return the weights w [d] of least Q_α that fit the examples.
 
         Raises: ArithmeticError if Newton's method does not find them.
         """
@@ -161,7 +161,7 @@ class Path:
         return w
 
     def _pass_to(self, scale: float, search: Dual) -> None:
-        """Solve the dual problem at a sequence of decreasing scales c above `scale`. Store each solution."""
+        """Solve the dual problem at decreasing scales c above `scale`, and store each solution."""
         ratio = _ratio(self._depth)
         if not self._passed:
             search.solve()
@@ -175,7 +175,7 @@ class Path:
 
 
 def _ratio(depth: int) -> float:
-    """Return the ratio of each stored scale c to the next larger stored scale."""
+    """Return the ratio of each stored scale c to the next larger one."""
     return float(10**-0.5 if depth == 2 else 10 ** (-0.1 * depth))
 
 
@@ -192,7 +192,7 @@ class Dual:
     """
 
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int, shape: Floats) -> None:
-        """Begin at a scale c that is so large that the function h is nearly linear.
+        """Begin at a scale c so large that the function h is nearly linear.
 
         The start is the ν for which w = c θ^D h′(0) z fits the labels.
         """
@@ -223,7 +223,6 @@ class Dual:
 
     @property
     def point(self) -> Point:
-        """Point that Newton's method has reached: ν, z, 1 − z and 1 + z."""
         return self._nu, self._z, self._below, self._above
 
     def solve(self) -> None:
@@ -234,7 +233,7 @@ class Dual:
                 return
 
     def check(self) -> None:
-        """Check that w fits the labels, with a duality gap of at most GAP. Raises: ArithmeticError if not."""
+        """Check that w fits the labels, with a duality gap of at most GAP. Raises: ArithmeticError."""
         if self._missed > RESIDUAL or abs(self._nu @ self._residual) > GAP * abs(self._nu @ self._labels):
             raise ArithmeticError(
                 f"min-q on {self._rows.shape[0]} independent examples of {self._rows.shape[1]} features "
@@ -243,7 +242,6 @@ class Dual:
 
     @property
     def solution(self) -> Floats:
-        """Weights w [d] at the current point."""
         return self._w
 
     @property
@@ -299,10 +297,7 @@ class Dual:
         self._evaluate()
 
     def _evaluate(self) -> None:
-        """Compute the weights w at the current point, and their derivatives with respect to z.
-
-        Also compute the residual and the objective G.
-        """
+        """Compute w, its derivatives by z, the residual and the objective G at the current point."""
         c, p, z = self.scale * self._sizes, self._power, self._z
         if not p:
             self._w, self._slopes = 2 * c * np.sinh(z), 2 * c * np.cosh(z)

@@ -59,7 +59,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
         return Verdict(False, "its starts do not rotate with the instances")
 
     def fit(self, X: Floats, y: Floats) -> Floats:
-        """Fit a net to instances X [n, d] and labels y [n], and return its parameters [k (d + 1)]."""
+        """Return the parameters [k (d + 1)] of a net that fits instances X [n, d] and labels y [n]."""
         from scipy.optimize import least_squares  # type: ignore[import-untyped]
 
         def residuals(net: Floats) -> Floats:
@@ -89,25 +89,19 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
 
 
 class NetFits:
-    """Fitted nets, one for every replica and target. They are fitted to the examples seen."""
+    """Nets fitted to the examples seen, one for every replica and target."""
 
     def __init__(self, data: Data, solver: NetLeastSquares) -> None:
         self._nets, self._seen = Refit(data, solver.fit), False
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         self._nets.learn(instances, labels)
         self._seen |= instances.n > 0
 
     def solving(self) -> Iterator[None]:
-        """Fit the nets, unless they are already fitted to the examples seen.
-
-        Yield between the fits of different batch members (replicas and targets).
-        """
         return self._nets.solving()
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d], which are 0 before the first example."""
         rows, nets = instances.rows.double().cpu().numpy(), self._nets.weights().double().cpu().numpy()
         members = len(nets) // len(rows)
         predictions = np.zeros((len(nets), instances.n))
@@ -116,7 +110,6 @@ class NetFits:
         return torch.from_numpy(predictions).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
-        """Return None, because predictions are not linear in the instance x."""
         return
 
 
@@ -128,7 +121,7 @@ def outputs(net: Floats, X: Floats) -> Floats:
 
 
 def jacobian(net: Floats, X: Floats) -> Floats:
-    """Return the derivatives of `outputs` with respect to the parameters, [n, k (d + 1)]."""
+    """Return the derivatives of `outputs` by the parameters, [n, k (d + 1)]."""
     from scipy.special import expit  # type: ignore[import-untyped]
 
     units = net.reshape(-1, X.shape[1] + 1)

@@ -78,7 +78,7 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
     step = float(np.linalg.norm(shortest.reshape(shape), 2))
 
     def fitted(w: Floats) -> Floats:
-        """Return the vector that fits the labels and is nearest to w."""
+        """Project w onto the vectors that fit the labels."""
         nearest: Floats = w - basis.T @ (basis @ w) + shortest
         return nearest
 
@@ -99,14 +99,13 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
 
 
 def _row_space(X: Floats) -> Floats:
-    """Return an orthonormal basis of the row space of X."""
     _, singular_values, right_vectors = np.linalg.svd(X, full_matrices=False)
     basis: Floats = right_vectors[singular_values > max(X.shape) * np.finfo(float).eps * singular_values[0]]
     return basis
 
 
 def _shrunk(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
-    """Return w after its matrix W is soft-thresholded: each singular value is reduced by `by`, down to 0."""
+    """Reduce each singular value of W, where w = vec W, by `by`, but not below 0."""
     left_vectors, singular_values, right_vectors = np.linalg.svd(w.reshape(shape), full_matrices=False)
     shrunk: Floats = ((left_vectors * np.maximum(singular_values - by, 0)) @ right_vectors).ravel()
     return shrunk

@@ -54,7 +54,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
         check_factors(self.factors, self.side, self.count)
 
     def sizes(self, d: int) -> tuple[int, ...]:
-        """Return the sizes of the factors of instances with d features. By default, there is one factor."""
+        """Return the sizes of the factors of instances with d features; by default, a single factor."""
         return factor_sizes(self.factors, self.side, self.count) or (d,)
 
     def refuses(self, d: int) -> str | None:
@@ -78,7 +78,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
 
 
 class Paths:
-    """What the examples seen say about signs of products, for every replica and target."""
+    """Signs of products that follow from the examples seen, for every replica and target."""
 
     def __init__(self, data: Data, factors: tuple[int, ...]) -> None:
         self._given, self._weights = data.instances, _views(factors)
@@ -96,10 +96,10 @@ class Paths:
         self._products = [SignProducts(of_replica, self._count) for of_replica in sizes]
 
     def _seen(self, instances: Instances) -> tuple[Floats, Floats]:
-        """Return random projections of each factor, [R, n, VIEWS, r], and of each complete instance, [R, n].
+        """Return random projections of each factor, [R, n, VIEWS, r], and of each instance, [R, n].
 
-        Each factor has VIEWS projections. They have an unknown common scale, which depends on the other
-        factors. The projection of the whole instance determines its sign.
+        A factor's VIEWS projections have an unknown common scale, which depends on the other factors. The
+        projection of an instance determines its sign.
         """
         weights = torch.from_numpy(self._weights).to(instances.device, instances.dtype)
         if instances.n <= MOST_ROWS:
@@ -111,10 +111,9 @@ class Paths:
         return of_factors.reshape(*of_factors.shape[:2], VIEWS, -1), of_row
 
     def _read(self, instances: Instances) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return which direction each factor of an instance has, [R, r, n], and a mask of signs, [R, n].
+        """Return the direction of each factor of an instance, [R, r, n], and whether its sign is −1, [R, n].
 
-        The direction is an index, or −1 if it does not occur in the data. The mask says whether the sign of
-        an instance is −1.
+        A direction is an index, or −1 if it does not occur in the data.
         """
         if instances is self._given:
             return self._numbers, self._flipped
@@ -129,7 +128,6 @@ class Paths:
         return np.array(numbers), of_row < 0
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         numbers, flipped = self._read(instances)
         negative = (labels < 0).cpu().numpy().reshape(len(numbers), self._count, -1) ^ flipped[:, None]
         for products, of_replica, minus in zip(self._products, numbers, negative, strict=True):
@@ -138,7 +136,6 @@ class Paths:
                     products.see(row, signs)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         numbers, flipped = self._read(instances)
         predictions = np.empty((len(numbers), self._count, instances.n))
         for place, products in enumerate(self._products):
@@ -148,7 +145,6 @@ class Paths:
         return torch.from_numpy(predictions).to(instances.device, instances.dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """Return None, because predictions are not linear in the instance x."""
         return
 
 
@@ -175,7 +171,7 @@ def _views(factors: tuple[int, ...]) -> Floats:
 
 
 def _projector(views: Floats) -> Floats:
-    """Return the matrix u uᵀ of every vector's unit vector u, as an array [n, VIEWS²].
+    """Return the matrix u uᵀ for the unit vector u of every vector, [n, VIEWS²].
 
     The matrix depends on neither the length nor the sign of the vector.
     """
@@ -185,7 +181,7 @@ def _projector(views: Floats) -> Floats:
 
 
 def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
-    """Return the number [n] of every vector's direction, and the projector of every different direction."""
+    """Return the index [n] of every vector's direction, and the projectors of the different directions."""
     projectors = _projector(views)
     numbers = np.zeros(len(projectors), np.int64)
     for column in projectors.T:
@@ -198,10 +194,7 @@ def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Float
 
 
 def _nearest(projectors: Floats, directions: Floats, same: float) -> NDArray[np.int64]:
-    """Find the known direction of each vector, given the projectors [n, P] of the vectors.
-
-    Return the index of the direction with the same projector, or −1 for a new direction.
-    """
+    """Return the index of the direction that has the same projector as each vector, or −1 if none has."""
     gaps = np.abs(projectors[:, None] - directions).max(2)
     nearest = gaps.argmin(1)
     return np.where(gaps[np.arange(len(nearest)), nearest] < same, nearest, -1)

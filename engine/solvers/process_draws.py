@@ -50,10 +50,7 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
         return SolverStructure(learner_kind="exact", linear_in_instance=False)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Return the untrained hypothesis.
-
-        Without `streams`, random numbers are drawn with the seeds 0, 1, ….
-        """
+        """Return the untrained hypothesis. Without `streams`, the seeds are 0, 1, …."""
         return ConditionedDraws(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -69,7 +66,7 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
 
 
 class ConditionedDraws:
-    """State of the solver: the examples seen. It predicts by the mean of draws conditioned on them."""
+    """Examples seen. It predicts by the mean of draws that are conditioned on them."""
 
     def __init__(self, dataset: Data, solver: ProcessDraws, streams: Streams) -> None:
         self._solver, self._streams = solver, streams
@@ -80,13 +77,11 @@ class ConditionedDraws:
         self._labels = dataset.labels.double().view(len(rows), dataset.targets, -1)[:, :, :0]  # [R, m, k]
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Add instances [R, n, d] and their labels [B, n] to the examples seen."""
         added = labels.double().view(*self._labels.shape[:2], instances.n)
         self._seen = torch.cat((self._seen, instances.rows.double()), 1)
         self._labels = torch.cat((self._labels, added), 2)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         k = self._seen.shape[1]
         rows = torch.cat((self._seen, instances.rows.double()), 1)
         kernels = self._prior.values(rows, rows)
@@ -103,10 +98,10 @@ class ConditionedDraws:
         return predictions.to(self._dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """Return None, because predictions are not linear in x."""
+        pass
 
     def _mean_normal(self, count: int) -> torch.Tensor:
-        """Return numbers [R, count], each of which is the mean of S independent N(0, 1) numbers.
+        """Return numbers [R, count], each the mean of S independent N(0, 1) numbers.
 
         Means suffice, because conditioning is affine: conditioning the mean gives the mean of conditioned
         draws.

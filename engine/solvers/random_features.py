@@ -44,10 +44,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Return the untrained hypothesis.
-
-        Without `streams`, random numbers are drawn with the seeds 0, 1, ….
-        """
+        """Return the untrained hypothesis. Without `streams`, the seeds are 0, 1, …."""
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -62,10 +59,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
 
 
 class Features(KernelFit):
-    """State of the solver: kernel ridge regression with random features.
-
-    Each replica has its own features.
-    """
+    """Kernel ridge regression with random features, which are different for each replica."""
 
     def __init__(self, dataset: Data, solver: RandomFeatures, streams: Streams) -> None:
         super().__init__(dataset, self.values, solver.lam)
@@ -76,7 +70,6 @@ class Features(KernelFit):
         self._phases = torch.from_numpy(2 * math.pi * phases).to(dataset.labels.device)  # b [R, 1, D]
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
-        """Return the kernel φᵀφ̃ [R, n, k] between `rows` [R, n, d] and `other_rows` [R, k, d]."""
         return self._of(rows) @ (self._of_all if other_rows is self._rows else self._of(other_rows)).mT
 
     @cached_property
@@ -85,12 +78,12 @@ class Features(KernelFit):
         return self._of(self._rows)
 
     def _of(self, rows: torch.Tensor) -> torch.Tensor:
-        """Compute the random features φ of every row, [R, n, D]."""
+        """Return the random features φ of every row, [R, n, D]."""
         angles = rows @ self._frequencies.mT + self._phases
         return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Rotate the frequencies ω. Rotated instances U x then have the features that x had before.
+        """Rotate the frequencies ω, so that rotated instances U x have the features that x had before.
 
         Call this method before the first example.
         """

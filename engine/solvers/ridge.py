@@ -43,20 +43,19 @@ class Ridge(Solver, frozen=True, tag="ridge"):
 
 
 class Root:
-    """Square root S of P = (XᵀX + λI)⁻¹ for every replica. It is updated after each instance."""
+    """Square root S of P = (XᵀX + λI)⁻¹ for every replica, updated after each instance."""
 
     def __init__(self, root: torch.Tensor) -> None:
-        """Store the matrices S [R, d, d]. They are changed in place."""
+        """Store the matrices S [R, d, d], which updates change in place."""
         self._root = root
 
     @classmethod
     def of_penalty(cls, data: Data, lam: float) -> Root:
-        """Return the square root S for no examples, which is I/√λ for the penalty λ."""
+        """Return the square root S = I/√λ before any example, for the penalty λ."""
         eye = torch.eye(data.instances.d, dtype=torch.float64, device=data.labels.device)
         return cls((eye / lam**0.5).repeat(data.replicas, 1, 1))
 
     def copy(self) -> Root:
-        """Return a copy. Later updates of this object do not change it."""
         return Root(self._root.clone())
 
     def add(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -77,7 +76,7 @@ class Root:
         return images.mT * roots, roots.square()
 
     def leverages(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the leverages xᵀP x [R, n] of rows x, [R, n, d]."""
+        """Return the leverages xᵀP x [R, n] of rows x [R, n, d]."""
         return (rows @ self._root).square().sum(2)
 
 
@@ -91,16 +90,13 @@ class RidgeFit:
         self._dtype = data.labels.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the solution with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             image, stretch = self._root.add(x.mT)
             self._w.baddbmm_(y - self._w @ x, (image / stretch).mT)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d] of the solution, in a tensor that later examples do not change."""
         w: torch.Tensor = self._w.to(self._dtype, copy=True)
         return w.flatten(0, 1)

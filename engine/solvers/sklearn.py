@@ -86,7 +86,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
         return Fit(self, data, [int(seed) for seed in seeds])
 
     def estimator(self, seed: int) -> Any:
-        """Create an estimator of scikit-learn that is not fitted yet. Raises: BadInput."""
+        """Create an unfitted estimator of scikit-learn. Raises: BadInput."""
         cls = _class_of(self.name)
         assert cls is not None, "an experiment with an unknown name is refused"
         options = dict(self.options)
@@ -98,12 +98,11 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
             raise self.fault("cannot be made", error) from error
 
     def fault(self, summary: str, error: Exception) -> BadInput:
-        """Convert a failure of scikit-learn to an error with a message of one line."""
         return BadInput(f"scikit-learn: {self.name}", f"{summary}: {reason_of(error)}")
 
 
 class Fit:
-    """Fitted estimators, one for every replica and target. They are fitted when predictions are needed."""
+    """Fitted estimators for every replica and target. They are fitted when predictions are needed."""
 
     def __init__(self, solver: Estimator, dataset: Data, seeds: list[int]) -> None:
         self._solver, self._seeds = solver, seeds
@@ -113,16 +112,14 @@ class Fit:
         self._fitted: list[Any] | None = None
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Add instances [R, n, d] and their labels [B, n] to the examples seen. The fit takes place later."""
         self._rows.append(instances.rows)
         self._labels.append(labels)
         self._fitted = None
 
     def weights(self) -> None:
-        """Return None, because predictions need not be linear in x."""
+        pass
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]. Raises: BadInput, Stopped."""
         rows = instances.rows.double().cpu().numpy()
         predictions = []
         for member, fitted in enumerate(self._fits()):
@@ -131,10 +128,7 @@ class Fit:
         return torch.from_numpy(np.stack(predictions)).to(self._labels[0])
 
     def _predictions(self, fitted: Any, rows: Floats) -> Floats:
-        """Return the predictions [n] of an estimator.
-
-        If `fitted` is a number, all predictions are this number.
-        """
+        """Return the predictions [n] of an estimator, or of a number that is always predicted."""
         if isinstance(fitted, float):
             return np.full(len(rows), fitted)
         try:
@@ -153,7 +147,7 @@ class Fit:
         return self._fitted
 
     def _fit(self, rows: Floats, labels: Floats, member: int) -> Any:
-        """Fit an estimator to rows [k, d] and labels [k]. Return it, or a number that is always predicted.
+        """Fit an estimator to rows [k, d] and labels [k], or return a number that is always predicted.
 
         The number is 0 if there are too few examples. If a classifier has seen only one label, it is this
         label.
@@ -178,7 +172,7 @@ class Fit:
 
 @cache
 def _class_of(name: str) -> Any:
-    """Return scikit-learn's class of the estimator with the given name, or None if there is none."""
+    """Return scikit-learn's regressor or classifier of this name, or None."""
     import sklearn  # type: ignore[import-untyped]
     from sklearn.base import (  # type: ignore[import-untyped]
         ClassifierMixin,
@@ -197,7 +191,6 @@ def _class_of(name: str) -> Any:
 
 
 def _is_classifier(name: str) -> bool:
-    """Return whether scikit-learn's estimator with the given name is a classifier."""
     from sklearn.base import ClassifierMixin
 
     cls = _class_of(name)
@@ -205,7 +198,6 @@ def _is_classifier(name: str) -> bool:
 
 
 def _names() -> list[str]:
-    """Return the names of all regressors and classifiers that scikit-learn has."""
     from sklearn.utils.discovery import all_estimators  # type: ignore[import-untyped]
 
     return [name for name, _ in all_estimators(type_filter=["regressor", "classifier"])]

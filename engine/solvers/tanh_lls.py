@@ -41,10 +41,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
 
 
 class TanhFit(LeastSquaresFit):
-    """State of the solver: the least-squares solution for the examples seen, per replica and target.
-
-    The number of examples sets the scale of the tanh.
-    """
+    """Least-squares solution for the examples seen. Their number sets the scale of the tanh."""
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)
@@ -52,22 +49,19 @@ class TanhFit(LeastSquaresFit):
         self._targets = data.targets * data.variants
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the solution with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         super().learn(instances, labels)
         self._count += instances.n
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         fitted = super().predict(instances).double()
         unseen_share = max(1 - self._count / self._d, SATURATED)
         in_span = self._spanned(instances.rows.double()).repeat_interleave(self._targets, 0)
         return torch.where(in_span, fitted, torch.tanh(fitted / unseen_share)).to(instances.dtype)
 
     def _spanned(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return which of the rows [R, n, d] lie in the span of the rows seen, as a mask [R, n]."""
+        """Return whether each row [R, n, d] lies in the span of the rows seen, [R, n]."""
         outside = torch.baddbmm(rows, rows, self._projector, alpha=-1)
         return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
 
     def weights(self) -> None:
-        """Return None, because predictions are not linear in the instance x."""
         return

@@ -71,10 +71,7 @@ class VAW(Solver, frozen=True, tag="vaw"):
 
 
 class VAWStep(NamedTuple):
-    """Precomputed part of the update of `Forecast` by one instance x [R, d, 1].
-
-    It has the quantities that depend on the instance and not on its labels.
-    """
+    """Precomputed part of `Forecast`'s update by an instance x [R, d, 1]; it does not depend on labels."""
 
     x: torch.Tensor
     image: torch.Tensor
@@ -88,7 +85,7 @@ class VAWStep(NamedTuple):
 
 
 class Forecast:
-    """State of the forecaster: for all rows x, the products xᵀw with the ridge solution w, and leverages.
+    """State of the forecaster: products xᵀw with the ridge solution w, and leverages, for all rows x.
 
     Both are updated after every example. Forecasts are computed from them.
     """
@@ -111,7 +108,6 @@ class Forecast:
         self._see_exactness()
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Update the state with new examples, one by one: instances [R, n, d] and labels [B, n]."""
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x):
                 self._look_ahead(x)
@@ -128,7 +124,7 @@ class Forecast:
                 self._see_exactness()
 
     def _see_exactness(self) -> None:
-        """Find out whether leverages can be updated by differences without losing much precision.
+        """Find out whether leverages can be updated by differences without losing precision.
 
         This is so if all leverages are small.
         """
@@ -154,16 +150,13 @@ class Forecast:
         self._to_come = deque(VAWStep(*step) for step in steps)
 
     def _products_with(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the inner products [R, b, n] of all rows of the data with b vectors P x, [R, b, d].
-
-        The vectors are P x for b instances x, where P = A⁻¹.
-        """
+        """Return the inner products [R, b, n] of all rows with vectors P x [R, b, d] of b instances."""
         if self._rows.dtype == torch.float32 and self._leverages.amax() <= SMALL:
             return with_rows(images.float(), self._rows)
         return torch.cat([images @ piece.double().mT for piece in torch.split(self._rows, PIECE, 1)], 2)
 
     def _root(self) -> Root:
-        """Return the square root of the matrix P = A⁻¹, for the examples seen."""
+        """Return the square root of P = A⁻¹ for the examples seen."""
         if not self._to_come:
             return self._ahead
         root = self._start.copy()
@@ -172,17 +165,13 @@ class Forecast:
         return root
 
     def _compute_leverages(self) -> None:
-        """Recompute leverages that have shrunk so much that updates by differences are no longer exact."""
+        """Recompute leverages that have shrunk so much that updates by differences are not exact."""
         lost = (self._computed > LARGE * (1 + self._leverages)).any(0)
         if lost.any():
             rows = self._rows[:, lost].double()
             self._leverages[:, lost] = self._computed[:, lost] = self._root().leverages(rows)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d].
-
-        If these are all rows of the data, their products xᵀw and leverages are already computed.
-        """
         if instances.rows is self._rows:
             products, leverages = self._products, self._leverages
         else:
@@ -192,5 +181,4 @@ class Forecast:
         return forecasts.to(self._rows.dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """Return None, because predictions are not linear in the instance x."""
         return

@@ -119,7 +119,6 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def _numbers(self) -> list[float]:
-        """Those values of the axis that are numbers. Words and tables are left out."""
         return [number for number in self.grid if _is_number(number)]
 
     def _check_values(self) -> None:
@@ -143,7 +142,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def grid(self) -> tuple[Value, ...]:
-        """All values of the axis in order. In a range with only whole numbers, they have the type int."""
+        """All values in order. In a range with only whole numbers, they have the type int."""
         if self.values is not None:
             return self.values
         assert self.from_ is not None, "the range was checked"
@@ -155,7 +154,6 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(map(int, rounded)) if all(map(float.is_integer, rounded)) else tuple(rounded)
 
     def _count(self, first: float, last: float) -> int:
-        """Return how many values a range without `points` has."""
         if first == last:
             return 1
         if self.log:
@@ -172,19 +170,15 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return not all(self.bound(axis_value) for axis_value in self.grid)
 
     def bound(self, value: Value) -> dict[str, float]:
-        """Return the numbers that a value of the axis assigns: to the axis's name, or to each key of a table.
-
-        The result is empty for a word.
-        """
+        """Return the numbers that a value assigns to the axis's name or a table's keys; none for a word."""
         if isinstance(value, dict):
             return {str(name): float(number) for name, number in value.items()}
         return {self.name: float(value)} if _is_number(value) else {}
 
     def names_along(self, x: str) -> dict[float, str]:
-        """Return the names of the axis's values, by their x position in a picture.
+        """Return the names of the axis's values, by their position on the x-axis of a picture.
 
-        `x` is the name of the quantity on the x-axis. Words are at the positions 1, 2, …. The result is empty
-        if the values have no names.
+        Words are at the positions 1, 2, …. The result is empty if the values have no names.
         """
         if self.has_words:
             words = self.names or tuple(map(str, self.grid))
@@ -193,7 +187,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {self.bound(axis_value)[x]: name for axis_value, name in pairs if x in self.bound(axis_value)}
 
     def label(self, value: Value) -> str:
-        """Return a value of the axis as text: "eta = 0.1", or "K = 2, C = 3" for a table."""
+        """Return a value as text, such as "eta = 0.1", or "K = 2, C = 3" for a table."""
         if self.names is not None:
             return f"{self.name} = {self.names[self.grid.index(value)]}"
         if isinstance(value, dict):

@@ -51,8 +51,7 @@ def rename_picture(raw: Raw, former: str, other: str) -> None:
 def rename_axis(raw: Raw, former: str, other: str) -> None:
     """Rename a sweep axis in expressions, conditions, pictures and claims.
 
-    Claims name the axis if pictures have one curve for each of its values. For example, a claim may be about
-    the curve `GD, d = 4`.
+    A claim contains the name of the axis if it is about a curve such as `GD, d = 4`.
     """
     _change_expressions(raw, lambda text: with_name(text, former, other))
     _rename_curves(raw, lambda curve: curve.replace(f", {former} = ", f", {other} = "))
@@ -92,7 +91,6 @@ def _rename_curves(raw: Raw, change: Text) -> None:
 
 
 def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
-    """Apply `change` to every expression in which sweep axes may occur, and to no other text."""
     document = {key: part for key, part in raw.items() if key != "axes"}
     raw |= with_texts(
         Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text
@@ -118,11 +116,11 @@ PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
 
 
 def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
-    """Return the reasons why some claims of a changed document are not judged, by the index of the claim.
+    """Return why some claims of a changed document are not judged, by the index of the claim.
 
-    A claim whose text equals the text of a claim in the preset describes the preset's own runs. It is judged
-    only if these runs and its picture are unchanged. Any other claim was written by the user, and is judged.
-    A different seed, more replicas and new titles do not count as changes.
+    A claim whose text stands in the preset describes the preset's own runs. It is judged only if these runs
+    and its picture are unchanged. Any other claim was written by the user, and is judged. A different seed,
+    more replicas and new titles do not count as changes.
 
     Args:
         sweep: the sweep of `document`.
@@ -162,15 +160,11 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
 
 
 def _computes(experiment: Experiment) -> tuple[Any, ...]:
-    """Return the parts of an experiment that determine its measured numbers: problem, protocol and learners.
-
-    Seed, replicas and precision are left out.
-    """
+    """Return what the measured numbers depend on, besides seed, replicas and precision."""
     return experiment.problem, experiment.protocol, experiment.learners
 
 
 def _shows(picture: Picture) -> Picture:
-    """Return what a picture shows: its fields without texts and style."""
     return structs.replace(picture, name=None, title="", marks=(), draw="curves", x_log=None, y_log=None)
 
 
@@ -197,12 +191,11 @@ def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
 
 
 def _pictures(document: Raw, experiment: Experiment, symbol: str) -> list[Raw]:
-    """Return the pictures of a sweep: one against the sweep axis, and one of all curves along the clock.
+    """Return a picture against the sweep axis and, if runs have a clock, one of all curves along it.
 
-    If runs have no clock, there is only the first. It shows when the loss first falls below THRESHOLD. For
-    other measures, or without a clock, it shows the last value. The time after which the loss stays below
-    THRESHOLD is not shown, because it would hide how the time grows along the axis. In hadamard-128, a single
-    row of equal entries raises the loss of EGU above THRESHOLD again, at whatever time the row is seen.
+    The first picture shows when the loss first falls below THRESHOLD. The time after which it stays below
+    would hide the law: in hadamard-128, a single row of equal entries raises the loss of EGU above THRESHOLD
+    again, at whatever time the row is seen.
     """
     has_clock = experiment.protocol.extent(experiment.n).last > 0
     measures = [picture["measure"] for picture in document["pictures"]] or [{"kind": "loss"}]

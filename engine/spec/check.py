@@ -47,7 +47,6 @@ class Dimensions(NamedTuple):
 
     @property
     def of_axes(self) -> list[str]:
-        """All names to which sweep axes assign numbers."""
         return [name for names in self.axes.values() for name in names]
 
 
@@ -84,7 +83,6 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
 
 
 def _check_beneath(picture: Picture, pictures: Sequence[Picture], where: str) -> None:
-    """Check that a picture and the picture beneath it have the same x-axis and curves. Raises: BadInput."""
     if picture.beneath is None:
         return
     lower_by_name = {lower.name: lower for lower in pictures if lower is not picture and lower.name}
@@ -111,10 +109,6 @@ def _check_beneath(picture: Picture, pictures: Sequence[Picture], where: str) ->
 
 
 def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:
-    """Check the field `relative` of a picture: it must name a learner, or a theory line about the measure.
-
-    Raises: BadInput.
-    """
     to = picture.relative
     if to is None:
         return
@@ -138,13 +132,6 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
 
 
 def _check_points(picture: Picture, where: str) -> None:
-    """Check that a picture can show training examples as points, if it is meant to.
-
-    The picture must show predictions of labels, and no field of the picture may change the scale of the
-    y-axis. Otherwise, labels could not be drawn beside the curve.
-
-    Raises: BadInput.
-    """
     if picture.points is None:
         return
     if not picture.measure.structure().of_labels:
@@ -157,7 +144,6 @@ def _check_points(picture: Picture, where: str) -> None:
 
 
 def _check_contours(picture: Picture, where: str) -> None:
-    """Check the contours of a picture: theory lines with one value at each point of a heat map."""
     if picture.contours and picture.y is None:
         raise BadInput(f"{where}.contours", "contours are drawn on heat maps; give the picture a y")
     if picture.contours and picture.reading is not None and picture.reading.over != "record":
@@ -184,11 +170,10 @@ def _check_measure(
 def _dimensions(
     experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
 ) -> Dimensions:
-    """Return the dimensions along which a picture's measure varies.
+    """Return the dimensions along which a measure varies, for the learners that it applies to.
 
-    They are those of the learners to which the measure applies. If some of the `learners` are missing in
-    `experiments`, these learners cannot be determined. The result then has the dimensions of all known
-    learners, and all clocks.
+    If `experiments` lack some of the `learners`, these cannot be determined. The result then has all clocks,
+    and the dimensions of all learners in `experiments`.
     """
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):
@@ -231,23 +216,15 @@ def _dimensions(
 
 
 def _names_places(picture: Picture, axis: Axis) -> bool:
-    """Return whether a picture draws bars, one for each value of a sweep axis."""
     return picture.draw == "bars" and picture.x == axis.name
 
 
 def _names_of(axis: Axis) -> Collection[str]:
-    """Return the names that expressions may use for the values of a sweep axis.
-
-    The number of a word is its position on the axis.
-    """
+    # The number of a word is its position on the axis.
     return (axis.name,) if axis.has_words else axis.bound(axis.grid[0])
 
 
 def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """Check the names in the fields x, y, times, at, curves and read of a picture.
-
-    They must be dimensions along which the picture's measure varies. Raises: BadInput.
-    """
     along = [*dimensions.of_axes, *dimensions.clocks, *dimensions.indices]
     for key in ("x", "y", "times"):
         _check_numbers(_named(picture, key, where), dimensions, f"{where}.{key}")
@@ -283,7 +260,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
 
 
 def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
-    """Return whether x depends on sweep axes, indices or rates only, and not on a clock or measure."""
+    """Return whether x depends on sweep axes, indices or rates, and on no clock or measure."""
     few = {*dimensions.of_axes, *dimensions.indices, *dimensions.rates}
     named = _named(picture, "x", where)
     return bool(named & few) and named.isdisjoint([*dimensions.clocks, *dimensions.measures])
@@ -292,10 +269,6 @@ def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
 def _check_until(
     experiments: Sequence[Experiment], picture: Picture, clocks: Sequence[str], where: str
 ) -> None:
-    """Check the condition `read.until` of a picture: the clock or measure in it must be recorded.
-
-    Raises: BadInput.
-    """
     until = None if picture.reading is None else picture.reading.until
     if until is None:
         return
@@ -311,7 +284,6 @@ def _check_until(
 
 
 def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -> None:
-    """Check that the sweep axes in an expression have numbers as values, not words. Raises: BadInput."""
     for name in names:
         if name in dimensions.axes and name not in dimensions.axes[name]:
             columns = listed(dimensions.axes[name])
@@ -320,10 +292,7 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
 
 
 def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """Check that a picture uses every dimension along which its measure varies.
-
-    A dimension must be used in x or y, reduced to one number by `read`, or fixed by `at`. Raises: BadInput.
-    """
+    """Check that x, y, `read` or `at` covers every dimension along which the measure varies."""
     over = None if picture.reading is None else picture.reading.over
     x = _named(picture, "x", where)
     clocks = [dimension for dimension in (*dimensions.clocks, *dimensions.measures) if dimension in x]
@@ -355,7 +324,6 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
 
 
 def _named(picture: Picture, key: str, where: str) -> set[str]:
-    """Return the names that occur in an expression of a picture. Raises: BadInput."""
     try:
         return names_in(getattr(picture, key) or "")
     except BadExpression as error:
@@ -398,10 +366,6 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
 
 
 def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
-    """Return errors about claims with `headline = true` whose picture already has a headline claim.
-
-    Each picture and measure may have one headline.
-    """
     first: dict[tuple[str | None, str], int] = {}
     refused = []
     for number, claim in enumerate(experiment.claims):
@@ -415,7 +379,6 @@ def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
 
 
 def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[str]) -> None:
-    """Check one claim. Raises: BadInput."""
     try:
         picture = picture_of(experiment, claim.picture)
     except KeyError:
@@ -433,12 +396,6 @@ def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[
 
 
 def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
-    """Check that a claim names a picture of the right sort: a heat map, or a picture with curves.
-
-    If the claim names a contour, the heat map must have this contour.
-
-    Raises: BadInput.
-    """
     if claim.of_map and picture.y is None:
         raise BadInput(f"{where}.picture", f"{claim.kind} is about heat maps; name a picture with a y")
     if not claim.of_map and picture.y is not None:
@@ -471,7 +428,6 @@ def check_places(experiment: Experiment) -> None:
 def _check_values(
     experiment: Experiment, claim: Claim, picture: Picture, where: str, learners: Sequence[str]
 ) -> None:
-    """Check that the sweep axes have the values that a claim names. Raises: BadInput."""
     axes = {axis.name: axis for axis in experiment.axes}
     at = getattr(claim, "at", None)
     if at is not None and (axis := axes.get(picture.x)) is not None:
@@ -490,7 +446,6 @@ def _check_values(
 
 
 def _values(axis: Axis) -> str:
-    """Return the values of a sweep axis as they are written in texts."""
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
     words = (f"{axis_value:g}" if isinstance(axis_value, float) else str(axis_value) for axis_value in few)
     return f"{axis.name} is {', '.join(words)}"
@@ -499,8 +454,7 @@ def _values(axis: Axis) -> str:
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
     """Check that the learners and theory lines that a claim names exist.
 
-    If `apart` is true, each learner has several curves. The name of a curve may then end with the values of
-    sweep axes, as in `GD, d = 4`.
+    If `apart` is true, the name of a curve may end with the values of sweep axes, as in `GD, d = 4`.
     """
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
         named = getattr(claim, field)
@@ -575,7 +529,6 @@ def check(experiment: Experiment) -> None:
 
 
 def _check_held_out(experiment: Experiment, n: int) -> None:
-    """Check that no learner trains on rows that the matrix holds out. Raises: BadInput."""
     protocol, held_out = experiment.protocol, experiment.problem.matrix.structure().held_out
     extent = protocol.extent(n)
     first_rows = max(extent.most_examples, extent.examples_given)

@@ -69,7 +69,7 @@ def differences(before: Raw, after: Raw) -> list[SetupDifference]:
 
 
 def _swept_places(document: Raw) -> set[tuple[str, ...]]:
-    """Return the part and the place of each value that a sweep axis replaces, as in `SetupDifference`.
+    """Return the part and the place of each value that a sweep axis replaces.
 
     Such a value is the first of the sweep, so its change says nothing beside the sweep.
     """
@@ -84,12 +84,11 @@ def _swept_places(document: Raw) -> set[tuple[str, ...]]:
 
 
 def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[SetupDifference]:
-    """Return the differences between two versions of a part of the set-up."""
     return [change._replace(part=part) for change in between(before, after, "")]
 
 
 def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
-    """Find renamed axes. Return a difference for each, and the earlier document with the new names."""
+    """Return a difference for each renamed axis, and the earlier document with the new names."""
     from engine.spec.changes import rename_axis
 
     old, new = ({axis["name"]: axis for axis in raw["axes"]} for raw in (before, after))
@@ -102,10 +101,6 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
 
 
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
-    """Return the differences between the sweep axes of an earlier and of a later document.
-
-    There is one for each axis that only one document has, and one for each axis value that differs.
-    """
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
     added = [(axis_name, axis) for axis_name, axis in new.items() if axis_name not in old]
     changes = [SetupDifference(_sweep_words(axis_name, axis)) for axis_name, axis in added]
@@ -115,7 +110,7 @@ def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
 
 
 def _sweep_words(axis_name: str, axis: Raw) -> str:
-    """Return a phrase for a new sweep axis, such as "d = 32 … 512 (5 values)"."""
+    """Return a phrase such as "d = 32 … 512 (5 values)"."""
     points: list[Any] = axis.get("values") or []
     if len(points) < 2 or any(isinstance(point, dict) for point in points):
         return f"along {axis_name}"
@@ -124,10 +119,7 @@ def _sweep_words(axis_name: str, axis: Raw) -> str:
 
 
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
-    """Return the old name of each renamed learner or axis, by its new name.
-
-    An item counts as renamed if it differs from an earlier item in its name only.
-    """
+    """Return the old name of each learner or axis that differs in its name only, by its new name."""
     before = [learner for learner_name, learner in old.items() if learner_name not in new]
     after = [learner for learner_name, learner in new.items() if learner_name not in old]
     return {
@@ -157,13 +149,12 @@ def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
 
 
 def _class_of(learner: Raw) -> str:
-    """Return the class of a library that trains a learner, in parentheses, or an empty text."""
     update = learner.get("update")
     return f" ({_kind_of(update)})" if isinstance(update, dict) and "options" in update else ""
 
 
 def _kind_of(part: Raw) -> str:
-    """Return the kind of a part. For a class of a library, add its name, and its rate if it has one.
+    """Return a part's kind, and for a class of a library also its name and its rate.
 
     The rate is shown because it may be the default of the part, which is not the default of the class.
     """

@@ -52,7 +52,7 @@ def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any
 
 
 def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
-    """Return a copy of a raw value (TOML data) in which every text is replaced by `change(text)`."""
+    """Return a copy of a raw value (TOML data), with every text replaced by what `change` returns."""
     if isinstance(raw, str):
         return change(alternatives(kind), raw, place)
     if isinstance(raw, (dict, Mapping)):
@@ -85,7 +85,6 @@ def without_defaults(kind: Any, raw: Any) -> Any:
 
 @cache
 def _defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the default values of a Struct's fields, in the form used in documents."""
     defaults = {
         field.encode_name: field.default if field.default_factory is NODEFAULT else field.default_factory()
         for field in msgspec.structs.fields(struct)
@@ -101,18 +100,17 @@ def with_tables(kind: Any, raw: Any) -> Any:
 
 
 def _is_part(kinds: tuple[Any, ...]) -> bool:
-    """Return whether one of the allowed types is a part. A text then names the part's kind."""
     return any(is_struct(kind) and kind.__struct_config__.tag_field == "kind" for kind in kinds)
 
 
 def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
-    """Return whether a text is an expression for a number. It may also be a word that the field allows."""
+    """Return whether a text is an expression for a number, and not a word that the field allows."""
     return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
 
 
 @cache
 def types_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the types of a Struct's fields. Unlike msgspec.inspect, do not describe nested types.
+    """Return the types of a Struct's fields.
 
     The function msgspec.inspect would also describe every nested type.
     """
@@ -131,7 +129,6 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 
 @cache
 def _structs(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
-    """Return the Structs among the given types, by kind. A Struct that has no kind has the key None."""
     return {struct.__struct_config__.tag: struct for struct in kinds if is_struct(struct)}
 
 
@@ -165,7 +162,6 @@ def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.
 
 
 def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
-    """Return a function that gives the allowed types of a table's entry, from the entry's key."""
     if (struct := struct_in(kinds, table)) is not None:
         return types_of(struct).get
     entries = entries_of(kinds)
@@ -207,7 +203,6 @@ def _whole(number: Number) -> int:
 
 
 def _cause(text: str, fault: str, names: Mapping[str, float]) -> str:
-    """Return the reason why an expression is refused."""
     for name in NAMES:
         if name not in names and fault == f"{name!r} is unknown":
             fault = f"{name!r} is not known until matrix and target are set"
@@ -237,7 +232,7 @@ PARTS = (("run",), ("problem",), ("problem", "matrix"), ("problem", "target"), (
 
 
 def with_texts_changed(document: Mapping[str, Any], change: TextChange) -> Raw:
-    """Return a copy of a document in which every text is replaced by `change(text)`.
+    """Return a copy of a document in which `change` replaces every text that may contain expressions.
 
     Malformed parts stay unchanged.
     """
@@ -321,7 +316,6 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
 
 
 def _at(document: Mapping[str, Any], path: Path) -> Any:
-    """Return the value at a path in a document, or an empty table if the path does not exist."""
     try:
         return reduce(operator.getitem, path, document)  # type: ignore[arg-type]
     except (KeyError, IndexError, TypeError):
@@ -335,10 +329,10 @@ def _numbers_in(table: Any) -> Iterator[tuple[str, float]]:
 
 
 def as_document(described: Experiment | Raw) -> Raw:
-    """Return a document: a copy if `described` is a document, or a new one if it is an experiment.
+    """Return an experiment as a document. If `described` is a document, return a copy.
 
-    The texts of an experiment have values in place of expressions already. So their braces are doubled, and
-    are not read as expressions again.
+    The expressions in an experiment's texts are evaluated already. So braces in these texts are doubled, to
+    be read as braces.
     """
     document: Raw = dict(msgspec.to_builtins(described))
     if isinstance(described, Experiment):

@@ -58,7 +58,6 @@ def check_points(sweep: Sweep) -> None:
 
 
 def _check_texts(sweep: Sweep) -> None:
-    """Check that texts with expressions are the same at all sweep points. Raises: BadInput."""
     first = dict(_texts(sweep.experiment))
     for point in sweep.points:
         for place, text in _texts(point.experiment):
@@ -70,7 +69,6 @@ def _check_texts(sweep: Sweep) -> None:
 
 
 def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
-    """Yield the path and the text of every field of an experiment that may contain expressions."""
     yield from (
         ("title", experiment.title),
         ("story", experiment.story),
@@ -87,11 +85,6 @@ def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
 
 
 def _check_until(sweep: Sweep) -> None:
-    """Check the sweep axes with the field `until`, along which a learner stops early.
-
-    At least one picture must read along the axis, and all these pictures must find the first value at which a
-    measure passes a threshold. Raises: BadInput.
-    """
     readings = [picture.reading for picture in sweep.experiment.pictures]
     for number, axis in enumerate(sweep.axes):
         of_axis = [how for how in readings if how is not None and how.over == axis.name]
@@ -109,10 +102,6 @@ def _check_until(sweep: Sweep) -> None:
 
 
 def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
-    """Check that every sweep axis that varies along a learner's curve is used in x, y or `read`.
-
-    Raises: BadInput.
-    """
     named = names_in(picture.x) | (names_in(picture.y) if picture.y is not None else set())
     over = None if picture.reading is None else picture.reading.over
     for number, axis in enumerate(sweep.axes):
@@ -128,10 +117,6 @@ def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
 
 
 def _check_replicas(sweep: Sweep, picture: Picture) -> None:
-    """Check that a curve has the same number of replicas at all sweep points that it consists of.
-
-    Raises: BadInput.
-    """
     counts: dict[tuple[int, ...], int] = {}
     for point in (point for point in sweep.points if point.is_in(picture)):
         replicas = point.experiment.run.replicas
@@ -144,7 +129,6 @@ def _check_replicas(sweep: Sweep, picture: Picture) -> None:
 
 
 def _check_claims(sweep: Sweep) -> None:
-    """Check that the numbers of a claim do not vary along a curve. Raises: BadInput."""
     for number, claim in enumerate(sweep.claims):
         picture = picture_of(sweep.experiment, claim.picture)
         along: dict[tuple[int, ...], Claim] = {}
@@ -183,13 +167,13 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
 
 
 def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of all learners in a document, including learners that exist at no sweep point."""
+    """Return the names of all learners in a document, also of those that exist at no sweep point."""
     tables = (table for table in raw.get("learners", ()) if isinstance(table, Mapping))
     return tuple(learner_name for table in tables if isinstance(learner_name := table.get("name"), str))
 
 
 def _with_each_learner(sweep: Sweep) -> list[Experiment]:
-    """Return the experiments at as few sweep points as are needed to include every learner."""
+    """Return the experiments at enough sweep points to include every learner."""
     seen: set[str] = set()
     experiments: list[Experiment] = []
     for point in sweep.points:
@@ -215,9 +199,9 @@ def first(raw: Mapping[str, Any]) -> Experiment:
 
 
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:
-    """Evaluate the expressions in a document's texts, and return the document.
+    """Evaluate the expressions in a document's texts, at the first sweep point that has a learner.
 
-    The values are those at the first sweep point that has a learner. Raises: BadInput.
+    Raises: BadInput.
     """
     raw = reading.current(raw)
     axes, document, names = _axes_of(raw), None, {}
@@ -231,7 +215,6 @@ def with_words(raw: Mapping[str, Any]) -> reading.Raw:
 
 
 def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
-    """Return the numbers that a sweep point defines, by the name of their sweep axis or table column."""
     return {
         bound_name: number
         for axis, axis_value in pairs
@@ -260,9 +243,9 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
 
 
 def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table of a learner, with the default values of its own fields added.
+    """Return the table of a learner that does not exist at the first sweep point.
 
-    The learner does not exist at the first sweep point, so its parts are not known there and get no defaults.
+    The defaults of its own fields are added. Its parts are not known there, and get no defaults.
     """
     fields = (field for field in msgspec.structs.fields(Learner) if not field.required)
     defaults = {optional.encode_name: (optional.default, optional.default_factory) for optional in fields}
@@ -278,7 +261,7 @@ def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 
 
 def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """Return the sweep axes of a document in which outdated words are already replaced. Raises: BadInput."""
+    """Return the sweep axes of a document that `reading.current` returned. Raises: BadInput."""
     axes: tuple[Axis, ...] = reading.axes(raw)
     names: set[str] = set()
     for number, axis in enumerate(axes):
@@ -300,7 +283,7 @@ def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 def _points(
     raw: Mapping[str, Any], axes: tuple[Axis, ...], grids: list[tuple[Value, ...]]
 ) -> Iterator[Point | None]:
-    """Yield all sweep points. A point at which no learner exists is None."""
+    """Yield every sweep point, or None in place of a point at which no learner exists."""
     for place in product(*(range(len(grid)) for grid in grids)):
         chosen = [grid[number] for grid, number in zip(grids, place, strict=True)]
         pairs = list(zip(axes, chosen, strict=True))
@@ -321,10 +304,7 @@ def _points(
 def _at(
     raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
 ) -> Mapping[str, Any] | None:
-    """Return the document at one sweep point, with the axes' values filled in and only its learners.
-
-    Return None if no learner exists there.
-    """
+    """Return the document at one sweep point, with only its learners; None if it has no learner."""
     document = dict(raw)
     if any(axis.set for axis, _ in pairs):
         document = copy.deepcopy(document)
@@ -344,10 +324,6 @@ def _at(
 
 
 def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]) -> bool:
-    """Return whether a learner exists at a sweep point, which its condition `where` decides.
-
-    The condition may use sweep axes, d, n and m.
-    """
     condition = learner.get("where") if isinstance(learner, Mapping) else None
     if not isinstance(condition, str):
         return True
@@ -395,7 +371,6 @@ def preset_schema() -> Schema:
 
 
 def _structs(base: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
-    """Yield all direct and indirect subclasses of `base`."""
     for struct in base.__subclasses__():
         yield struct
         yield from _structs(struct)

@@ -90,7 +90,6 @@ class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ()
 
     def random_streams(self) -> Streams:
-        """Return the random streams of all replicas."""
         return Streams(range(self.seed, self.seed + self.replicas), self.streams == "single")
 
 

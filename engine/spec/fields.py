@@ -60,10 +60,7 @@ class Field(msgspec.Struct, frozen=True):
     """Types of the tables that are allowed for a part, by kind."""
 
     def is_default(self, value: Any) -> bool:
-        """Return whether a field has its default value.
-
-        Two values that both mean an empty field count as equal.
-        """
+        """Return whether `value` is the default. All empty values count as equal."""
         if self.kind == "part":
             return value is None and self.default is None  # a table without entries is still a part
         return value == self.default or (value in NOTHING and self.default in NOTHING)

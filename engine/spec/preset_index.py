@@ -82,7 +82,6 @@ def _entries() -> Iterator[PresetEntry]:
 
 
 def _texts(listed: Any, key: str) -> tuple[str, ...]:
-    """Return the texts with the key `key` in a list of tables. Tables without this key are skipped."""
     tables = listed if isinstance(listed, list) else []
     return tuple(str(table[key]) for table in tables if isinstance(table, dict) and key in table)
 
@@ -103,7 +102,6 @@ def digest(raw: reading.Raw) -> str:
 
 
 def _words(raw: Any) -> Iterator[str]:
-    """Yield every text in a document that is a single word."""
     if isinstance(raw, str) and len(raw.split()) == 1:
         yield raw
     elif isinstance(raw, dict):

@@ -103,10 +103,10 @@ def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]
 
 
 def sweep_of(preset: str, described: Raw) -> Sweep:
-    """Return the sweep of a preset document, `described`, in which the user's overrides are applied.
+    """Return the sweep of `described`, the document of a preset with the user's overrides.
 
-    Claims that the overrides make invalid are not judged. If the document without the overrides is invalid,
-    no claim is judged. For example, the overrides may set a file that the preset requires.
+    A claim of the preset is not judged if the overrides change the runs that it describes. No claim is judged
+    if the preset alone is invalid, for example because it requires a file that the overrides set.
 
     Raises: BadInput whose place begins with `preset`.
     """
@@ -134,7 +134,7 @@ def _raw(preset: str, overrides: Iterable[str]) -> Raw:
 
 @contextmanager
 def _named(preset: str) -> Iterator[None]:
-    """Add the name of the preset, if it exists, to the place that BadInput errors name.
+    """Add the name of the preset to the place that BadInput errors name.
 
     The user's own parts are loaded first, so that their errors are not attributed to the preset.
     """

@@ -78,10 +78,6 @@ def toml(text: str) -> dict[str, Any]:
 
 
 def _long_key(text: str) -> re.Match[str] | None:
-    """Return the first dotted key of a TOML text that has too many parts, or None if there is none.
-
-    The search ends at an unterminated string.
-    """
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "long_key":
             return token
@@ -120,14 +116,13 @@ def check(raw: Any) -> None:
 
 
 def _is_plain(raw_value: Any) -> bool:
-    """Return whether a value, such as a short text or a number, needs no closer check."""
     if isinstance(raw_value, str):
         return raw_value.isascii() and raw_value.isprintable()
     return isinstance(raw_value, float)
 
 
 def _items(container: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """Yield the items of a table or list. Each comes with its part of the path, `.key` or `[number]`."""
+    """Yield the items of a table or list, each with its step of the path: `.key` or `[number]`."""
     if isinstance(container, list | tuple):
         yield from ((f"[{number}]", member) for number, member in enumerate(container))
     elif isinstance(container, Mapping):

@@ -63,7 +63,6 @@ def read_raw(path: Path) -> Raw:
 
 
 def _experiment_of_run(path: Path) -> Raw:
-    """Read the file of a stored run, and return the document that the user ran. Raises: BadInput, OSError."""
     try:
         document: Raw = next(journal.frames(path)).content["document"]
     except (StopIteration, KeyError, msgspec.DecodeError) as error:
@@ -72,10 +71,6 @@ def _experiment_of_run(path: Path) -> Raw:
 
 
 def _experiment_of_result(content: bytes) -> Raw:
-    """Return the document that the user ran, from the file of a result.
-
-    Raises: BadInput if the file is not a result.
-    """
     try:
         return msgspec.json.decode(content, type=_Result).experiment.given
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -87,16 +82,11 @@ class _Given(msgspec.Struct):
 
 
 class _Result(msgspec.Struct):
-    """Experiment in a result file."""
-
     experiment: _Given
 
 
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
-    """Yield the parts that may read files, the matrix and the target: name, table, and names of file fields.
-
-    A part that is not written as a table with a kind is left out.
-    """
+    """Yield name, table and file fields of the matrix and of the target, the parts that may read files."""
     problem = raw.get("problem")
     for part_name, family in (("matrix", "matrices"), ("target", "targets")):
         part = problem.get(part_name) if isinstance(problem, dict) else None
@@ -106,13 +96,9 @@ def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, .
 
 
 def _set_beside(folder: Path, axes: Any, place: str) -> None:
-    """Resolve paths of data files that are values of sweep axes. They are relative to a folder.
+    """Resolve paths of data files, relative to `folder`, in the sweep axes that set the field `place`.
 
     Charts show the paths as written.
-
-    Args:
-        axes: sweep axes of the document.
-        place: path of the field that names the file; only axes that set this field are changed.
     """
     for axis in axes if isinstance(axes, list) else ():
         if not isinstance(axis, dict) or axis.get("set") != place or not isinstance(axis.get("values"), list):
@@ -150,7 +136,7 @@ def setting(override: str) -> tuple[str, Any]:
 
 
 def _plain(text: str) -> str | list[str]:
-    """Interpret a text that is not TOML. Return the text itself, or a list of unquoted expressions."""
+    """Return a text that is not TOML; if it is in brackets, return its list of expressions."""
     if text.startswith("[") and text.endswith("]"):
         return [expression.strip() for expression in text[1:-1].split(",")]
     return text
@@ -189,14 +175,9 @@ def put(raw: Raw, place: str, value: Any) -> None:
 
 
 def _add_learner(raw: Raw, steps: list[str | int]) -> None:
-    """Append a learner to a document if an override sets a part of a learner with a new name.
+    """Append a learner if an override sets a part of a learner with a new name.
 
-    This part is the update rule, the solver or the architecture. A learner with an update rule is linear
-    until its architecture is set.
-
-    Args:
-        steps: path of the overridden field, such as "learners", "GD", "update". A last step "kind" is
-            allowed.
+    A learner with an update rule is linear until its architecture is set.
     """
     match steps:
         case ["learners", str(name), "update" | "solver" | "architecture" as part, *rest]:
@@ -208,24 +189,16 @@ def _add_learner(raw: Raw, steps: list[str | int]) -> None:
 
 
 def _with_new_key(raw: Raw, parents: list[str | int], step: str | int) -> str | int:
-    """Return one step (key) of a path. If the key was renamed, return the new name."""
     table = _type_at(_place(parents), raw) if isinstance(step, str) else None
     return new_key(table.cls, str(step)) if isinstance(table, inspect.StructType) else step
 
 
 def _classes(kind: Any) -> list[type[msgspec.Struct]]:
-    """Return the classes of all parts that a field's type allows."""
     return [member.cls for member in _members(kind)]
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
-    """Return whether the part in a field of a document is written as its kind alone, such as `egu`.
-
-    Args:
-        node: table that contains the field.
-        step: key of the field in this table.
-        place: path of the field in the document.
-    """
+    """Return whether a part is written as its kind alone, such as `egu`."""
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
@@ -258,7 +231,6 @@ def _child(node: Any, step: str | int, place: str) -> Any:
 
 
 def _index(tables: list[Any], step: str | int, place: str) -> int:
-    """Return the position in a list of the table that an index or a name denotes."""
     if isinstance(step, int) and step < len(tables):
         return step
     names = [str(table.get("name")) for table in tables if isinstance(table, dict)]
@@ -371,10 +343,7 @@ def sizes(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Mapp
 
 
 def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Mapping[str, float]:
-    """Evaluate the expressions of matrix and target in `numbers`, and return `names` with d, n and m.
-
-    Raises: BadInput.
-    """
+    """Evaluate the matrix and the target in `numbers`, and return `names` with d, n and m."""
     matrix = _resolved_part("matrix", numbers, raw, names)
     n, d = matrix.shape()
     names = {**matrix.structure().named_sizes, **names, "d": d, "n": n}
@@ -386,7 +355,6 @@ def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]
 
 
 def _protocol(raw: Mapping[str, Any]) -> Any:
-    """Return the protocol of a document, or the default. Raises: BadInput."""
     learners = raw.get("learners")
     of_rules = not isinstance(learners, list) or any(
         "update" in learner for learner in learners if isinstance(learner, Mapping)
@@ -401,10 +369,6 @@ def _kind_of(part: Any) -> Any:
 
 
 def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
-    """Evaluate the expressions of the matrix or target, and return the part (matrix or target) itself.
-
-    Raises: BadInput.
-    """
     place, problem = f"problem.{part_name}", numbers["problem"]
     _need(part_name, problem, Problem, "problem", raw)
     kind = types_of(Problem)[part_name]
@@ -415,10 +379,7 @@ def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: 
 
 
 def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the numbers, by name, that expressions in the matrix's fields may use.
-
-    They are `names`, and the number of features d if the matrix sets it. Raises: BadInput.
-    """
+    """Return `names`, with d if the matrix sets it, for the expressions in the matrix's fields."""
     if not isinstance(matrix, Mapping) or "d" not in matrix:
         return names
     first = resolved(kind, {"kind": matrix.get("kind"), "d": matrix["d"]}, "problem.matrix", names)
@@ -426,10 +387,7 @@ def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mappi
 
 
 def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
-    """Convert the value at `place` to the type `kind`, and return it.
-
-    Raises: BadInput, which quotes values as written in `raw`.
-    """
+    """Convert the value at `place` to the type `kind`. Errors quote values as written in `raw`."""
     try:
         return msgspec.convert(value_at(place, numbers), kind)
     except msgspec.ValidationError as error:
@@ -437,10 +395,7 @@ def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
 
 
 def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Mapping[str, Any]) -> BadInput:
-    """Convert an error that msgspec reports about the value at `place` to a BadInput.
-
-    The message quotes the value as it is in `written`, and lists the allowed values.
-    """
+    """Convert an error of msgspec to a BadInput, which quotes `written` and lists the allowed values."""
     message, _, path = str(error).partition(" - at `$")
     where = f"{place}{path.rstrip('`')}".lstrip(".")
     cause = error.__cause__
@@ -483,7 +438,6 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
 
 
 def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place: str, raw: Any) -> None:
-    """Check that a table has a key. Raises: BadInput; the message points to a mistyped key."""
     if key not in table:
         keys = list(types_of(kind))
         stranger = next((other for other in table if other not in keys), None)
@@ -521,7 +475,6 @@ def _item(raw: Any, step: str | int) -> Any:
 
 
 def _choices(where: str, raw: Any) -> list[str]:
-    """Return the values allowed in a field: the kinds of a part, or the values of an enumeration."""
     parent, _, last = where.rpartition(".")
     if last == "kind":
         where = parent
@@ -537,7 +490,6 @@ def _choices(where: str, raw: Any) -> list[str]:
 
 
 def _word(word: Any) -> str:
-    """Return a word of a choice as text. It is put into quotes if it has no letters or digits."""
     return str(word) if re.search(r"\w", str(word)) else f'"{word}"'
 
 
@@ -547,10 +499,7 @@ def _members(kind: Any) -> list[inspect.StructType]:
 
 
 def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False) -> Any:
-    """Return the type that the value at path `where` must have.
-
-    In a union of types, the kind in `raw` selects one.
-    """
+    """Return the type of the value at path `where`. In a union of types, the kind in `raw` selects one."""
     kind: Any = _type_of_experiments()
     steps = _steps(where)
     for number, step in enumerate(steps):
@@ -566,9 +515,8 @@ def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False
     return _resolved(kind, raw) if resolve else kind
 
 
-@cache
+@cache  # msgspec takes long to describe the type
 def _type_of_experiments() -> inspect.Type:
-    """Return msgspec's description of the Experiment type, cached because it takes long to build."""
     return inspect.type_info(Experiment)
 
 

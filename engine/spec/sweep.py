@@ -36,10 +36,7 @@ class Point:
     experiment: Experiment
 
     def is_in(self, picture: Picture) -> bool:
-        """Return whether a picture includes the results at this sweep point.
-
-        The field `at` of a picture may fix the values of sweep axes. The point must have these values.
-        """
+        """Return whether the point has the values of sweep axes that the picture's field `at` fixes."""
         wanted = (
             (self.names[axis_name], number)
             for axis_name, number in picture.at.items()
@@ -48,12 +45,12 @@ class Point:
         return all(abs(coordinate - number) <= NEAR * abs(number) for coordinate, number in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
-        """Return a copy of the sweep point with a learning rate, as if rates were one more sweep axis."""
+        """Return a copy of the point with a learning rate, as if rates were one more sweep axis."""
         return replace(self, place=(*self.place, number), names={**self.names, RATE: rate})
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Numbers, by name, that a picture's expressions may use at this point besides clocks and indices."""
+        """Numbers that a picture's expressions may use at this point, besides clocks and indices."""
         n, d = self.experiment.n, self.experiment.d
         return {**self.names, "n": float(n), "d": float(d)}
 
@@ -81,28 +78,20 @@ class Sweep:
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """Return the claims about one curve of a picture, with their numbers evaluated for this curve.
+        """Return the claims, with their numbers evaluated for the curve `apart` of a picture.
 
         Numbers of a claim may be expressions of sweep axes, such as d, whose values differ between curves.
-
-        Args:
-            apart: the curve's values on the sweep axes that distinguish curves of the picture, each given by
-                its index on the axis.
         """
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
-        """Return to which curve of a learner a sweep point belongs, as indices of values of sweep axes.
-
-        A picture may have a separate curve for each value of some sweep axes. The result has one index for
-        each of these axes.
+        """Return the index of the point's value on each sweep axis that separates curves of the picture.
 
         Raises: BadInput.
         """
         return tuple(point.place[self.number_of(axis_name)] for axis_name in picture.split_by)
 
     def number_of(self, axis_name: str) -> int:
-        """Return the index of the sweep axis called `axis_name` among all axes. Raises: BadInput."""
         for number, axis in enumerate(self.axes):
             if axis.name == axis_name:
                 return number
@@ -110,35 +99,29 @@ class Sweep:
         raise BadInput("pictures", f"there is no axis {axis_name!r}; there are {choices}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
-        """Return the name of a curve: the learner's name and values of sweep axes, as in `GD, d = 4`.
-
-        These sweep axes are those that distinguish curves of the picture. `apart` has the index of the
-        curve's value on each of them.
-        """
+        """Return the name of a curve: the learner's name and values of sweep axes, as in `GD, d = 4`."""
         axes = [self.axes[self.number_of(axis)] for axis in picture.split_by]
         labels = (axis.label(axis.grid[place]) for axis, place in zip(axes, apart, strict=True))
         return ", ".join([name, *labels])
 
     @property
     def data_sentences(self) -> tuple[str, ...]:
-        """Sentences about how the data files of all sweep points were read. Each occurs once."""
+        """Sentences about how the data files were read, each of them once."""
         sentences = (point.experiment.problem.data_sentence for point in self.points)
         return tuple(sentence for sentence in dict.fromkeys(sentences) if sentence)
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:
-        """Reports on the data files of all sweep points. Each occurs once."""
         reports = (point.experiment.problem.data_reports for point in self.points)
         return tuple(dict.fromkeys(report for of_point in reports for report in of_point))
 
     @cached_property
     def symbols(self) -> dict[str, str]:
-        """Chart symbols of the sweep axes that have a symbol, by axis name."""
         return {axis.name: axis.symbol for axis in self.axes if axis.symbol is not None}
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
-        """Names of all learners in order, including learners that are missing at some sweep points."""
+        """Names of all learners in order, including those that are missing at some sweep points."""
         present = dict.fromkeys(
             learner.name for point in self.points for learner in point.experiment.learners
         )
@@ -173,7 +156,6 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
 
 
 def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], where: str) -> list[Marked]:
-    """Evaluate a mark at all sweep points. Return one mark for all curves, or one mark per curve."""
     if len({mark for _, mark in pairs}) <= 1:
         return [_straight(mark.title, mark) for _, mark in pairs[:1]]
     apart: dict[tuple[int, ...], list[tuple[Point, Mark]]] = defaultdict(list)
@@ -198,10 +180,7 @@ def _straight(title: str, mark: Mark) -> Marked:
 def _curve(
     sweep: Sweep, picture: Picture, mark_name: str, pairs: list[tuple[Point, Mark]], where: str
 ) -> Marked:
-    """Return a mark that varies along an axis: its y with the picture's x, or its x with y.
-
-    Raises: BadInput.
-    """
+    """Return a mark that varies along an axis: its y with the picture's x, or its x with y."""
     at_y = pairs[0][1].x is None
     along = picture.x if at_y else picture.y
     height_by_place: dict[float, float] = {}
@@ -224,10 +203,6 @@ def _curve(
 
 
 def _several(axes: tuple[Axis, ...], picture: Picture, mark_name: str, at_y: bool) -> str:
-    """Return the message for a mark that has several values although it is drawn as one line.
-
-    The text lists the names that the mark may use.
-    """
     named = names_in((picture.x if at_y else picture.y) or "")
     bound = {axis.name: axis.bound(axis.grid[0]) for axis in axes}
     along = [word for names in bound.values() for word in names if word in named]

@@ -101,7 +101,7 @@ class Section(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Address of the section: its page and its slug (name in links), as in `hadamard#bounds`."""
+        """Page and slug of the section, as in `hadamard#bounds`."""
         return f"{self.page}#{self.slug}"
 
 
@@ -184,7 +184,6 @@ def cited(text: str) -> Iterator[str]:
 
 
 def _addresses(match: re.Match[str]) -> list[str]:
-    """Return the addresses of theory sections that one citation names."""
     groups = match.groupdict()
     if groups.get("address"):
         return [groups["address"]]

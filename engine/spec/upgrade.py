@@ -104,8 +104,7 @@ def _names_of_learners(raw: Mapping[str, Any]) -> set[str]:
 def _picture(picture: Any) -> Any:
     """Return a picture in its present form.
 
-    Formerly, marks (straight lines at a value) stood in the list `lines` of theory lines. They are moved to
-    the list `marks`.
+    Formerly, the list `lines` contained marks beside theory lines. A mark is a straight line at a value.
     """
     if isinstance(picture, Mapping):
         picture = _of_gap(picture)
@@ -123,10 +122,9 @@ def _picture(picture: Any) -> Any:
 
 
 def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Replace a former measure of a picture, which gave the gap after the singular value with index `after`.
+    """Replace the former measure `jacobian-gap` of one gap by the present measure of all gaps.
 
-    The present measure gives the gaps after all singular values. The field `at` of the picture then selects
-    one of them.
+    The field `at` then selects the gap after the singular value with index `after`.
     """
     measure = picture.get("measure")
     after = measure.get("after") if isinstance(measure, Mapping) else None
@@ -138,7 +136,7 @@ def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return run settings in which measures take the place of former on-off switches."""
+    """Replace former on-off switches in run settings by measures."""
     switches = {key: setting for key, setting in run.items() if key in SWITCHES and isinstance(setting, bool)}
     converted = {key: setting for key, setting in run.items() if key not in switches}
     measures = converted.get("measures", ())
@@ -253,7 +251,6 @@ def _new(place: str, word: str) -> str:
 
 
 def _names_line(place: str) -> bool:
-    """Return whether the texts in a field name theory lines."""
     table, _, key = place.rpartition(".")
     family, _, kind = table.partition(".")
     of_claim = family == "claims" and key in getattr(catalogue.members("claims")[kind], "line_fields", ())
@@ -261,13 +258,12 @@ def _names_line(place: str) -> bool:
 
 
 def _name_of(struct: Struct) -> str:
-    """Return the name by which RENAMED lists a table: family and kind of a part, or name of another class."""
+    """Return the name by which RENAMED lists a table, such as "updates.egu" or "RunSettings"."""
     family = _family_of(struct)
     return f"{family}.{struct.__struct_config__.tag}" if family else struct.__name__
 
 
 def _family_of(struct: Struct) -> str:
-    """Return the family of a part, or the name of its base class; empty for tables without a kind."""
     if struct.__struct_config__.tag_field != "kind":
         return ""
     folders = catalogue.FOLDERS.items()

@@ -55,10 +55,7 @@ class CompiledPass:
     """
 
     def __init__(self, inputs: TrainingInputs, examples: Instances, counts: bool) -> None:
-        """Store the examples in the order of training.
-
-        If `counts` is set, count the mistakes at the start.
-        """
+        """Store the examples in the order of training. If `counts` is set, count mistakes at the start."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         multiplicative_step = update.multiplicative_step(architecture)
@@ -102,7 +99,7 @@ class CompiledPass:
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
     def _losses(self) -> torch.Tensor:
-        """Return the losses ‖w − w*‖² of all weight vectors, [R·B] in float64."""
+        """Return ‖w − w*‖² of all weight vectors, [R·B] in float64."""
         errors_apart = _difference(self._apart) - self._sizes
         return square_lengths(errors_apart) + square_lengths(_difference(self._halves))
 
@@ -135,10 +132,9 @@ class CompiledPass:
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Train on the next K examples.
 
-        Return the losses [K, B] after each example, weights, and counts of mistakes.
-        The arguments `keep` and `count` have K + 1 marks, for the state before the first example and after
-        each example. Weights [slots, V, d] are those at the marks in `keep`, and counts [slots, B] those at
-        the marks in `count`.
+        Return the losses [K, B], the weights [slots, V, d] at the marks in `keep`, and the counts of mistakes
+        [slots, B] at the marks in `count`. Both have K + 1 marks, for the state before the first example and
+        after each example.
         """
         steps, (members, _, d) = len(keep) - 1, self._halves.shape
         numbers = slice(self._learnt, self._learnt + steps)
@@ -163,10 +159,9 @@ class CompiledPass:
         return losses, weights, right.mul_(self._data.instances.n / d)
 
     def _in_shares(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
-        """Train all weight vectors on the examples. The vectors are divided among threads.
+        """Train all weight vectors on the examples, divided among threads.
 
-        `passes` is the amount of work: the number of examples whose training takes as long. A small amount of
-        work uses a single thread.
+        `passes` is the amount of work, in units of one example.
         """
         # A small amount of work ends before further threads would have started.
         worth = self._halves.numel() * passes >= WORTH_THREADS
@@ -185,36 +180,27 @@ class CompiledPass:
                 pass
 
     def step(self) -> None:
-        """Advance to the state after the next example. `learn_ahead` has already trained on this example."""
+        """Advance to the state after the next example, on which `learn_ahead` has already trained."""
         self.reached = self.to_come.popleft()
 
     def first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] for all V hyperparameter settings (variants).
-
-        They are those of the first replica and the first target.
-        """
         assert self.reached.first_weights is not None, "it is declared before where these will be needed"
         return self.reached.first_weights
 
     def weights(self) -> torch.Tensor:
-        """Return the present weights w [B, d]."""
         assert self.exhausted, "examples are learnt ahead up to where these will be needed"
         return _difference(self._halves).scatter(1, self._places, _difference(self._apart))
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] for `instances` [R, n, d]."""
         return instances.products(self.weights())
 
     def right(self) -> torch.Tensor:
-        """Return the number of rows predicted right minus the number predicted wrong, for every model [B]."""
+        """Return the number of right minus wrong predictions of every model, [B]."""
         assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 
     def _turned_labels(self) -> NDArray[np.int8]:
-        """Return the signs of all labels xᵀw*, [R, targets, d], where x are the rows of the Sylvester matrix.
-
-        The rows are in the order in which the function `transform` writes their products.
-        """
+        """Return the signs of the labels xᵀw* of all rows x, [R, targets, d], in the order of `transform`."""
         rows = self._data.instances
         assert isinstance(rows, Sylvester), "only Sylvester's rows are served"
         assert self._data.w_star is not None, "only labels that are xᵀw* are served"
@@ -226,15 +212,12 @@ class CompiledPass:
 
 
 def _difference(halves: torch.Tensor) -> torch.Tensor:
-    """Return the weights w = a − b, [B, d], from their two parts a and b, stored as `halves` [B, 2, d].
-
-    A learner that has no b has `halves` [B, 1, d], and its weights are w = a.
-    """
+    """Return the weights w [B, d]: a − b for `halves` [B, 2, d], or a for `halves` [B, 1, d]."""
     return halves[:, 0] - halves[:, 1] if halves.shape[1] == 2 else halves[:, 0]
 
 
 def _slots(marked: Sequence[bool]) -> NDArray[np.int64]:
-    """Return the marked entries' numbers 0, 1, 2 …, and −1 for every unmarked entry."""
+    """Return 0, 1, 2 … for the marked entries, and −1 for unmarked entries."""
     places = np.array(marked, bool)
     return np.where(places, places.cumsum() - 1, -1)
 
