@@ -139,7 +139,6 @@ class HadamardApp(FailingApp):
 
             self._guide = Guide(tour, self.laboratory)
         self.files = FileWriter()
-        """Writer of the files that the user requests."""
         self.memory: Memory | None = None
         """State for the next start of the app; None until `keep` collects the state."""
         self.failure: Exception | None = None

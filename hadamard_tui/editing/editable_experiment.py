@@ -141,7 +141,7 @@ class EditableExperiment:
         self.error: BadInput | None = None
         self._claims = claims
         self.last = float(experiment.protocol.extent(experiment.n).last)
-        """Value of x at which a run ends."""
+        """x at which a run ends."""
         self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):
             self.learners.insert(place, self.off[place])

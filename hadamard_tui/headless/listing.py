@@ -28,7 +28,7 @@ WIDEST_COLUMN = 24
 """Maximum width of every column but the last, which has the meanings and needs most of the width."""
 
 SINGULAR = {singular: family for family, singular in part_files.SINGULAR.items()} | {"claim": "claims"}
-"""Families by the word for one part, which `parts new` takes."""
+"""Family by the singular of its name, such as “update”."""
 
 FORMER = {"bounds": "theory"}
 """Current names of families that were renamed, by their former names."""

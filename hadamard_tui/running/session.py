@@ -167,7 +167,7 @@ class Session:
     ) -> None:
         self.sweep, self.document, self.preset, self.left_out = sweep, document, preset, left_out
         self.letters = letters
-        """Numbers that determine the learners' letters and colours, by learner name."""
+        """For each learner, by name, the number that determines its letter and colour."""
 
         self.views = Viewed(letters)
         self._pace, self.at_once = pace, at_once

@@ -91,7 +91,6 @@ TALL = 30
 
 
 ENDED = ("finished", "stopped", "failed")
-"""Final states of a run."""
 
 
 class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):

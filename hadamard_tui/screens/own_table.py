@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from engine.problems.table import Table
 
 AUTO = "auto"
-"""Choice that lets the code that reads the file detect the setting from the file's content."""
+"""Choice by which a setting is detected from the file's content."""
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "header": {AUTO: None, "yes": True, "no": False},

@@ -27,7 +27,6 @@ class Predicting(ViewControl):
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self.guesses: Guesses | None = None
-        """Guesses in progress, or None."""
 
         self.asks_first = False
         """Whether the stop of a tour asks a question that the stored curves of its preset would answer."""

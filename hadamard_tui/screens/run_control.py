@@ -59,7 +59,6 @@ class RunControl(Screen[None]):
         self._editable, self._pace = editable, pace
         self.session: Session | None = None
         self.runs = Runs()
-        """Finished runs, kept for comparison."""
 
         self.devices: Sequence[Begin] = ()
         """Devices to which runs are spread; without any, this process computes every run."""

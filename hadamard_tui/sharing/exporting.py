@@ -228,7 +228,6 @@ KINDS: dict[str, FileKind] = {
     ".json": FileKind("all results, as run --json prints them", lambda shown, _: _report(shown)),
     ".toml": FileKind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
 }
-"""File formats by suffix."""
 
 DRAWN = ".pdf", ".png", ".gif"
 """Suffixes of files that contain the characters themselves, so that characters may be missing."""

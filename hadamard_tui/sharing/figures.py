@@ -26,7 +26,6 @@ COLUMNS, ROWS = 120, 40
 """Size in cells of a virtual screen. Curves that coincide on this screen are drawn as one line."""
 
 FAINT = 0.35
-"""Opacity of faint series."""
 
 DOT = 3.0
 """Size, in typographic points, of a data point that is drawn as a separate dot."""

@@ -88,7 +88,6 @@ def chart(
 
 
 Chart = tuple[Sequence["Series"], Axes]
-"""Series and axes of a chart."""
 
 
 def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:

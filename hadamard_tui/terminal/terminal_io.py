@@ -32,7 +32,7 @@ SLOWEST = 1.0
 """Minimum frame rate in frames per second, however slow the connection is."""
 
 FORGETTING = 0.8
-"""Factor for the longest write and drawing times after each frame, so that the frame rate can recover."""
+"""Factor by which remembered write and drawing times shrink at each frame, so that the rate recovers."""
 
 PATIENCE = 0.5
 """Seconds to wait for a pending write before the terminal is restored anyway."""
