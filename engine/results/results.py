@@ -56,7 +56,7 @@ class Results:
 
     @property
     def points_done(self) -> tuple[float, float]:
-        """Number of computed sweep points, and of those still to come. A running point is split."""
+        """Number of computed sweep points, and of those still to come. A running point counts in part."""
         number = max(self.traces, default=None)
         if number is None:
             return 0.0, float(len(self.sweep.points))

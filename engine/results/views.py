@@ -125,7 +125,6 @@ def view(picture: Picture, results: Results) -> View:
 
 
 def _best_curves(collected: Gathered) -> set[Curve]:
-    """Return each learner's curve, or that of its best rate, in the first run of every curve of a picture."""
     traces = {id(stretches[0].trace): stretches[0].trace for stretches in collected.curves.values()}
     return {
         trace.curve(learner)
@@ -157,10 +156,6 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the sweep points of one curve, by index.
-
-    The curve has the value with index `apart[i]` on the i-th axis that separates curves of the picture.
-    """
     sweep = results.sweep
     return {
         number: point

@@ -109,11 +109,11 @@ def _is_drawn(line: Line, setup: Setup) -> bool:
 
 
 def _beyond(line: Line, at: At) -> Along | None:
-    """Return the values of a theory line at numbers k of examples beyond the end of the run.
+    """Return the values of a theory line at numbers k of examples beyond the end of the run, or None.
 
-    They are needed if a picture shows the x at which the measure passes a threshold. The line may pass it
-    later than the run ends. Otherwise, the result is None. It is also None if training could not continue
-    with further examples after the end of the run.
+    A picture that shows where a measure passes a threshold needs them, because the line may pass it later
+    than the run ends. The result is None without such a picture, and if training could not continue with
+    further examples.
     """
     pictures = getattr(at.experiment, "pictures", ())
     n, protocol = at.experiment.n, at.experiment.protocol

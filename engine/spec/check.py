@@ -172,7 +172,7 @@ def _dimensions(
 ) -> Dimensions:
     """Return the dimensions along which a measure varies, for the learners that it applies to.
 
-    If `experiments` lack some of the `learners`, these cannot be determined. The result then has all clocks,
+    These learners are unknown if `experiments` lack some of the `learners`. The result then has all clocks,
     and the dimensions of all learners in `experiments`.
     """
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
