@@ -37,7 +37,7 @@ class Samples(NamedTuple):
     """
 
     indices: dict[str, Floats]
-    """Coordinates of each index of the measure, by index name, in the order of the dimensions of `values`."""
+    """Coordinates along the dimensions `*index` of `values`, in their order, by index name."""
 
     values: Floats
     """Values [R, S, *index] of the measure for R replicas at S records; NaN where it was not measured."""

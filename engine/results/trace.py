@@ -369,7 +369,7 @@ class Along(NamedTuple):
     """Values of each clock [S]; the first clock is the x-axis."""
 
     indices: dict[str, Floats]
-    """Coordinates of each index of the measure, by index name, in the order of the dimensions of `values`."""
+    """Coordinates along the dimensions `*index` of `values`, in their order, by index name."""
 
     values: Floats
     """Values [R, S, *index], or [1, S, *index] for a line that is the same for all replicas."""

@@ -26,7 +26,7 @@ MOST_BEYOND = 1 << 16
 
 
 Others = Mapping[ForLine, Mapping[str, Curve]]
-"""Curves of the side runs that a curve's theory line needs, by the name that the line gives each side run."""
+"""Curves of the side runs (additional training runs) that a theory line needs, by name of the side run."""
 
 
 def theory_lines(

@@ -1,7 +1,4 @@
-"""An experiment: problem, protocol, learners, pictures and claims.
-
-A set-up is the part that runs depend on.
-"""
+"""Experiments: problem, protocol, learners, pictures and claims."""
 
 from __future__ import annotations
 
