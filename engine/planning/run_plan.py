@@ -51,16 +51,15 @@ class PlannedLine:
     on_learners: Mapping[str, Finding]
 
     def binds(self, learner: Learner) -> bool:
-        """Return whether the theorem of the line applies to the problem and to `learner`."""
+        """Return whether the theorem applies to the problem and to `learner`."""
         return self.on_problem.holds and self.on_learners[learner.name].holds
 
 
 def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verdict]) -> PlannedLine:
-    """Check whether a theory line's theorem applies to the problem and to each learner. Return the line.
+    """Return a theory line with answers whether its theorem applies to the problem and to each learner.
 
-    `verdicts` has the verdict on invariance of each learner, by name.
-
-    If it does not apply to the problem, the answer for every learner is the answer for the problem.
+    `verdicts` has the verdict on invariance of each learner, by name. If the theorem does not apply to the
+    problem, this answer is also that for every learner.
     """
     finding = on_problem(line, experiment)
     on_learners = {
@@ -75,9 +74,9 @@ def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verd
 def lines_along_runs(
     experiment: Experiment, recorded: Collection[str], verdicts: Mapping[str, Verdict]
 ) -> tuple[PlannedLine, ...]:
-    """Return the theory lines whose formulas use measured values, so that they grow as runs advance.
+    """Return the theory lines about measures in `recorded` whose formulas use measured values.
 
-    Only lines about measures in `recorded` are returned.
+    They become longer as runs advance.
     """
     return tuple(
         planned_line(line, experiment, verdicts)
@@ -165,8 +164,7 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:
     """Add a side run to the list `wanted` unless it is there already. Return its index in the list.
 
-    If the list already has a run of the same learner and problem, only the measures of the new run are added
-    to that run.
+    If the list has a run of the same learner and problem, only the new run's measures are added to it.
     """
     for number, other in enumerate(wanted):
         if (other.learner, other.problem) == (run.learner, run.problem):
@@ -181,7 +179,7 @@ def _together(measures: tuple[Measure, ...], added: tuple[Measure, ...]) -> tupl
 
 
 def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
-    """Convert a side run to an experiment. It has one picture for each measure of the side run."""
+    """Convert a side run to an experiment with one picture for each measure of the side run."""
     settings = experiment.run
     return Experiment(
         problem=run.problem,
@@ -247,7 +245,7 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
 
 
 def is_recorded(measure_name: str, experiment: Experiment) -> bool:
-    """Return whether at least one learner of the run records the measure called `name`."""
+    """Return whether at least one learner of the run records the measure."""
     by_learner = recorded_measures(experiment).by_learner
     return any(measure.name == measure_name for measures in by_learner.values() for measure in measures)
 
@@ -271,7 +269,7 @@ def _requested(experiment: Experiment) -> dict[str, Measure]:
 
 
 def _read_until(pictures: Sequence[Picture]) -> list[str]:
-    """Return the names of the measures that occur in `until` conditions of pictures."""
+    """Return the names of the measures in `until` conditions of pictures."""
     readings = (picture.reading for picture in pictures)
     ends = (None if reading is None else reading.until for reading in readings)
     return [end.measure for end in ends if end is not None and end.measure is not None]
@@ -280,7 +278,7 @@ def _read_until(pictures: Sequence[Picture]) -> list[str]:
 def _of_lines(
     experiment: Experiment, learner: Learner, along: Sequence[PlannedLine], requested: Mapping[str, Measure]
 ) -> dict[str, Measure]:
-    """Return the measures that are inputs of theory lines about requested measures, by name."""
+    """Return the measures that theory lines about requested measures need, by name."""
     binding = [
         planned.line for planned in along if planned.line.measure in requested and planned.binds(learner)
     ]
@@ -288,7 +286,7 @@ def _of_lines(
 
 
 def _read_by_replica(experiment: Experiment) -> frozenset[str]:
-    """Return the names of the measures for which a picture or a claim needs the values of every replica.
+    """Return the names of measures whose values of every replica a picture or a claim needs.
 
     The default picture of a run counts, too.
     """
@@ -325,15 +323,13 @@ class LearnerPlan:
 
     @property
     def curve_names(self) -> list[str]:
-        """Names of the curves, one per rate."""
         return curve_names(self.learner, self.rates)
 
     @property
     def rates_by_curve(self) -> dict[str, float | None]:
         """Learning rates of the learner's curves, by curve name.
 
-        A learner that is tuned to its best rate has a single curve. The rate of this curve is None, because
-        it is not known before the run.
+        The curve of a learner that is tuned to its best rate has None, because the run decides the rate.
         """
         if self.learner.is_tuned:
             return {self.learner.name: None}
@@ -356,24 +352,23 @@ class RunPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """All measures that are recorded for at least one learner, each once."""
+        """Measures that are recorded for at least one learner, each once."""
         by_name = {measure.name: measure for planned in self.learners for measure in planned.measures}
         return tuple(by_name.values())
 
     @property
     def all_learners(self) -> tuple[LearnerPlan, ...]:
-        """All learners: first those of side runs, then those of the experiment."""
+        """Learners of side runs, followed by those of the experiment."""
         return (*self.side_learners, *self.learners)
 
     @property
     def vector_bytes(self) -> int:
-        """Number of bytes of a vector with one number for every feature, such as an instance."""
+        """Bytes of a vector with one number for every feature, such as an instance."""
         sizes = self.learners[0].sizes
         return sizes.d * sizes.item
 
     @property
     def needs_torch(self) -> bool:
-        """Whether any learner is computed with torch."""
         return any(planned.backend.needs.torch for planned in self.all_learners)
 
 

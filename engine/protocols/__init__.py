@@ -122,12 +122,10 @@ class OnlineLearner(Interface):
     """Interface of learners that are trained on one example at a time, in the order of a pass."""
 
     @property
-    def hypothesis(self) -> Weighted:
-        """Current hypothesis of the learner."""
+    def hypothesis(self) -> Weighted: ...
 
     @property
-    def recorder(self) -> Recorder:
-        """Object that computes and stores the measures at all records (evaluation points) of the run."""
+    def recorder(self) -> Recorder: ...
 
     def learn(self, k: int) -> Iterable[None]:
         """Train on example number k, counted from 1.
@@ -167,7 +165,7 @@ class ModelGroup(Interface):
         """
 
     def finish(self) -> Block:
-        """Return the records (evaluations) of all models of the group after training."""
+        """Return the evaluations of all models of the group after training."""
 
 
 BeginGroup = Callable[[Floats, TrainingInputs, "Params"], ModelGroup]
