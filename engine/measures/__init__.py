@@ -149,7 +149,6 @@ class Probe:
 
     @property
     def solver_of_limit(self) -> Solver:
-        """Solver that computes `limit`, the weights to which training should converge."""
         assert self._limit is not None, "only learners of which this is said have it"
         return self._limit.solver
 
@@ -177,7 +176,6 @@ class Probe:
 
     @property
     def tensors(self) -> Params:
-        """All tensors of the net, trained or fixed, by name."""
         return self._parametrised.tensors
 
     @property
@@ -364,7 +362,6 @@ class Measure(Part, frozen=True):
         return f"{self.kind} ({choices})" if choices else self.kind
 
     def label_with(self, loss: str) -> str:
-        """Return the label of the chart axis of this measure, given the name of the experiment's loss."""
         return self.label
 
     @property

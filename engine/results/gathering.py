@@ -377,7 +377,6 @@ def is_reference(curve: Curve, point: Point) -> bool:
 def _to_come(
     curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
-    """Return a view without points, for a curve that has no values yet."""
     return CurveView(
         name=curve_name,
         number=number,

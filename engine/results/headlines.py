@@ -49,7 +49,6 @@ def headline(
 
 
 def _law_of_split(view: View, experiment: Experiment, results: Results | None) -> str:
-    """Return a scaling law of a picture whose x is the axis that separates these curves, or ""."""
     if results is None:
         return ""
     along = [picture for picture in drawn(experiment) if picture.x in view.picture.split_by]

@@ -110,7 +110,6 @@ def _of_maps(claim: Claim, seen: View) -> Outcome:
 
 
 def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
-    """Return the first outcome that does not hold; if all hold, return the first."""
     if not outcomes:
         return claim.fails("the curve has no evaluation points")
     name, worst = next(

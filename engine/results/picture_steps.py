@@ -104,7 +104,6 @@ class Samples(NamedTuple):
         return reductions.held(self.values, self.passed)
 
     def subset(self, replicas: Sequence[int] | None) -> Samples:
-        """Return the samples of some replicas. Values [1, …], which all replicas share, stay unchanged."""
         if replicas is None or len(self.values) == 1:
             return self
         subset, passed = [replica for replica in replicas if replica < len(self.values)], self.passed
@@ -453,7 +452,6 @@ class PictureSteps:
             raise BadInput("pictures", f"{undrawn} must be named in `x`, reduced by `read`, or fixed by `at`")
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
-        """Yield one result for each combination of values of the other axes."""
         number = self._along.index(reading.over)
         groups: dict[tuple[int, ...], list[AtPoint]] = defaultdict(list)
         for part in parts:

@@ -40,7 +40,6 @@ class Results:
 
     @property
     def left_out(self) -> list[int]:
-        """Indices of the sweep points at which every learner is skipped."""
         points = self.sweep.points
         return [
             number
@@ -65,7 +64,6 @@ class Results:
         return computed, len(self.sweep.points) - len(self.left_out) - computed
 
     def experiment(self, number: int) -> Experiment:
-        """Return the experiment at sweep point `number`, without the learners that are skipped there."""
         experiment, skipped = self.sweep.points[number].experiment, self.skipped.get(number)
         if not skipped:
             return experiment

@@ -331,7 +331,6 @@ def _contour(
 
 
 def _error(how: str, values: Floats) -> Floats:
-    """Return the standard error [N] of a summary of values [R, N] over replicas."""
     error = reductions.standard_error(
         how, len(values), lambda subset: reductions.summary(how, values[subset])
     )
@@ -477,10 +476,6 @@ class _Reduction:
         return np.asarray(np.isnan(y).sum(0), np.int64)
 
     def _diverged_at(self, only: Stretch) -> float | None:
-        """Return the x position at which the first replica diverged.
-
-        The result is None if no replica diverged, or if the position is unknown.
-        """
         if not len(self._divergences):
             return None
         at = float(self._divergences[0])
@@ -520,7 +515,6 @@ class _Reduction:
 
 
 def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return how charts write the sweep axes and the measures in the expression for x, by name."""
     loss = f"{sweep.experiment.protocol.loss} "
     labels = _labels(picture, sweep).items()
     brief = {
@@ -559,10 +553,6 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
 
 
 def _divisor(picture: Picture) -> str:
-    """Return the name of a picture's divisor, or "" if it has none.
-
-    For a theory line, it is the formula or the title, whichever is shorter.
-    """
     line: Any = catalogue.members("theory").get(picture.relative or "")
     if line is None:
         return picture.relative or ""

@@ -140,10 +140,6 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
 def _along_runs(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
-    """Return the values so far of a theory line that is computed from measured values.
-
-    They are measured in the curve's own run, and in additional side runs. None if the line does not apply.
-    """
     learner_plan = learners[curve.learner]
     if not planned.binds(learner_plan.learner):
         return None
