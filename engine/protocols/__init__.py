@@ -264,7 +264,6 @@ class Extent(NamedTuple):
     """Position of the last record on the x-axis. The first record is at 0."""
 
     records: int
-    """Number of records."""
 
     rows: int
     """Number of training rows. They are the first rows of the data."""

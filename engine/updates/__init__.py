@@ -258,9 +258,9 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def pause(self, active: torch.Tensor, state: State) -> State:
-        """Prepare the state for a step of which the caller uses only the results of the `active` nets [N].
+        """Prepare the state for a step that counts for the `active` nets [N] only.
 
-        The step may move the other nets too.
+        The step may move the other nets too, because the caller discards their results.
         """
         return state
 
