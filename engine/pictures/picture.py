@@ -37,7 +37,7 @@ Taken = Literal["last", "first", "max", "min", "mean"]
 
 Extreme = Literal["max", "min", "gap"]
 PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest gap of"}
-"""Words for the extreme values for which a reading can return the position."""
+"""Words for the extreme values whose place a reading can return."""
 
 
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

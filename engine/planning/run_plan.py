@@ -114,9 +114,9 @@ class SideRuns(NamedTuple):
     """Experiments of the side runs, without repetitions. Several theory lines may use the same side run."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
-    """Side runs that the theory line of a curve needs, as indices in `experiments`.
+    """Indices in `experiments` of the side runs that the theory line of a curve needs.
 
-    The theory line gives each side run a name, which is the key of its index.
+    The keys are the names that the theory line gives to its side runs.
     """
 
 
@@ -200,7 +200,7 @@ class RecordedMeasures(NamedTuple):
 
     by_learner: Mapping[str, tuple[Measure, ...]]
     by_replica: Mapping[str, frozenset[str]]
-    """Names of the measures for which a picture, a claim or a theory line needs every replica's values."""
+    """Names of the measures that a picture, claim or theory line needs for every single replica."""
 
     along: tuple[PlannedLine, ...]
     """Theory lines that are computed from values measured in runs, and whether their theorems apply."""
@@ -308,7 +308,7 @@ class LearnerPlan:
     measures: tuple[Measure, ...]
 
     by_replica: frozenset[str]
-    """Names of the measures for which a picture, a claim or a theory line needs every replica's values."""
+    """Names of the measures that a picture, claim or theory line needs for every single replica."""
 
     verdict: Verdict
     backend: Backend

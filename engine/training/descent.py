@@ -89,7 +89,7 @@ The relative error of λ is about the square of this residual, which is as small
 """
 
 MANY = 1 << 14
-"""Number of weights from which on two exponentials per weight vector are faster than one per weight."""
+"""From this number of weights on, two exponentials per vector are faster than one per weight."""
 
 
 class Descent:

@@ -1,4 +1,4 @@
-"""Evaluators. They compute average losses and shares of mistakes during a training run."""
+"""Evaluators, which compute average losses and shares of mistakes during a training run."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Blocks:
 
 
 MOST_CELLS = 1 << 25
-"""Largest number of predictions over all records for which mistakes are counted at every record."""
+"""Mistakes are counted at every record if a run makes at most this many predictions in total."""
 
 
 class Mistakes:

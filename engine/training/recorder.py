@@ -1,4 +1,4 @@
-"""Recorder. It evaluates a model during training, for every replica and hyperparameter setting."""
+"""Recorder, which evaluates a model during training, for every replica and hyperparameter setting."""
 
 from __future__ import annotations
 
