@@ -176,6 +176,7 @@ class Probe:
 
     @property
     def tensors(self) -> Params:
+        """All tensors of the net, trained or fixed, by name."""
         return self._parametrised.tensors
 
     @property
@@ -362,6 +363,7 @@ class Measure(Part, frozen=True):
         return f"{self.kind} ({choices})" if choices else self.kind
 
     def label_with(self, loss: str) -> str:
+        """Return the label of the chart axis of this measure, given the name of the experiment's loss."""
         return self.label
 
     @property

@@ -136,6 +136,7 @@ class RunWriter:
                 self._journal = None
 
     def at(self, number: int) -> None:
+        """Begin the sweep point with the index `number`."""
         with self._lock:
             self._forget_timer()
             self._point, self._restored, self._lengths, self._has_trace = number, [], {}, False
@@ -266,6 +267,7 @@ class RunWriter:
         return self.new_fault()
 
     def new_fault(self) -> str | None:
+        """Return the reason of the first failure to store something, or None if it was returned before."""
         fault, self._fault = self._fault, None if self._fault is None else ""
         return fault or None
 
