@@ -58,7 +58,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 
 
 def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Return the products a xᵀ [R, k, n] of `several` a [R, k, d] with rows x [R, n, d].
+    """Return the products a xᵀ [R, k, n] of vectors a [R, k, d] with rows x [R, n, d].
 
     torch's `@` uses MKL. On processors that Intel did not make, MKL runs its slower AVX2 code. On a core of
     an AMD EPYC with AVX-512, MKL makes 90 · 10⁹ float32 operations a second. oneDNN, which torch also

@@ -81,7 +81,6 @@ class Outside:
         return [origin for loaded in self._all() for origin in loaded.origins]
 
     def digest(self) -> str:
-        """Return a digest of all code from outside the program; "" if there is none."""
         hashes = sorted(origin["sha256"] for origin in self.origins())
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 

@@ -381,7 +381,6 @@ class GrowingRows:
         return self._chunks[number // CHUNK][:, place : place + 1]
 
     def columns(self, selected: slice) -> torch.Tensor:
-        """Return the selected columns of all rows, [R, k, b]."""
         return torch.cat(
             [self._nothing[:, :, selected], *(part[:, :, selected] for _, part in self._parts())], 1
         )

@@ -66,7 +66,7 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
 
 
 class ConditionedDraws:
-    """Examples seen. It predicts by the mean of draws that are conditioned on them."""
+    """Hypothesis that predicts by the mean of draws, each conditioned on the examples seen."""
 
     def __init__(self, dataset: Data, solver: ProcessDraws, streams: Streams) -> None:
         self._solver, self._streams = solver, streams

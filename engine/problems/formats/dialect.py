@@ -328,10 +328,6 @@ def _is_header(
 
 
 def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
-    """Return whether the file has one record more than rows are needed, so that the first is a header.
-
-    Raises: BadField, with the reason `doubt`, if the required number of rows is unknown.
-    """
     if (by_count := has_extra_record()) is None:
         raise _undecided(doubt)
     return by_count
