@@ -131,7 +131,6 @@ def _titles(pair: LearnerPair) -> tuple[str, str]:
 
 
 def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -> Iterator[str]:
-    """Yield the sentences that state and explain the verdict on a pair of learners."""
     place = diagnosis.plan.sizes.index(diagnosis.plan.decided_at)
     axes_loss, partner_loss = (diagnosis.mean(name)[place] for name in pair.names)
     turned = diagnosis.mean(pair.axes, rotated=True)[place]
@@ -173,12 +172,8 @@ def _factor(interval: ConfidenceInterval) -> str:
 def _saving(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
     """Return a sentence that says how many examples the better learner of a pair saves.
 
-    It compares the number of examples that both learners need for the same loss.
-
-    Args:
-        winner: name of the better learner.
-        other: name of its partner.
-        place: index, in the list of numbers of examples, of the one at which the pair is judged.
+    It compares how many examples both learners need for the same loss. `place` is the index of the number of
+    examples at which the pair is judged.
     """
     sizes = diagnosis.plan.sizes
     target = float(diagnosis.mean(winner)[place])
@@ -206,11 +201,7 @@ def _features(diagnosis: Diagnosis, learner: str) -> str:
 
 
 def _about_span(diagnosis: Diagnosis) -> str:
-    """Return a sentence about linear learners that start from 0, such as gradient descent.
-
-    Their weights stay in the span of the examples seen. The sentence states the lower bound on their loss
-    from `span_bound`.
-    """
+    """State the lower bound of `span_bound` on linear learners from 0, such as gradient descent."""
     bound = span_bound(diagnosis.table.features)
     k = len(bound) // 4 or 1
     return (

@@ -104,10 +104,7 @@ def _probabilities(scores: Array) -> Array:
 
 
 def _derivative(scores: Array, labels: Array, are_classes: bool) -> Array:
-    """Return the derivative of ½(s − y)², or of the cross-entropy, with respect to the scores s.
-
-    The derivative is divided by the number of rows.
-    """
+    """Return the derivative of the mean of ½(s − y)², or of the cross-entropy, by the scores s."""
     predictions = _probabilities(scores) if are_classes else scores
     return np.asarray((predictions - labels) / scores.shape[1])
 
@@ -122,7 +119,7 @@ def mean_loss(scores: Array, labels: Array, are_classes: bool) -> Array:
 
 
 def _largest_curvature(batch: Batch) -> Array:
-    """Return the largest eigenvalue of the second moment XᵀX/n of the rows of each of J splits, [J]."""
+    """Return the largest eigenvalue of XᵀX/n for the rows X of each split, [J]."""
     rows = batch.fitted
     wide = rows.shape[1] < rows.shape[2]
     moment = (rows @ rows.mT if wide else rows.mT @ rows) / rows.shape[1]

@@ -64,14 +64,11 @@ class Diagnosis:
     verdicts: dict[str, PairVerdict] = field(default_factory=dict)
 
     def mean(self, learner: str, rotated: bool = False) -> Floats:
-        """Return the mean loss of a learner over all splits of the table, for each training size, [sizes]."""
+        """Return a learner's mean loss over splits, for each training size, [sizes]."""
         return np.asarray(self.losses[learner][int(rotated)].mean(-1))
 
     def error(self, learner: str, rotated: bool = False) -> Floats:
-        """Return the standard error of the mean loss over splits, for each training size, [sizes].
-
-        Splits are treated as if they were independent.
-        """
+        """Return the standard error of the mean loss, [sizes], as if splits were independent."""
         losses = self.losses[learner][int(rotated)]
         return np.asarray(losses.std(-1, ddof=1) / np.sqrt(losses.shape[-1]))
 
@@ -138,7 +135,6 @@ class Split(NamedTuple):
 
     tested: Indices
     rotation: Floats
-    """Rotation matrix [d, d]."""
 
 
 Sides = tuple[tuple[Floats, Floats], tuple[Floats, Floats]]
@@ -159,7 +155,7 @@ class _Measurement:
         self._total = total_work(plan)
 
     def works(self) -> Iterator[Callable[[], None]]:
-        """Yield functions. Each of them computes one piece of the diagnosis."""
+        """Yield functions, each of which computes one piece of the diagnosis."""
         if any(is_descent(learner) for learner in self._plan.learners):
             for first in range(0, self._plan.splits, STEP_SPLITS):
                 yield partial(self._descend, range(first, min(first + STEP_SPLITS, self._plan.splits)))
@@ -167,7 +163,6 @@ class _Measurement:
             yield partial(self._fit_split, split)
 
     def diagnosis(self) -> Diagnosis:
-        """Return the finished diagnosis."""
         plan, place = self._plan, self._plan.sizes.index(self._plan.decided_at)
         verdicts = {}
         for pair in PAIRS:
@@ -186,14 +181,13 @@ class _Measurement:
         )
 
     def _drawn(self, split: int) -> Split:
-        """Draw which rows a split trains on and tests on, and its random rotation of the features."""
         generator = np.random.default_rng([self._plan.seed, split])
         order = balanced_order(self._table, generator)
         rotation = haar(generator.standard_normal((self._plan.features, self._plan.features)))
         return Split(split, order, order[self._plan.rows - self._plan.tested :], rotation)
 
     def _sides(self, split: Split, size: int) -> Sides:
-        """Return the training and test rows of a split, before and after the rotation of the features.
+        """Return the training and test rows of a split, before and after the rotation.
 
         The rows are standardised before the rotation, by the means and deviations of the training rows.
         """
@@ -202,10 +196,7 @@ class _Measurement:
         return (rows, tested), (rows @ split.rotation.T, tested @ split.rotation.T)
 
     def _fit_split(self, split: int) -> None:
-        """Fit scikit-learn's learners to one split: every number of training rows, two sets of features.
-
-        The two sets are the original and the rotated features.
-        """
+        """Fit scikit-learn's learners to one split: every training size, before and after the rotation."""
         plan, table = self._plan, self._table
         drawn = self._drawn(split)
         for place, size in enumerate(plan.sizes):
@@ -230,10 +221,7 @@ class _Measurement:
                 self._advance(work(learner, size, plan))
 
     def _descend(self, splits: range) -> None:
-        """Train the learners that use gradients on several splits, for every number of training rows.
-
-        They are trained on the original and on the rotated features.
-        """
+        """Train the gradient-trained learners on several splits, at every training size."""
         drawn = [self._drawn(split) for split in splits]
         for size in self._plan.shown_sizes:
             batches = self._batches(drawn, size)
@@ -244,7 +232,7 @@ class _Measurement:
                     self._advance(len(splits) * work(learner, size, self._plan))
 
     def _batches(self, drawn: Sequence[Split], size: int) -> list[Batch]:
-        """Return the rows of several splits in float32, as two batches: original and rotated features."""
+        """Return the rows of several splits in float32: one batch of original, one of rotated features."""
         plan, table = self._plan, self._table
         parts: list[list[tuple[Floats, ...]]] = [[], []]
         for split in drawn:
@@ -265,10 +253,7 @@ class _Measurement:
     def _train(
         self, learner: DiagnosisLearner, batch: Batch, drawn: Sequence[Split], size: int, side: int
     ) -> None:
-        """Train a learner on several splits, and store its losses.
-
-        The features are the original ones (`side` 0) or the rotated ones (`side` 1).
-        """
+        """Train a learner on the original features (`side` 0) or the rotated ones (1). Store its losses."""
         table, place = self._table, self._plan.sizes.index(size)
         scores = trained_scores(DESCENTS[learner.name], batch).astype(np.float64)
         for split, of_split in zip(drawn, scores, strict=True):
@@ -304,7 +289,7 @@ class _Measurement:
 
 
 def _constant(labels: Floats, are_classes: bool) -> float:
-    """Return the constant that predicts the labels best: their mean, or the most frequent class."""
+    """Return the best constant prediction: the mean label, or the most frequent class."""
     return float(np.bincount(labels.astype(np.int64)).argmax() if are_classes else labels.mean())
 
 

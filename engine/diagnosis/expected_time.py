@@ -97,7 +97,7 @@ def expected_seconds(plan: Plan) -> float:
 
 
 def _probe() -> float:
-    """Return the seconds of a small fit of extra trees on this machine, the mean over PROBES fits."""
+    """Return the mean time of a small fit of extra trees on this machine, in seconds."""
     rows = np.random.default_rng(0).standard_normal((PROBE_ROWS, PROBE_FEATURES))
     extra_trees(rows[:3], rows[:3, 0], rows[:3], False, 0)  # imports scikit-learn
     start = time.perf_counter()

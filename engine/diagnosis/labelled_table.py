@@ -27,7 +27,6 @@ class LabelledTable:
 
     name: str
     label: str
-    """Name of the label."""
 
     features: Floats
     """Features of all rows [n, d]."""
@@ -64,14 +63,13 @@ class LabelledTable:
             raise BadInput(self.label, "all labels are equal, so that nothing can be learned")
 
     def rows_of(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
-        """Return the features of the training rows and of the test rows. They are not standardised."""
+        """Return the features of training rows and test rows, which are not standardised."""
         if self.encode is None:
             return self.features[train], self.features[tested]
         return self.encode(train, tested)
 
     @property
     def is_classified(self) -> bool:
-        """Whether labels are classes."""
         return bool(self.classes)
 
 
@@ -84,9 +82,9 @@ def balanced_order(table: LabelledTable, generator: np.random.Generator) -> Indi
 
 
 def _spread(classes: Indices, generator: np.random.Generator) -> Indices:
-    """Return an order of all rows that spreads each class evenly: row i of its c rows is at about (i + u)/c.
+    """Return an order in which row i of a class of c rows is at about the share (i + u)/c.
 
-    Here u is uniform in [0, 1), and the position is a share of the whole order.
+    u is uniform in [0, 1). So each class is spread evenly.
     """
     positions = np.empty(len(classes))
     for number in np.unique(classes):
@@ -114,7 +112,7 @@ def held_out(labels: Floats, are_classes: bool, seed: int, share: float = 0.3) -
 
 
 def standardised(train: Floats, tested: Sequence[Floats]) -> list[Floats]:
-    """Standardise `train` and the arrays in `tested` by the means and deviations of `train`, and return them.
+    """Standardise all arrays by the means and deviations of `train`.
 
     A column that is constant in `train` becomes 0 there.
     """

@@ -54,9 +54,9 @@ Fitting = Callable[[Floats, Floats, Floats, bool, int], FittedLearner]
 
 
 def with_standard_labels(fit: Fitting) -> Fitting:
-    """Extend `fit`: standardise numeric labels before it, and convert predictions back after it.
+    """Return `fit` with numeric labels standardised before it, and predictions converted back after it.
 
-    Return the extended function. If all training labels are equal, it predicts this label without a fit.
+    If all training labels are equal, the returned function predicts this label without a fit.
     """
 
     def fitted(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> FittedLearner:
@@ -103,10 +103,7 @@ def _shares(weights: Floats) -> Floats:
 
 
 def _logistic(train: Floats, labels: Floats, tested: Floats, l1_ratio: float, seed: int) -> FittedLearner:
-    """Return a logistic regression, fitted to all rows with the C that is best on held-out rows.
-
-    The best C has the least log-loss.
-    """
+    """Fit a logistic regression to all rows, with the C of the least log-loss on held-out rows."""
     fitted_rows, chosen_by = held_out(labels, True, seed)
     classes = np.unique(labels)
     if len(np.unique(labels[fitted_rows])) < len(classes):

@@ -157,7 +157,7 @@ class MixedColumns:
         self._frame = self._frame.assign(**{name: to_datetime(self._frame[name]) for name in dates})
 
     def treatments(self) -> Iterator[Treatment]:
-        """Yield how each column becomes features, in the order of the file."""
+        """Yield the treatment of each column, in the order of the file."""
         numeric = set(self._numeric)
         for name in self._columns:
             missing = self._missing[name]
@@ -194,7 +194,7 @@ class MixedColumns:
         return fitted, asked
 
     def _encoded(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
-        """Return the features of columns of strings, as skrub learns them from the training rows."""
+        """Return the features of columns of strings, which skrub learns from the training rows."""
         vectorizer, chosen = _vectorizer(0), self._frame[self._strings]
         fitted = vectorizer.fit_transform(chosen.iloc[train])
         asked = vectorizer.transform(chosen.iloc[tested])
@@ -215,7 +215,6 @@ class MixedColumns:
 
 
 def _vectorizer(threshold: int = WORDS) -> Any:
-    """Return a vectorizer that encodes strings with a fixed random seed. It is not fitted yet."""
     from skrub import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
         StringEncoder,
         TableVectorizer,
@@ -225,7 +224,7 @@ def _vectorizer(threshold: int = WORDS) -> Any:
 
 
 def _labels(column: Any, kind: str | None) -> tuple[Any, tuple[str, ...]]:
-    """Return the labels of a column as numbers, and names of their classes if they are classes."""
+    """Return labels as numbers, and the names of their classes if they are classes."""
     import pandas as pd
 
     is_numeric = pd.api.types.is_numeric_dtype(column)

@@ -23,12 +23,10 @@ class ConfidenceInterval(NamedTuple):
 
     @property
     def is_positive(self) -> bool:
-        """Whether the interval lies above 0."""
         return self.low > 0
 
     @property
     def is_negative(self) -> bool:
-        """Whether the interval lies below 0."""
         return self.high < 0
 
 

@@ -68,7 +68,6 @@ class LearnerPair(NamedTuple):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Names of both learners of the pair."""
         return self.axes, self.partner
 
 

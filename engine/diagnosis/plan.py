@@ -64,7 +64,7 @@ class Plan(NamedTuple):
 
     seed: int
     shows_all: bool
-    """Whether pairs that are shown without a verdict learn, too."""
+    """Whether pairs without a verdict are trained, too."""
 
     @property
     def remaining(self) -> int:
@@ -73,12 +73,10 @@ class Plan(NamedTuple):
 
     @property
     def learners(self) -> tuple[DiagnosisLearner, ...]:
-        """Learners of all pairs in this plan."""
         names = {name for pair in PAIRS for name in pair.names if pair.judged or self.shows_all}
         return tuple(learner for learner in LEARNERS if learner.name in names)
 
     def sizes_of(self, learner: DiagnosisLearner) -> tuple[int, ...]:
-        """Return the numbers of examples on which a learner is trained."""
         return self.sizes if learner.judged else self.shown_sizes
 
     def rotated_at(self, learner: DiagnosisLearner, size: int) -> bool:
@@ -91,7 +89,7 @@ class Plan(NamedTuple):
 
     @property
     def memory(self) -> int:
-        """Largest number of bytes of memory that a diagnosis needs, besides those of the table."""
+        """Largest memory in bytes that a diagnosis needs besides the table."""
         d, largest = self.features, max(self.sizes)
         rows = largest + self.tested
         split = 8 * (3 * rows * d + 3 * d**2 + 4 * largest * rows)
@@ -107,7 +105,6 @@ class Plan(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Summary of the plan for the user."""
         sizes = ", ".join(map(str, self.sizes))
         fits = sum(
             1 + self.rotated_at(learner, size) for learner in self.learners for size in self.sizes_of(learner)

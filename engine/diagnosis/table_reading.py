@@ -135,7 +135,7 @@ def _request(
 
 
 def _of_numbers(path: str, table: Table, label: int | str | None, kind: Kind | None) -> LabelledTable:
-    """Return the table in a file of numbers, with its labels, in the form that the diagnosis needs.
+    """Return the labelled table in a file of numbers.
 
     Raises: BadInput if the labels cannot be read as the requested `kind`, or are in several columns.
     """

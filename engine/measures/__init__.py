@@ -86,7 +86,7 @@ class Probe:
 
     @cached_property
     def predictions(self) -> torch.Tensor:
-        """Predictions for all rows [B, n]."""
+        """Predictions for all rows, [B, n]."""
         return self._hypothesis.predict(self.data.instances)
 
     @property
@@ -111,7 +111,7 @@ class Probe:
 
     @cached_property
     def posteriors(self) -> list[Posterior]:
-        """Posterior distribution of the weights, for each batch member (replica and target)."""
+        """Posterior distributions of the weights, one for each replica and target."""
         assert isinstance(self._hypothesis, WithPosterior), "only solvers with a posterior have it"
         return self._hypothesis.posteriors()
 
@@ -134,10 +134,7 @@ class Probe:
 
     @property
     def start_weights(self) -> torch.Tensor:
-        """Weights [B, d] before training, at the first evaluation point.
-
-        For a solver, these are 0.
-        """
+        """Weights [B, d] before training. For a solver, they are 0."""
         if self.weights is not None and not isinstance(self._hypothesis, Parametrised):
             return torch.zeros_like(self.weights)
         start = self.architecture.weights({**self.tensors, **self.start})
@@ -163,7 +160,6 @@ class Probe:
 
     @property
     def architecture(self) -> Architecture:
-        """Architecture of the trained net."""
         return self._parametrised.architecture
 
     @property
@@ -176,12 +172,12 @@ class Probe:
 
     @property
     def layers(self) -> Params:
-        """Names of the trained tensors, input layer first. Gradients have the same order."""
+        """Trained tensors by name, input layer first. Gradients have the same order."""
         return {name: self.parameters[name] for name in self.architecture.layers}
 
     @property
     def tensors(self) -> Params:
-        """All tensors of the net, both the trained and the fixed ones."""
+        """All tensors of the net, trained or fixed, by name."""
         return self._parametrised.tensors
 
     @property
@@ -210,8 +206,7 @@ class Probe:
     def _of_nets(self, curvature: Curvature) -> torch.Tensor:
         """Return the gradient of the loss in `curvature`, with one row for each net, [N, P].
 
-        A loss may couple several nets, which `Curvature` treats as one net. Their gradient is split into one
-        row for each of them.
+        `Curvature` treats nets that a loss couples as one net. Their gradient is split here.
         """
         return curvature.gradient.view(len(self.data.labels) // self.architecture.outputs, -1)
 
@@ -244,7 +239,7 @@ class Probe:
 
     @property
     def _seen(self) -> slice:
-        """Slice of the rows from the first to the last row seen. It has one row if none was seen."""
+        """From the first to the last row seen. The slice has one row if none was seen."""
         return slice(0, int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1)
 
     @cached_property
@@ -253,13 +248,13 @@ class Probe:
         return self._hypothesis
 
     def value(self, measure: Measure) -> torch.Tensor:
-        """Return the value of another measure at this evaluation point. Measures may depend on each other."""
+        """Return the value of another measure at this record. Measures may depend on each other."""
         if measure not in self.values:
             self.values[measure] = measure.value(self)
         return self.values[measure]
 
     def value_at_start(self, measure: Measure) -> torch.Tensor:
-        """Return the value of another measure at the first evaluation point, before training."""
+        """Return the value of another measure at the first record, before training."""
         return self.value(measure) if self._first is None else self._first[measure]
 
 
@@ -385,7 +380,7 @@ class Measure(Part, frozen=True):
         return ()
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        """Return a condition that a learner or problem must meet to be measured, but does not, or None.
+        """Return None if the measure can be computed for a learner; otherwise, a condition that it violates.
 
         The condition is text that completes the sentence "it is measured only where …".
         """
@@ -515,15 +510,12 @@ def names_of_numbers() -> list[str]:
 
 @cache
 def _as_names() -> dict[str, Measure]:
-    """Return all measures that are single numbers, by names such as `train_error`, as used in expressions.
-
-    Hyphens in the name of a measure are replaced by underscores.
-    """
+    """Return all measures that are numbers, by names with underscores, such as `train_error`."""
     return {name.replace("-", "_"): measure for name, measure in named().items() if measure.is_number}
 
 
 def measures_in(names: Collection[str]) -> dict[str, Measure]:
-    """Return those names in an expression that name measures, with the measures.
+    """Return the measures whose names are among the names in an expression, by name.
 
     Other names in an expression stand for clocks, sweep axes and sizes.
     """
@@ -531,10 +523,9 @@ def measures_in(names: Collection[str]) -> dict[str, Measure]:
 
 
 def needs_teacher(problem: Problem) -> str | None:
-    """Return a condition on a problem that a measure of w* requires but that is not met, or None.
+    """Return None if learners see an x such that labels depend on xᵀw*; otherwise, the violated condition.
 
-    The first condition is that labels depend on xᵀw*, for a weight vector w*. The second is that learners see
-    this x. The text completes the sentence "it is measured only where …".
+    The text completes the sentence "it is measured only where …".
     """
     if not problem.target_structure.has_w_star:
         return "labels depend on xᵀw*, as with the targets `feature`, `sparse` and `weights`"

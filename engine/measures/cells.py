@@ -69,7 +69,8 @@ class Cells(Measure, frozen=True, tag="cells"):
     def _along(probe: Probe, inputs: torch.Tensor) -> torch.Tensor:
         """Return the number of active hidden units of every net at the inputs (s, t), [B, k].
 
-        `inputs` [2, k] are the first two entries of k instances. All other entries are 0.
+        Args:
+            inputs: first two entries of k instances, [2, k]. All other entries are 0.
         """
         layers = probe.architecture.edges(probe.tensors, slice(None), MOST)
         (weights, biases), *above = [(layer.weights.double(), layer.offsets.double()) for layer in layers]
@@ -84,7 +85,7 @@ class Cells(Measure, frozen=True, tag="cells"):
 
 
 def needs_bent_net(learner: Learner) -> str | None:
-    """Return a condition that a learner must meet for its linear pieces to be counted, but does not, or None.
+    """Return None if a learner's linear pieces can be counted; otherwise, a condition that it violates.
 
     The learner must be a dense net with one output, and its transfer function must bend only at 0. The text
     completes the sentence "it is measured only where …".
@@ -100,7 +101,7 @@ def needs_bent_net(learner: Learner) -> str | None:
 
 
 def needs_plane(learner: Learner, problem: Problem) -> str | None:
-    """Return a condition for counting a net's cells in a plane of inputs that is not met, or None.
+    """Return None if a net's cells in a plane of inputs can be counted; otherwise, a violated condition.
 
     The conditions are those of `needs_bent_net`, and instances must have two entries or more. The text
     completes the sentence "it is measured only where …".

@@ -63,8 +63,5 @@ class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
 
 
 def _squares(rows: torch.Tensor, centre: torch.Tensor) -> torch.Tensor:
-    """Return the squared distances [R, n] of all rows from a point.
-
-    The rows are [d, R, n], the point [d, R, 1].
-    """
+    """Return the squared distances [R, n] of the rows [d, R, n] from a point [d, R, 1]."""
     return (rows - centre).square_().sum(0)

@@ -102,8 +102,7 @@ def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss:
 def _largest_is_right(predictions: torch.Tensor, labels: torch.Tensor, targets: int) -> torch.Tensor:
     """Return 2p − 1 for each row, where p is the probability that its true class is predicted.
 
-    The class with the largest prediction is predicted. If the true class is one of t classes with this
-    prediction, p = 1/t. Otherwise, p = 0.
+    If t classes share the largest prediction, p is 1/t for each of them, and 0 for all other classes.
     """
     scores, classes = by_instance(predictions, targets), by_instance(labels, targets)
     tie = torch.finfo(predictions.dtype).eps ** 0.5

@@ -50,7 +50,6 @@ class Function(Measure, frozen=True, tag="function"):
 
 
 def _places(problem: Problem) -> NDArray[np.float64]:
-    """Return the inputs x at which the measure evaluates the learned function f."""
     structure = problem.matrix.structure()
     if structure.points_are_fixed:
         return np.sort(problem.matrix.rows(Streams([0]))[0, :, 0])
@@ -66,7 +65,7 @@ def _one_target(problem: Problem) -> str | None:
 
 
 def needs_fixed_points(problem: Problem) -> str | None:
-    """Return a condition that must hold to evaluate the learned f at the instances, but does not, or None.
+    """Return None if f can be evaluated at the instances; otherwise, a condition that is violated.
 
     The instances must be numbers that are the same in every replica, and there must be one target. The text
     completes the sentence "it is measured only where …".

@@ -91,9 +91,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
         return probe.data.over_targets(torch.tensor(numbers, dtype=torch.float64)[None])[0]
 
     def _of_net(self, jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor) -> float:
-        """Return the value of the measure for one net: the gap, a rank or the overlap.
-
-        The field `quantity` selects which of them is returned.
+        """Return the value of the measure for one net.
 
         Args:
             jacobian: J = ∂ŷ/∂θ, [C, n, P].
@@ -176,6 +174,5 @@ def _roots(jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor)
 
 
 def _rank(root: torch.Tensor) -> int:
-    """Return the rank of AᵀA, given A."""
     singular_values = torch.linalg.svdvals(root)
     return int((singular_values > ZERO * singular_values[0]).sum())

@@ -37,8 +37,7 @@ class OfInstances(Measure, frozen=True):
         """Return the values of the measure, [R, *index], computed from the eigenvalues of XXᵀ/d.
 
         Args:
-            eigenvalues: the min(n, d) largest eigenvalues in every replica, in descending order, [R, min(n,
-                d)].
+            eigenvalues: the min(n, d) largest eigenvalues, in descending order, [R, min(n, d)].
             ratio: n/d.
         """
         raise NotImplementedError

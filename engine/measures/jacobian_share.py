@@ -70,10 +70,7 @@ class OfJacobian(Measure, frozen=True):
         return 3 * batch * signals
 
     def over_nets(self, of_nets: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Average numbers over the nets of each learner, separately for each replica, and return [R, V].
-
-        `of_nets` [nets] has one number per net.
-        """
+        """Average numbers [nets] over the nets of each learner and replica, and return the means [R, V]."""
         data = probe.data
         return of_nets.view(data.replicas, data.variants, -1).mean(2)
 

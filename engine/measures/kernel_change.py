@@ -60,10 +60,7 @@ class KernelChange(Measure, frozen=True, tag="kernel-change"):
 
 
 def _tangents(probe: Probe, tensors: Params) -> torch.Tensor:
-    """Return the tangent kernel Σ_l r_l J_l J_lᵀ, [nets, K·n, K·n], for nets with the given tensors.
-
-    Each net has K outputs.
-    """
+    """Return the tangent kernel Σ_l r_l J_l J_lᵀ of every net with K outputs, [nets, K·n, K·n]."""
     net, instances = probe.architecture, probe.data.instances
     factors = net.layout(instances.d).rate_factors
     speeds = {layer: factors.get(layer, 1.0) for layer in net.layers}

@@ -28,7 +28,7 @@ class LayerNorms(OfLayers, frozen=True, tag="layer-norms"):
 
 
 def spectral_norm(w: torch.Tensor) -> torch.Tensor:
-    """Return the largest singular value [N] of each layer in a batch [N, …, d].
+    """Return the largest singular value [N] of each matrix in a batch [N, …, d].
 
     A vector counts as a matrix with one row.
     """

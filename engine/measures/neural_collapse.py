@@ -92,13 +92,12 @@ def _centred(means: torch.Tensor) -> torch.Tensor:
 
 
 def _unit(matrices: torch.Tensor) -> torch.Tensor:
-    """Return matrices divided by their Frobenius norms."""
     norms: torch.Tensor = torch.linalg.matrix_norm(matrices, keepdim=True)
     return matrices / norms
 
 
 def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
-    """Return how far the cosine of two rows of a matrix is from −1/(C − 1) at most, for each net, [nets]."""
+    """Return, for each net, the largest distance from −1/(C − 1) of a cosine between two rows."""
     count = centred.shape[1]
     directions = centred / torch.linalg.vector_norm(centred, dim=2, keepdim=True)
     deviations = (directions @ directions.mT + 1 / (count - 1)).abs()
@@ -120,9 +119,5 @@ def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
 
 
 def _over(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
-    """Return the spread tr Σ_W/tr Σ_B [nets]: Σ_W is the covariance within classes, and Σ_B between them.
-
-    `around` [nets, n, h] are the features' deviations from the means of their classes. `centred` is Mᵀ, the
-    centred class means.
-    """
+    """Return the spread tr Σ_W/tr Σ_B [nets], for the same arguments as `_in_units`."""
     return around.square().sum(2).mean(1) / centred.square().sum(2).mean(1)

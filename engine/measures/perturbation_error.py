@@ -93,10 +93,8 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
 
 
 def _lengths(vectors: np.ndarray) -> np.ndarray:
-    """Return the Euclidean lengths [N] of N arrays, which are stacked in `vectors`."""
     return np.asarray(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1))
 
 
 def _numbers(tensor: torch.Tensor) -> np.ndarray:
-    """Return a tensor as a numpy array in float64."""
     return np.asarray(tensor.double().cpu().numpy())

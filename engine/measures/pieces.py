@@ -86,10 +86,9 @@ class Segment(NamedTuple):
 
 
 def _line(rows: Floats) -> Segment:
-    """Return a straight line through the first two instances, as a `Segment`.
+    """Return the line through the first two instances.
 
-    Instances are [n, d]. If d = 1, all instances are on one line. Then `low` and `high` are the smallest and
-    the largest instance.
+    Instances are [n, d]. If d = 1, `low` and `high` are the smallest and the largest instance.
     """
     if rows.shape[1] == 1:
         return Segment(np.zeros(1), np.ones(1), rows.min(), rows.max())

@@ -61,7 +61,7 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
 
 def _off_sphere(problem: Problem) -> str | None:
-    """Return the reason why no formula for the alignment under rotations is known; None if one is known."""
+    """Return None if a formula for the alignment under rotations is known; otherwise, its condition."""
     target, matrix = problem.target, problem.matrix
     is_linear = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
     high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3

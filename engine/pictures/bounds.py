@@ -13,20 +13,20 @@ EXACTNESS = ("exact", "asymptotic", "upper", "reference")
 
 
 def bounds_on(view: View, curve: CurveView) -> list[LineView]:
-    """Return the lower bounds to compare a curve with: those that apply to its learner.
+    """Return the lower bounds that apply to a curve's learner.
 
-    If no lower bound applies to the learner, return all lower bounds that the view shows for the curve. The
-    curve may then fall below them.
+    If there are none, return all lower bounds that the view shows for the curve. The curve may then fall
+    below them.
     """
     about = [line for line in view.lines if line.direction in FROM_BELOW and line.says(curve)]
     return [line for line in about if line.binds(curve)] or about
 
 
 def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the lower bound on a curve that is highest (strongest) at position x.
+    """Return the highest lower bound on a curve at x, or None if no bound has a value there.
 
     Only the bounds that `bounds_on` returns are compared. Of equally high bounds, return the one with the
-    largest mean. If no bound has a value at x, return None.
+    largest mean.
     """
     heights = [(height, line) for line in bounds_on(view, curve) if not np.isnan(height := line.at(x))]
     top = max((height for height, _ in heights), default=np.nan)
@@ -49,9 +49,9 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
-    """Return the value of the strongest lower bound on a curve, at each of the positions x [N].
+    """Return the strongest lower bound on a curve at the positions x [N].
 
-    The value is 0 where there is no bound, and where the bound is 0 up to rounding.
+    It is 0 where there is no bound, and where the bound is 0 up to rounding.
     """
     heights = np.zeros_like(x)
     for line in bounds_on(view, curve):
@@ -97,7 +97,6 @@ class Respect(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The result of the comparison in words."""
         return "? not decided" if self.holds is None else "✓ respected" if self.holds else "✗ broken"
 
 
@@ -182,16 +181,16 @@ def allowed_errors(replicas: int) -> float:
 
 
 def _closest(x: Floats, line: LineView, gap: Floats) -> int:
-    """Return the index of the x position at which the curve comes closest to the bound.
+    """Return the index of the position at which a curve comes closest to a bound.
 
-    If there are positions with x > 0 and a positive bound, only these are compared.
+    Positions with x ≤ 0, or with a bound of 0, count only if there are no others.
     """
     matters = (x > 0) & (np.interp(x, line.x, line.y) > ZERO)
     return int(np.where(matters, gap, np.inf).argmin() if matters.any() else gap.argmin())
 
 
 def standing(curve: CurveView, line: LineView, place: int, rounding: float) -> str:
-    """Return a text that says how far a curve is from a bound at one x position.
+    """Return how far a curve is from a bound at one position, as text.
 
     If the curve has standard errors, the text also gives the distance in standard errors. A distance up to
     `rounding` is shown as 0.

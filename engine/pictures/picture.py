@@ -81,23 +81,21 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_place(self) -> bool:
-        """Whether the reading returns a position along the dimension, such as a step, not a value."""
+        """Whether the reading is a position along the dimension, such as a step, instead of a value."""
         return self.take is None
 
     @property
     def is_threshold(self) -> bool:
-        """Whether the reading finds the first position at which the measure is below or above a threshold.
+        """Whether the reading is the first position at which the measure passes a threshold.
 
-        Later values of the measure cannot change such a reading.
+        Later values of the measure cannot change it.
         """
         return self.first_below is not None or self.first_above is not None
 
     def in_words(self, label: str, over: str) -> str:
-        """Return the label of a y-axis whose numbers are positions, such as steps at which a loss is reached.
+        """Return the label of a y-axis that shows positions, such as "k until loss < 0.1".
 
-        Args:
-            label: label of the measure that is read.
-            over: label of the dimension along which it is read.
+        `label` is the label of the measure, and `over` that of the dimension along which it is read.
         """
         if self.place_of is not None:
             return f"{over} of the {PLACES[self.place_of]} {label}"
@@ -124,10 +122,7 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
 
     def in_words(self, label: str) -> str:
-        """Return the label of a y-axis with this share, such as "share of replicas with loss < 0.1".
-
-        `label` is the label of the measure.
-        """
+        """Return the label of a y-axis with this share, such as "share of replicas with loss < 0.1"."""
         if self.below is None:
             assert self.above is not None, "one of both is given"
             return f"share of replicas with {label} > {_short(self.above)}"
@@ -136,7 +131,7 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _short(number: float) -> str:
-    """Write a number as ticks of a log axis do, with the power of ten in as few digits as possible: 1e-8."""
+    """Write a number as the ticks of a log axis do: 1e-8 instead of 1e-08."""
     return re.sub(r"e([+-])0+", r"e\1", f"{number:g}")
 
 
@@ -156,7 +151,6 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def title(self) -> str:
-        """Title of the mark: its name, or the marked value if it has none."""
         return self.name or (f"y = {self.y:g}" if self.x is None else f"x = {self.x:g}")
 
     def __post_init__(self) -> None:
@@ -177,13 +171,9 @@ class Marked(NamedTuple):
     """Index of the value of each sweep axis that distinguishes curves; None if all curves share the mark."""
 
     def between(self, x: Iterable[float], y: Iterable[float]) -> tuple[tuple[float, ...], ...]:
-        """Return the x and y coordinates of the points of the mark.
+        """Return the x and y coordinates of the mark's points.
 
-        A straight line has two points, which lie at both ends of an axis.
-
-        Args:
-            x: both ends of the x-axis.
-            y: both ends of the y-axis.
+        A straight line has two points, at both ends of an axis. `x` and `y` are the ends of the axes.
         """
         if not self.x:
             return tuple(x), self.y * 2
@@ -377,24 +367,24 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def split_by(self) -> tuple[str, ...]:
-        """Names of the sweep axes that split a learner's results into several curves, one for each value."""
+        """Sweep axes that `curves` names."""
         named = (self.curves,) if isinstance(self.curves, str) else self.curves
         return tuple(axis_name for axis_name in named if axis_name != "learner")
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:
-        """Names of the measures of which the picture needs the values of every single replica."""
+        """Names of the measures that are needed for every single replica."""
         until = None if self.reading is None else self.reading.until
         ends = () if until is None or until.measure is None else (until.measure,)
         return (self.measure.name, *ends)
 
     @property
     def reads_places(self) -> bool:
-        """Whether the picture shows the point in training, such as a step, at which a threshold is passed."""
+        """Whether the picture shows when, during training, a measure passes a threshold."""
         how = self.reading
         return how is not None and how.is_threshold and how.over == "record"
 
     @property
     def reading(self) -> Read | None:
-        """The field `read` as an object, even if it is only a word such as "last"; None if it is not set."""
+        """The field `read` as an object, even if it is only a word such as "last"."""
         return Read(take=self.read) if isinstance(self.read, str) else self.read

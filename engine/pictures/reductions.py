@@ -73,7 +73,7 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
 
 
 def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
-    """Return the coordinate of the first largest or least value, or the coordinate before the largest gap.
+    """Return the place of the first largest or least value, or the place before the largest gap.
 
     A gap is the ratio of the larger to the smaller of two neighbouring values. The result is NaN if there are
     no values.
@@ -211,7 +211,7 @@ def _spread(how: str, samples: Floats) -> Floats:
 
 
 def has_error(how: str, count: int) -> bool:
-    """Return whether the summary `how` (such as the mean) of `count` replicas has a standard error."""
+    """Return whether the summary `how` of `count` replicas has a standard error."""
     return count > 1 and how in ("mean", "median", "geometric", *SPREADS)
 
 

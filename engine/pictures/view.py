@@ -40,11 +40,7 @@ class KindPlace(NamedTuple):
 
 
 def kind_places(kinds: Sequence[LearnerKind]) -> list[KindPlace]:
-    """Return, for every curve, the kind of its learner and the curve's number among curves of this kind.
-
-    Args:
-        kinds: kind of each curve's learner, in the order of the curves.
-    """
+    """Return, for every curve, its learner's kind and its position among the curves of this kind."""
     counts, passed = Counter(kinds), Counter[LearnerKind]()
     places = []
     for kind in kinds:
@@ -66,11 +62,9 @@ WHY_INACCURATE = (
 
 
 def fate(lost: int, inaccurate: int) -> str:
-    """Return a phrase for how replicas ended early: "diverged", "lost accuracy", or both joined by "or".
+    """Return how replicas ended early: "diverged", "lost accuracy", or both joined by "or".
 
-    Args:
-        lost: number of replicas that ended early.
-        inaccurate: number of those replicas that lost accuracy.
+    `lost` is the number of these replicas, and `inaccurate` the number of those that lost accuracy.
     """
     if not inaccurate:
         return DIVERGED
@@ -128,7 +122,7 @@ class Training(msgspec.Struct, frozen=True, eq=False):
     """Learning rate of the curve, if its learner tries several; None for a curve of several sweep points."""
 
     grid: Mapping[float, float] = msgspec.field(default_factory=dict)
-    """Mean along the curve of each rate that the learner tried, by rate.
+    """For each rate that the learner tried, the mean along its curve.
 
     It is empty unless the rate of this curve is the best.
     """
@@ -156,12 +150,10 @@ class Ends(msgspec.Struct, frozen=True, eq=False):
     """
 
     diverged_at: float | None = None
-    """x position at which the first replica diverged, possibly beyond the end of the curve; None if none did.
-    """
+    """x position at which the first replica diverged, or None. It may lie beyond the end of the curve."""
 
     divergences: Floats = msgspec.field(default_factory=lambda: np.empty(0))
-    """Sorted values of the run's clock at which replicas diverged; empty if the curve does not follow a run.
-    """
+    """Sorted clock values at which replicas diverged; empty if the curve does not follow a run."""
 
     fate: str = DIVERGED
     """Predicate for the replicas that ended early, such as "diverged"."""
@@ -174,7 +166,7 @@ class Ends(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sound(self) -> NDArray[np.bool_]:
-        """For every x position [N], whether no replica is missing from the curve's summary there."""
+        """Whether no replica is missing from the curve's summary, at every x position [N]."""
         return np.asarray(self.lost == 0)
 
 
@@ -255,10 +247,7 @@ class HeatView(msgspec.Struct, frozen=True, eq=False):
     """Kind of the learner, and position among the curves of this kind; None for a reference."""
 
     def contour(self, kind: str) -> ContourView:
-        """Return the contour with the name `kind`, or of the kind `kind` of theory line.
-
-        Raises: KeyError.
-        """
+        """Return the contour whose name or kind is `kind`. Raises: KeyError."""
         for contour in self.contours:
             if kind in (contour.name, contour.kind):
                 return contour
@@ -312,26 +301,25 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @property
     def plain_name(self) -> str:
-        """Name of the theory line. It omits the values of sweep axes by which curves differ."""
+        """Name without the values of sweep axes that distinguish curves."""
         return self.name.removesuffix(self.values)
 
     @property
     def called(self) -> str:
-        """Name of the theory line in charts and captions."""
         return self.title or self.kind
 
     def over(self, replicas: Sequence[int]) -> Floats:
-        """Return the values [N] of the theory line, from the data of only some of the replicas."""
+        """Return the values [N], computed from only some of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
 
     @cached_property
     def mean(self) -> float:
-        """Mean of the finite values of the theory line (curve that theory predicts), or NaN."""
+        """Mean of the finite values, or NaN."""
         finite = self.y[np.isfinite(self.y)]
         return float(finite.mean()) if len(finite) else np.nan
 
     def at(self, x: float) -> float:
-        """Return the value of the theory line at x, interpolated linearly; NaN beyond its ends."""
+        """Return the value at x, interpolated linearly; NaN beyond the ends."""
         return float(np.interp(x, self.x, self.y, left=np.nan, right=np.nan)) if len(self.x) else np.nan
 
     def is_about(self, curve: CurveView) -> bool:
@@ -352,7 +340,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return self.is_about(curve) and (curve.replicas == 1 or summaries_agree(self.summary, curve.summary))
 
     def binds(self, curve: CurveView) -> bool:
-        """Return whether the theorem of the theory line applies to the learner of a curve.
+        """Return whether the theorem of the line applies to a curve's learner.
 
         The curve must be one for which the line is shown; see `is_about`.
         """
@@ -402,10 +390,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
     """Largest change of a value that counts as a rounding error, relative to the first value of its curve."""
 
     as_measured: bool = True
-    """Whether the quantity is the measure itself.
-
-    It is False if the picture divides, rescales or otherwise changes the measure.
-    """
+    """Whether the quantity is the measure itself, which the picture does not divide, rescale or change."""
 
     divisor: str = ""
     """Name or formula of the divisor of the values; empty if they are not divided."""
@@ -440,25 +425,19 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Function that returns the x positions of all present and planned values of a view."""
 
     x_of: Callable[[int, float], float | None] = lambda point, clock: None
-    """Function that converts a clock value of a run to an x position. It returns None if this is impossible.
+    """Function of a sweep point's index and a clock value of its run.
 
-    The arguments are the index of the sweep point and the value of the clock.
+    It returns the x position at this clock value, or None if there is none.
     """
 
     beneath_of: Callable[[], View | None] = lambda: None
     """Function that computes the view to show below this one, or returns None if there is none."""
 
     y_of: Callable[[int], float | None] = lambda point: None
-    """Function that returns the y position of a sweep point on a heat map, or None if the point has none.
-
-    The argument is the index of the sweep point.
-    """
+    """Function of a sweep point's index. It returns the point's y position on a heat map, or None."""
 
     def curve(self, name: str) -> CurveView:
-        """Return the curve that is called `name`, or the curve of the learner with this name.
-
-        Raises: KeyError.
-        """
+        """Return the curve called `name`, or else the chosen curve of this learner. Raises: KeyError."""
         candidates = [candidate for candidate in self.curves if candidate.learner == name]
         for curve in (*(candidate for candidate in self.curves if candidate.name == name), *candidates):
             if curve.name == name or curve.chosen:
@@ -467,10 +446,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def beneath(self) -> View | None:
-        """View of the picture that is drawn below this one, or None.
-
-        It is computed when it is first needed.
-        """
+        """View of the picture that is drawn below this one, or None."""
         return self.beneath_of()
 
     @cached_property
@@ -480,9 +456,9 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def at_values(view: View, apart: Apart) -> View:
-    """Return a copy of the view with its curves and theory lines at given values of the sweep axes.
+    """Return a view with only the curves and theory lines at some values of the sweep axes.
 
-    `apart` contains, for each sweep axis by which curves differ, the index of the selected value.
+    `apart` is the index of the value of each sweep axis that distinguishes curves.
     """
     curves = [curve for curve in view.curves if curve.apart == apart]
     lines = [line for line in view.lines if line.apart == apart]
@@ -498,11 +474,7 @@ def known_places(view: View) -> Floats:
 
 
 def line_of(view: View, kind: str, curve: str) -> LineView:
-    """Return the theory line whose name is `kind`. Otherwise, return the line of this kind for a curve.
-
-    Args:
-        kind: name or kind of the theory line.
-        curve: name of the curve.
+    """Return the theory line called `kind`, or else the line of this kind for the curve named `curve`.
 
     Raises: KeyError.
     """

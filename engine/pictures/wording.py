@@ -28,16 +28,13 @@ def y_name(view: View) -> str:
 
 
 def measure_name(view: View) -> str:
-    """Return the name of the measure that a view shows.
-
-    If the label of the measure does not contain this name, return the label instead.
-    """
+    """Return the name of a view's measure, or its label if this does not contain the name."""
     measure = view.picture.measure
     return measure.name if measure.name in measure.label.split() else measure.label
 
 
 def curve_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve. Values of sweep axes in it are written as in charts."""
+    """Return the name of a curve, with values of sweep axes written as in charts."""
     name, learner = curve.name, curve.learner
     if not curve.apart or not name.startswith(learner):
         return name
@@ -45,10 +42,7 @@ def curve_name(view: View, curve: CurveView) -> str:
 
 
 def short_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve for use in texts.
-
-    The name of the learner is left out if the view has only one learner.
-    """
+    """Return the name of a curve, without the learner if the view has only one learner."""
     name = curve_name(view, curve)
     return name.removeprefix(f"{curve.learner}, ") if _only_learner(view) == curve.learner else name
 
@@ -100,10 +94,9 @@ Named = tuple[str, float]
 
 
 def listed(names: Sequence[str], limit: int = MOST_NAMES) -> str:
-    """Return names joined to a text, such as "a, b and c".
+    """Join names to a text such as "a, b and c".
 
-    A list of more than `limit` + 1 names ends with the number of the remaining names, as in "a, b, c and 2
-    more".
+    More than `limit` + 1 names are cut, as in "a, b, c and 2 more".
     """
     if len(names) > limit + 1:
         names = [*names[:limit], f"{len(names) - limit} more"]
@@ -118,9 +111,9 @@ def called(view: View, curve: CurveView) -> str:
 
 
 def line(view: View, lines: Sequence[LineView]) -> str:
-    """Return a common name for theory lines of the same kind that belong to different curves.
+    """Return a common name for theory lines of the same kind.
 
-    If the names of the lines differ, the result leaves out curves and values of sweep axes.
+    If the lines have different names, it leaves out curves and values of sweep axes.
     """
     names = {line_in_brief(view, line) for line in lines}
     name = names.pop() if len(names) == 1 else lines[0].called
@@ -133,7 +126,7 @@ def agree(names: Sequence[object], verb: str) -> str:
 
 
 def shortened(first: str, *more: str) -> str:
-    """Return `first` and as many of the further clauses as fit into a headline."""
+    """Append as many of the further clauses to `first` as fit into a headline."""
     text = first
     for clause in more:
         text = f"{text}{clause}" if fits(f"{text}{clause}") else text
@@ -165,9 +158,9 @@ def level(view: View, value: float) -> str:
 
 
 def ends(numbers: Collection[float], written: Callable[[float], str] = number) -> str:
-    """Write the range from the least to the greatest number as text, such as "0.1 to 0.3".
+    """Return the range of numbers as text, such as "0.1 to 0.3".
 
-    If both have the same text, return it once.
+    If both ends have the same text, return it once.
     """
     return " to ".join(dict.fromkeys(written(float(end)) for end in (min(numbers), max(numbers))))
 
@@ -203,9 +196,9 @@ def arrival(curve: CurveView, level: float) -> float:
 def named_values(
     view: View, x: float, curve: CurveView, other_curves: Sequence[CurveView]
 ) -> tuple[Named, list[Named]]:
-    """Return the name and value of a curve at x, and a list with the names and values of other curves at x.
+    """Return the names and values at x of a curve and of other curves.
 
-    Curves without a value at x are left out.
+    Other curves without a value at x are left out.
     """
     values = [(called(view, named_curve), value_at(named_curve, x)) for named_curve in (curve, *other_curves)]
     first, *more = [(name, y) for name, y in values if y is not None]
@@ -213,12 +206,7 @@ def named_values(
 
 
 def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) -> str:
-    """Return a sentence that compares the values of several curves at one x position.
-
-    Args:
-        first: name and value of the first curve.
-        other_values: names and values of the other curves.
-    """
+    """Return a sentence that compares the values of several curves at one x position."""
     where = place(view, x)
     values = enumerated(view, first, other_values)
     return shortened(f"{where[0].upper()}{where[1:]}, {predicate(view)} {values}")
@@ -255,9 +243,9 @@ def quantity(view: View) -> str:
 
 
 def predicate(view: View) -> str:
-    """Return a phrase for the quantity on the y-axis, followed by "is" or "are".
+    """Return the quantity on the y-axis, followed by "is" or "are".
 
-    If the phrase contains a comma, another comma separates it from the verb.
+    If the quantity's name contains a comma, another comma separates it from the verb.
     """
     subject = quantity(view)
     return f"{subject}{',' if ', ' in subject else ''} {verb(view)}"
@@ -365,5 +353,4 @@ def _names(view: View, numbered: Sequence[tuple[CurveView, float]]) -> str:
 
 
 def _ends(numbered: Sequence[tuple[CurveView, float]], form: str) -> str:
-    """Write a range of numbers as text: the least and the greatest, or one number if both look the same."""
     return ends([number for _, number in numbered], lambda number: format(number, form))

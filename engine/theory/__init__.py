@@ -69,12 +69,11 @@ class RunData:
 
     @cached_property
     def data(self) -> Data:
-        """Data that the learners see."""
         return self._draw()
 
     @cached_property
     def labels(self) -> DrawnLabels:
-        """Labels of all rows and targets, as they were drawn for the training runs."""
+        """Labels of all rows and targets."""
         if self._given is not None:
             return DrawnLabels(self._given())
         return DrawnLabels(self.data.labels.view(self.data.replicas, self.data.targets, -1).cpu().numpy())
@@ -86,10 +85,7 @@ class RunData:
         return np.tile(np.arange(labels.n), (labels.replicas, 1)) if order is None else order
 
     def start(self, learner: Learner) -> Descent:
-        """Return the state of a learner before its first training step.
-
-        The learner must have an update rule.
-        """
+        """Return the state of a learner before its first step. The learner must have an update rule."""
         assert self._begin is not None, "runs have starts"
         return self._begin(self.data, learner)
 
@@ -161,7 +157,6 @@ class At:
 
     @property
     def labels(self) -> DrawnLabels:
-        """Labels of all rows and targets, as they were drawn for the training runs."""
         return self.drawn.labels
 
     @property
@@ -171,10 +166,7 @@ class At:
 
     @property
     def learner(self) -> Learner:
-        """Learner whose curve the theory line is computed for.
-
-        Raises: TypeError if the line is not `per_learner`.
-        """
+        """Learner whose curve the line is computed for. Raises: TypeError if not `per_learner`."""
         if self.of_learner is None:
             raise TypeError("only a line that is per_learner has a learner")
         return self.of_learner
@@ -253,10 +245,10 @@ class LineStructure(NamedTuple):
 
     @property
     def about(self) -> str | None:
-        """Statistic over replicas, such as the mean, with which a theory line must be compared, or None.
+        """Statistic over replicas with which the line must be compared, or None if every statistic will do.
 
-        It is None if the line can be compared to every statistic. This is the case if the line holds in every
-        run, has a separate value for every replica, or is only a reference.
+        Every statistic will do if the line holds in every run, has a separate value for every replica, or is
+        only a reference.
         """
         goes_with_all = not self.in_expectation or self.per_replica or self.direction == "reference"
         return None if goes_with_all else self.summary
@@ -293,7 +285,7 @@ class Line(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the theory line. It differs from the names of all other lines."""
+        """Name that differs from the names of all other lines."""
         return self.kind
 
     @property
@@ -302,10 +294,10 @@ class Line(Part, frozen=True):
         return self.title or self.kind
 
     def group_in(self, experiment: Setup) -> Group | None:
-        """Return the group under which a learner must be invariant for this theory line to apply, or None.
+        """Return the group under which a learner must be invariant for this theory line to apply to it.
 
-        It is None if invariance does not decide whether the line applies. The experiment must satisfy the
-        conditions of the line.
+        The result is None if invariance does not decide whether the line applies. The experiment must satisfy
+        the conditions of the line.
         """
         return self.structure().group
 
@@ -471,9 +463,9 @@ def about_one_target(learner: Learner) -> str:
 
 
 def loss_constant(setup: Setup) -> float:
-    """Return c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)], the least expected loss L on a label that is a fair coin ±1.
+    """Return c, the least expected loss on a label that is a fair coin ±1.
 
-    L is the loss of the experiment.
+    c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)] for the loss L of the experiment.
     """
     constant = setup.loss.constant
     assert constant is not None, "a loss that takes labels ±1 has a constant"
@@ -507,7 +499,7 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
     is ‖w*‖² = 1. Label noise only raises the cost.
 
     Args:
-        reason: text of the finding if the answer is yes.
+        reason: reason to return if the answer is yes.
     """
     problem = setup.problem
     if problem.labels_are_coins:
@@ -524,21 +516,17 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
 
 
 def _labels_in_words(problem: Problem) -> str:
-    """Return the reason why the label of −x is not the negative of the label of x.
-
-    x are the rows of the problem. The text continues a sentence after a comma.
-    """
     if problem.labels == "sign" and problem.target_structure.is_odd:
         return "and here some are signs of 0, which are always +1"
     return f"and those of {problem.target.kind} on {problem.matrix.kind} do not"
 
 
 def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
-    """Return the reason why labels of unseen rows influence the steps of a learner, or None if they do not.
+    """Return None if labels of unseen rows do not influence a learner; otherwise, the reason why they do.
 
-    They do if the rate is tuned by losses on all rows, or if its unit is the sharpness at the start. The
-    sharpness is computed from the labels of all rows. Only if the loss is square loss and predictions are
-    linear in the parameters does the sharpness not depend on labels.
+    They do if the rate is tuned by losses on all rows, or if its unit is the sharpness at the start, which is
+    computed from the labels of all rows. For square loss and predictions linear in the parameters, the
+    sharpness does not depend on labels.
     """
     if learner.is_tuned:
         return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")
@@ -552,21 +540,21 @@ def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
 
 
 def shown_once(setup: Setup) -> Finding | None:
-    """Return the reason why rows are not seen only once (the matrix repeats them), or None if they are."""
+    """Return None if every row is seen once; otherwise, the reason: the matrix repeats its rows."""
     if setup.problem.matrix.repeat is None:
         return None
     return Finding(False, "requires rows that are seen once, and here they are repeated")
 
 
 def rows_in_order(setup: Setup) -> Finding | None:
-    """Return the reason why the first k examples are not the first k rows of the data, or None."""
+    """Return None if the first k examples are the first k rows; otherwise, the reason why not."""
     if setup.protocol.schedule().in_data_order:
         return None
     return Finding(False, "requires examples in the order of the data, and here they are drawn at random")
 
 
 def whole_cube(setup: Setup) -> Finding | None:
-    """Return the reason why the rows are not all of the 2^d vectors of ±1, or None if they are."""
+    """Return None if the rows are all of the 2^d vectors of ±1; otherwise, the reason why not."""
     matrix = setup.problem.matrix
     if matrix.structure().is_cube:
         return None
@@ -574,10 +562,9 @@ def whole_cube(setup: Setup) -> Finding | None:
 
 
 def along_every_step(setup: Setup) -> Finding | None:
-    """Return the reason why a run is not evaluated after every full-batch step, or None if it is.
+    """Return None if there is a record after every full-batch step; otherwise, the reason why not.
 
-    All training steps must use the gradient over all n rows. There must be a record (an evaluation point)
-    after every step.
+    A full-batch step follows the gradient over all n rows. All steps must be of this sort.
     """
     protocol, n = setup.protocol, setup.n
     if not protocol.schedule().full_batch or protocol.clock != "step":
@@ -590,11 +577,10 @@ def along_every_step(setup: Setup) -> Finding | None:
 
 
 def signed_orthogonal(setup: Setup) -> Finding | None:
-    """Return a reason if the rows lack a property of Hadamard rows with random signs, or None.
+    """Return None if the rows are like Hadamard rows with random signs; otherwise, the reason why not.
 
-    Rows must be orthogonal and equally long, have independent random signs, and be seen once. Hadamard rows
-    with random signs meet these conditions. A rotation-invariant learner cannot distinguish any other rows
-    that meet them from Hadamard rows.
+    Rows must be orthogonal and equally long, have independent random signs, and be seen once. A
+    rotation-invariant learner cannot distinguish such rows from Hadamard rows with random signs.
     """
     matrix = setup.problem.matrix
     if repeated := shown_once(setup):
@@ -611,7 +597,7 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
 
 
 def linear_labels(setup: Setup) -> Finding | None:
-    """Return the reason why loss and labels are not square loss and xᵀw* with ‖w*‖ = 1; None if they are."""
+    """Return None for square loss and labels xᵀw* with ‖w*‖ = 1; otherwise, the reason why not."""
     problem = setup.problem
     if problem.labels != "soft":
         return Finding(False, f"requires linear labels, and here they are {problem.labels}")
@@ -624,9 +610,9 @@ def linear_labels(setup: Setup) -> Finding | None:
 
 
 def without_direction(setup: Setup) -> Finding | None:
-    """Return the reason why the rows have a preferred direction or are repeated, or None if neither is so.
+    """Return None if rows prefer no direction, and are seen once; otherwise, the reason why not.
 
-    Rows must be independent draws from a rotation-invariant distribution with E xxᵀ = I, and be seen once.
+    Rows must be independent draws from a rotation-invariant distribution with E xxᵀ = I.
     """
     matrix = setup.problem.matrix
     if repeated := shown_once(setup):
@@ -640,19 +626,19 @@ def without_direction(setup: Setup) -> Finding | None:
 
 
 def only_square(setup: Setup) -> Finding | None:
-    """Return a reason if the loss is not square loss, or None if it is."""
+    """Return None for square loss; otherwise, the reason why a theorem about it does not apply."""
     loss = setup.loss
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
 def only_numbers(setup: Setup) -> Finding | None:
-    """Return the reason why instances have more than one entry, or None if each is a single number."""
+    """Return None if every instance is a single number; otherwise, the reason why not."""
     d = setup.d
     return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
 
 
 def descends(learner: Learner, setup: Setup) -> Finding | None:
-    """Return the reason why a learner's steps are not gradient descent at the rate `lr`, or None if they are.
+    """Return None if a learner takes steps of gradient descent at the rate `lr`; otherwise, the reason.
 
     The steps must follow the gradient of the whole training loss, with or without momentum, at the constant
     rate `lr`.
@@ -696,7 +682,7 @@ def descends_by_first_layer(learner: Learner, setup: Setup) -> Finding:
 
 
 def at_rate_lr(learner: Learner, setup: Setup) -> Finding | None:
-    """Return the reason why a learner's layers do not all have the constant rate `lr`, or None if they do."""
+    """Return None if all layers of a learner have the constant rate `lr`; otherwise, the reason why not."""
     reason = learner.departure_from_lr(setup.d)
     return None if reason is None else Finding(False, reason)
 

@@ -32,7 +32,7 @@ class OfUnseen(Line, frozen=True):
         return Finding(True, "instances have private entries, which say nothing about unseen rows")
 
     def labels(self, at: At) -> tuple[Floats, Floats]:
-        """Return the labels of two groups of rows: rows seen, [R, seen], and rows never seen, [R, unseen]."""
+        """Return the labels of the rows seen [R, seen], and of the rows never seen [R, unseen]."""
         n = at.experiment.n
         seen = at.experiment.protocol.extent(n).most_examples
         data = at.drawn.data

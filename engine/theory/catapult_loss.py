@@ -68,10 +68,6 @@ class TwoLinearLayers(Line, frozen=True):
         return Finding(True, f"{name} is gradient descent on a net of two linear layers")
 
     def beginning(self, at: At) -> Beginning:
-        """Return the quantities at the start of training, for the learner that `at` names.
-
-        `recursion` computes all later losses and kernels from them.
-        """
         start, data = at.start, at.drawn.data
         tensors, (first, second) = start.tensors, start.architecture.layers
         with torch.no_grad():
@@ -91,10 +87,9 @@ class TwoLinearLayers(Line, frozen=True):
         return Beginning(*(torch.as_tensor(quantity).cpu().numpy() for quantity in quantities))
 
     def recursion(self, at: At, beginning: Beginning) -> catapult.Recursion:
-        """Return the errors r = ŷ − y and the kernels λ = ‖∇ŷ‖² at every evaluation point, [S, R] each.
+        """Return the errors r = ŷ − y and the kernels λ = ‖∇ŷ‖² at every record, [S, R] each.
 
-        The values are computed from the quantities at the start of training. After a replica has diverged,
-        its values are NaN.
+        After a replica has diverged, its values are NaN.
         """
         steps = at.clocks["step"].astype(int)
         errors, kernels = (

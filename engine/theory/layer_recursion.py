@@ -72,7 +72,7 @@ def signals_of(learner: Learner) -> Signals | None:
 
 
 def starts_anew(learner: Learner) -> Finding | None:
-    """Return the reason why the replicas of a learner do not start from independent weights, or None."""
+    """Return None if the replicas of a learner start from independent weights; otherwise, the reason."""
     if not learner.start_seed:
         return None
     return Finding(

@@ -64,10 +64,6 @@ class KernelRegime(Line, frozen=True):
         return descends
 
     def beginning(self, at: At) -> LazyStart:
-        """Return the quantities at the start of training, from which the bounds are computed.
-
-        They are those of the learner that `at` names.
-        """
         start, instances, labels = at.start, at.drawn.data.instances, at.drawn.data.labels
         with torch.no_grad():
             errors = start.predict(instances).double() - labels.double()
@@ -79,7 +75,7 @@ class KernelRegime(Line, frozen=True):
         return LazyStart(losses.cpu().numpy(), exponents.cpu().numpy(), rates.cpu().numpy(), mean)
 
     def losses(self, at: At, beginning: LazyStart) -> Floats:
-        """Return the bound L₀ e^(−γλ₀t/m) on the loss, [R, S], after the t steps of each evaluation point."""
+        """Return the bound L₀ e^(−γλ₀t/m) on the loss, [R, S], after the t steps of each record."""
         decay: Floats = np.exp(-beginning.exponents[:, None] * at.clocks["step"])
         return beginning.losses[:, None] * decay
 

@@ -79,9 +79,9 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
 
 def _multiplicative_rate(learner: Learner) -> float | None:
-    """Return the rate η of EGU that corresponds to the learner's rate, or None for other learners.
+    """Return the rate of EGU that corresponds to the learner's rate.
 
-    The learner must be EGU, or equivalent to EGU for small steps.
+    The result is None for a learner that is neither EGU nor equivalent to EGU for small steps.
     """
     if learner.update is None or learner.architecture is None:
         return None
@@ -91,10 +91,7 @@ def _multiplicative_rate(learner: Learner) -> float | None:
 
 
 def _factor(learner: Learner) -> float | None:
-    """Return the constant c of the bound c ln d / k, which depends on the learner's rate.
-
-    Return None if the theorem has no c for this rate.
-    """
+    """Return the constant c of the bound c ln d / k, or None if the theorem has no c for the rate."""
     eta = _multiplicative_rate(learner)
     if eta is None:
         return None

@@ -31,10 +31,9 @@ class WithPenalty(OfOneNumber, frozen=True):
         return finding
 
     def least(self, at: At) -> list[Penalised | None]:
-        """Return, for every replica, the least penalised loss on the training rows and its minimiser.
+        """Return the least penalised loss and its minimiser, among all nets with one hidden layer.
 
-        The minimum is over all nets with a scalar input and one hidden layer. The entry of a replica is None
-        if two of its training rows are equal.
+        The entry of a replica is None if two of its training rows are equal.
         """
         rate = at.learner.net.layout(at.experiment.d).l2_penalty
         rows = int(at.k.max(initial=0))

@@ -90,7 +90,7 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
 
 
 def _at_each(error: Callable[[float], float], alphas: Floats) -> Floats:
-    """Return the 0/1 error for every number of examples per dimension in `alphas`. At 0, it is ½.
+    """Return the 0/1 errors for examples per dimension `alphas`. At 0, the error is ½.
 
     The function `error` is called once for each different α, because it solves equations.
     """

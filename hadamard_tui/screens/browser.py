@@ -1,4 +1,4 @@
-"""Page that lists the presets by subject and filters them by words, and page for a new experiment."""
+"""Page that lists presets and filters them by words, and page for a new experiment."""
 
 from __future__ import annotations
 
@@ -89,7 +89,6 @@ class Browser(Framed[str | None]):
         self._read()
 
     def _say_keys(self) -> None:
-        """Show the keys of the page. If the preview does not fit, also show the key that scrolls it."""
         pane = self.query_one("#preview", VerticalScroll)
         is_cut = pane.display and pane.virtual_size.height > pane.size.height
         read_on = [f"{key('move-page-down')} reads on"] if is_cut else []
@@ -97,7 +96,7 @@ class Browser(Framed[str | None]):
         self.query_one(Vertical).border_subtitle = " · ".join(keys)
 
     def type(self, letters: str) -> None:
-        """Append letters to the text in the filter, even before the page is mounted."""
+        """Append letters to the filter, even before the page is mounted."""
         self._typed += letters
         for line in self.query(Line):
             line.insert_text_at_cursor(letters)
@@ -111,7 +110,6 @@ class Browser(Framed[str | None]):
             self._list()
 
     def _list(self) -> None:
-        """Show the presets that match the words in the filter."""
         typed, options = self.query_one(Line).value, self.query_one(OptionList)
         matches = matching(self._groups, typed)
         titled = not PREVIEW_FROM <= self.size.width < TITLES_FROM
@@ -157,7 +155,6 @@ class Browser(Framed[str | None]):
         self.dismiss(event.option_id)
 
     def action_filter(self) -> None:
-        """Focus the input line that filters the presets."""
         self.query_one(Line).focus()
 
     def action_move(self, motion: str) -> None:
@@ -165,16 +162,12 @@ class Browser(Framed[str | None]):
         getattr(self.query_one(OptionList), f"action_{motion}")()
 
     def action_scroll_preview(self, pages: int) -> None:
-        """Scroll the preview of the highlighted preset."""
         pane = self.query_one("#preview", VerticalScroll)
         pane.scroll_relative(y=pages * max(1, pane.size.height - 1), animate=False)
 
 
 def _lines(group: PresetGroup, titled: bool) -> Iterator[Option]:
-    """Yield the lines that list a group of presets: its heading, and the name of each preset.
-
-    If `titled`, the titles of the presets are added.
-    """
+    """Yield the heading of a group, and the name of each preset; if `titled`, also its title."""
     heading, entries = group
     yield Option(heading, disabled=True)
     for entry in entries:

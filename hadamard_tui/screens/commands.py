@@ -69,7 +69,7 @@ class PresetProvider(Provider):
 
 
 class PartProvider(Provider):
-    """Source of parts, such as update rules, for the command palette. It offers the parts of all families."""
+    """Source of parts, such as update rules, for the command palette."""
 
     async def search(self, query: str) -> Hits:
         for family in catalogue.FOLDERS:
@@ -84,7 +84,7 @@ class PartProvider(Provider):
 
 
 class TheoryProvider(Provider):
-    """Source of sections of the theory pages for the command palette, found by title, address and text."""
+    """Source of theory sections for the command palette, found by title, address and text."""
 
     async def search(self, query: str) -> Hits:
         for address, section in theory_pages.sections().items():
@@ -94,7 +94,6 @@ class TheoryProvider(Provider):
 
 
 def _source(member: type[Part]) -> str:
-    """Return the papers that a part cites, in its `source` attribute or in its docstring."""
     written = docstring(member).partition("Source:")[2]
     return f"{getattr(member, 'source', '')} {written}"
 
@@ -110,7 +109,7 @@ def _app(provider: Provider) -> Finder:
 
 
 class Query(CommandInput):
-    """Input line of the command palette, which drops control characters and whose cursor does not blink."""
+    """Input line of the command palette. It drops control characters, and its cursor does not blink."""
 
     cursor_blink = reactive(False, init=False)
 
@@ -150,7 +149,7 @@ class Commands(CommandPalette, Modal[None]):
     def run_worker(self, work: Any, *arguments: Any, **options: Any) -> Worker[Any]:
         """Start the search for commands.
 
-        Ignore the error that the list of commands is missing, because the palette may be closed early.
+        The user may close the palette early, so a missing list of commands is no error.
         """
 
         async def search() -> None:

@@ -1,4 +1,4 @@
-"""Page that measures which inductive bias a table rewards. It shows settings, progress and answer."""
+"""Page that measures which inductive bias a table rewards, with settings, progress and answer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BAR = 30
 class DiagnosisPage(Framed[None]):
     """Page that diagnoses a table: it measures whether the columns of the table carry meaning.
 
-    It shows the plan, the progress and the answer. Closing the page stops the diagnosis.
+    Closing the page stops the diagnosis.
     """
 
     AUTO_FOCUS = "#start"
@@ -74,9 +74,9 @@ class DiagnosisPage(Framed[None]):
         """Set up the diagnosis of the file at `path`.
 
         Args:
-            label: column of labels. It is None for file formats that mark the labels themselves.
-            settings: how to read the file. With None, its content decides.
-            omitted: columns that are left out.
+            label: column of labels; None for file formats that mark the labels themselves.
+            settings: how to read the file; if it is None, the content decides.
+            omitted: columns to leave out.
         """
         super().__init__()
         self._settings, self._omitted = settings, omitted
@@ -121,12 +121,12 @@ class DiagnosisPage(Framed[None]):
 
     @work(exclusive=True)
     async def _announce(self) -> None:
-        """Read the table, and show the fits, the memory and the time that the diagnosis needs."""
+        """Read the table, and show how many fits, how much memory and how much time the diagnosis needs."""
         with suppress(NoMatches):  # the page may have been closed
             await self._plan()
 
     async def _plan(self) -> Plan | None:
-        """Return the plan of a diagnosis with the settings on the page, and show the plan in words.
+        """Show the plan of the diagnosis in words, and return it.
 
         If the table cannot be read or a number is invalid, show the error and return None.
         """
@@ -221,7 +221,7 @@ class DiagnosisPage(Framed[None]):
 
     @work(exclusive=True)
     async def _answer(self, diagnosis: Diagnosis) -> None:
-        """Show the answer in words, the losses, and a chart of every pair of learners."""
+        """Show the answer in words, the losses, and a chart of each pair of learners."""
         from engine.diagnosis.answer import answers
         from hadamard_tui.charts.plots.diagnosis_plot import chart_of, pairs_of
         from hadamard_tui.headless.diagnosis_text import losses
@@ -244,7 +244,6 @@ class DiagnosisPage(Framed[None]):
             self.query_one("#answer").focus()
 
     async def _write(self, *parts: Widget) -> None:
-        """Show new content on the page, below the settings of the diagnosis."""
         answer = self.query_one("#answer", Words)
         await answer.remove_children()
         await answer.mount(*parts)

@@ -1,4 +1,4 @@
-"""Page that writes files in the format given by their suffix."""
+"""Page that writes a file in the format of its suffix."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Export(Framed[None]):
     ) -> None:
         """Open the page with the proposed file name `name`.
 
-        If `name` ends in .toml, the page appends this suffix to a typed name that has no known suffix.
+        If it ends in .toml, a typed name without a known suffix gets this suffix.
 
         Args:
             shown: function that returns the content to write. It is called only after a name is entered,
@@ -113,7 +113,7 @@ class Export(Framed[None]):
         self._await(file_name, self._files.write(file_name, make, place), saved)
 
     def _download(self, file_name: str) -> None:
-        """Start making a file for download. Viewers in a browser do not write files on this machine.
+        """Start making a file for download, because viewers in a browser do not write files on this machine.
 
         Raises: BadInput if the name is invalid.
         """
@@ -134,7 +134,6 @@ class Export(Framed[None]):
         result.add_done_callback(partial(self.app.call_later, self._written, done))
 
     def _progressed(self, file_name: str, share: float) -> None:
-        """Show the finished share of a file that is being written. This is called from another thread."""
         self.app.call_later(self._doing, file_name, f"{100 * share:.0f} %")
 
     def _doing(self, file_name: str, progress: str) -> None:
@@ -181,12 +180,11 @@ class Export(Framed[None]):
 
 
 def _with_note(sentence: str, path: Path, shown: Shown) -> str:
-    """Return `sentence`. If no font can draw some characters of the picture, add a note about it."""
+    """Return `sentence`, with a note if no font can draw some characters of the picture."""
     return "\n".join(filter(None, (sentence, exporting.missing_letters(path, shown))))
 
 
 def _kinds() -> Iterator[Static]:
-    """Yield a table of the kinds of files, and hints on what to install for kinds that are unavailable."""
     table, missing = Table.grid(padding=(0, 2)), {}
     for suffix, kind in KINDS.items():
         style = "dim" if (remedy := kind.remedy) else ""
@@ -199,7 +197,6 @@ def _kinds() -> Iterator[Static]:
 
 
 def here() -> str:
-    """Return the path of the working folder, or a phrase that says that the folder no longer exists."""
     try:
         return escaped(str(Path.cwd()))
     except OSError:

@@ -1,7 +1,4 @@
-"""Guide of a tour (a talk or a guided path), which leads from stop to stop.
-
-It shows the text of each stop, and counts how many of the user's guesses were right.
-"""
+"""Guide of a tour: it shows the text of each stop, and counts the user's right guesses."""
 
 from __future__ import annotations
 
@@ -49,7 +46,6 @@ class Guide:
         self._is_broken = False
 
     async def start(self) -> None:
-        """Show the banner of the tour and its first stop."""
         self._begun = time.monotonic()
         self._laboratory.add_class(TOUR)
         await self._laboratory.mount(self._banner, before=0)
@@ -66,10 +62,7 @@ class Guide:
         await self._banner.remove()
 
     async def move(self, by: int) -> bool:
-        """Go on by `by` stops of the tour and return True.
-
-        Beyond an end of the tour, notify the user and return False.
-        """
+        """Move by `by` stops. Beyond an end of the tour, notify the user and return False."""
         if self.tour.move(by):
             await self.present()
             return True
@@ -84,14 +77,10 @@ class Guide:
 
     @property
     def changed(self) -> bool:
-        """Whether the user has changed the experiment of the stop."""
         return self._shown is not None and self._laboratory.editable.raw != self._shown
 
     async def present(self) -> None:
-        """Show the stop with its original experiment, without changes by the user.
-
-        The experiment runs at once unless the stop asks for a prediction.
-        """
+        """Show the stop with its original experiment. It runs at once, unless the stop asks a question."""
         self._is_broken = False
         self._laboratory.asks_first = waits = bool(self.tour.stop.predict) and not self.tour.alone
         editable = self.tour.editable
@@ -99,7 +88,7 @@ class Guide:
         await self._put_up(editable, run=not waits)
 
     async def break_stop(self) -> None:
-        """Run the experiment of the stop with a change to which the theorem of the stop does not apply."""
+        """Run the experiment of the stop with the change that breaks its theorem."""
         if (change := self.tour.stop.breaks) is None:
             self._laboratory.notify("No change that breaks the theorem of this stop is listed.")
             return
@@ -116,8 +105,9 @@ class Guide:
     def _words(self, session: Session | None, experiment: Experiment) -> tuple[str, str]:
         """Return the name and the text of the current step of a stop, for the banner.
 
-        The steps are "predict" (a question before the run), "why" (the explanation), and "broken" (a change
-        to which the theorem does not apply). If the stop asks no question, the explanation has no name.
+        The steps are "predict" (a question before the run), "why" (the explanation), and "broken" (after the
+        change that
+        breaks the theorem). If the stop asks no question, the explanation has no name.
         """
         stop, is_over = self.tour.stop, session is not None and session.over
         if self._is_broken and stop.breaks is not None:
@@ -136,15 +126,13 @@ class Guide:
     def _keep_score(self, session: Session) -> None:
         """Once a run of the stop has ended, record which of the user's guesses were right.
 
-        Only the first guesses at a stop count, and only if the user has not changed the experiment of the
-        stop.
+        Only the first guesses at a stop count, and only if its experiment is unchanged.
         """
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):
             self.tour.scores.setdefault(self.tour.place, judged(session.guesses, look.view))
 
     def _look(self) -> None:
-        """Update the banner of the tour, after a change of the main screen or of the displayed time."""
         session, now = self._laboratory.session, time.monotonic()
         if self._is_broken and self._laboratory.editable.raw == self._original:  # the break was undone
             self._is_broken, self._shown = False, self._original

@@ -126,7 +126,6 @@ def _answers() -> Text:
 
 
 def _keys() -> Table:
-    """Return a table of all keys, grouped by purpose."""
     table = Table.grid(padding=(0, 2))
     for group in GROUPS:
         table.add_row("", Text(group, "bold"))
@@ -173,7 +172,8 @@ class Welcome(Framed[str | None]):
         """Handle a key of the main screen while the welcome page is open.
 
         The keys that run or pause open the highlighted line, and the help key opens the help. Any other key
-        closes this page and acts on the main screen.
+        closes this
+        page and acts on the main screen.
         """
         action = action_of(event.key) if event.is_printable else None
         if action is None:
@@ -198,13 +198,12 @@ def _in_a_sentence(title: str) -> str:
 
 
 def _paths() -> Iterator[Option]:
-    """Yield an entry of the list on the welcome page for each guided path."""
     for path_name, path in paths().items():
         yield Option(f"  {path.title}", id=path_name)
 
 
 def preset_option(name: str, title: str) -> Option:
-    """Return an entry of a list of presets: the preset's name above its title."""
+    """Return a line of a list of presets: the name above the title."""
     return Option(Text.assemble((name, "bold"), f"\n  {title}"), id=name)
 
 
@@ -238,7 +237,6 @@ class PartPage(Framed[str | None]):
                 yield Static(Text("\nNo preset uses this part.", "italic"))
 
     def _sections(self) -> list[Section]:
-        """Return the sections of the theory pages that the part cites."""
         member = catalogue.members(self._family)[self._kind]
         return cited_sections(f"{docstring(member)} {getattr(member, 'source', '')}")
 
@@ -257,7 +255,7 @@ class PartPage(Framed[str | None]):
 def about(family: str, kind: str) -> Text:
     """Return the text that documents a part, such as an update rule.
 
-    For a theory line, the text starts with its direction (such as lower bound), formula and source.
+    For a theory line, it starts with direction (such as lower bound), formula and source.
     """
     from engine.theory import statement
 

@@ -1,4 +1,4 @@
-"""Jump mode: each visible target shows a key, and pressing the key focuses or opens the target."""
+"""Jump mode: each visible target shows a key, which focuses or opens the target."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Spot(NamedTuple):
 
 
 def spots(page: Screen[Any]) -> dict[str, Spot]:
-    """Return the targets of jump mode on the main screen or another page, by key.
+    """Return the targets of jump mode on a page, by key.
 
     They are the focusable widgets, and on the main screen also the chart and the panels.
     """
@@ -65,7 +65,7 @@ def spots(page: Screen[Any]) -> dict[str, Spot]:
 
 
 def _ends(page: Screen[Any], widget: Widget) -> Iterator[Region]:
-    """Yield candidate cells for a widget's label: first the end, then the start of the widget's first row."""
+    """Yield candidate cells for a widget's label: the end of its first row, then the start."""
     try:
         x, y, width, height = page.find_widget(widget).visible_region
     except NoWidget:
@@ -76,7 +76,7 @@ def _ends(page: Screen[Any], widget: Widget) -> Iterator[Region]:
 
 
 def _seen(page: Screen[Any], widget: Widget, cells: Region) -> bool:
-    """Return whether the `cells` of `widget` are visible, so that no other widget covers them."""
+    """Return whether no other widget covers these cells of `widget`."""
     try:
         tops = [page.get_widget_at(x, cells.y)[0] for x in range(*cells.column_span)]
     except NoWidget:

@@ -148,10 +148,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         yield Keys(id="keys")
 
     def _fit(self, size: Size) -> None:
-        """Set the CSS classes for the screen size before widgets exist.
-
-        Setting them later would restyle every widget.
-        """
+        """Set the CSS classes for the screen size before widgets exist, because it would restyle them."""
         breakpoints = (size.width, self.HORIZONTAL_BREAKPOINTS), (size.height, self.VERTICAL_BREAKPOINTS)
         for cells, classes in breakpoints:
             self.add_class(max(pair for pair in classes if pair[0] <= cells)[1])
@@ -176,7 +173,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     @property
     def _is_about_to_run(self) -> bool:
-        """Whether the set-up will run without a key press as soon as the engine is loaded."""
         return self._autorun and self._editable.error is None
 
     def on_resize(self, event: events.Resize) -> None:
@@ -199,7 +195,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def run_changed(self, session: Session) -> None:
         """Handle a change of the run's state.
 
-        If a key that changed a number started the run, draw its end at once, because the user waits for it.
+        If a key that changes a number has started the run, draw its end at once, because the user waits for
+        it.
         """
         super().run_changed(session)
         if session.at_once and session.ended:
@@ -208,7 +205,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def run_begun(self, at_once: bool) -> None:
         """As a run begins, hide the set-up pane if it covers the chart.
 
-        If the run starts `at_once` because a key changed a number, delay the next frame by up to `PATIENCE`
+        If a key that changes a number has started the run (`at_once`), delay the next frame by up to
+        `PATIENCE`
         seconds, so that drawing does not slow down a short run.
         """
         self.wake()
@@ -220,7 +218,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.action_setup()
 
     async def add_item(self, part: str) -> None:
-        """Add a sweep axis, a picture or a claim to the set-up, and open the set-up pane."""
         setup = self.query_one(SetupPane)
         if not setup.display:
             self.action_setup()
@@ -231,10 +228,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(SelectionBar).enter()
 
     def action_full(self) -> None:
-        """Show only the open panel. If only the table of learners is open, show only the chart.
-
-        A second call shows the whole screen again.
-        """
+        """Show only the open panel, or only the chart if the table of learners is open. Again: show all."""
         self.toggle_class(FULL)
         self.refresh_bindings()
 
@@ -253,10 +247,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.notify(f"These keys change a number in the set-up and run at once: {where}.")
 
     async def action_vary(self) -> None:
-        """Run a sweep over the size of the matrix.
-
-        For other numbers, the user starts a sweep in the field of the number.
-        """
+        """Run a sweep over the size of the matrix. Fields of other numbers start other sweeps."""
         await self._vary("problem.matrix.d", True, "d")
 
     @on(RowVaried)
@@ -265,10 +256,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         await self._vary(event.row.place, event.row.is_whole, event.row.symbol)
 
     async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
-        """Change the set-up so that it sweeps one of its numbers, and run it.
-
-        If this is impossible, show the reason.
-        """
+        """Make the set-up sweep one of its numbers, and run it. If this is impossible, show the reason."""
         from hadamard_tui.editing.editable_experiment import swept
 
         try:
@@ -299,7 +287,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.app.push_screen(jump, self._jumped)
 
     def _jumped(self, place: Place | None) -> None:
-        """Focus the target of a jump, and close the drawers (panes over the chart) that do not contain it."""
+        """Focus the target of a jump, and close drawers (panes over the chart) that do not contain it."""
         if place is None:
             return
         within = place.ancestors_with_self if isinstance(place, Widget) else ()
@@ -335,11 +323,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self.has_class("-narrow", "-setup-toggled")
 
     def view(self) -> KeptView:
-        """Return the view, which the app restores at its next start.
-
-        It consists of the open panel, the selected learner, the playback pace, the chart options, and whether
-        the set-up pane is hidden.
-        """
+        """Return the view, which the app restores at its next start."""
         return KeptView(
             panel=None if (chosen := self.query_one(Stage).chosen) == TABLE else chosen,
             setup_hidden=self.has_class("-setup-hidden"),
@@ -371,16 +355,13 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._draw_in(1 / self._rate.now)
 
     def _end_rest(self) -> None:
-        """If no frames were drawn for a while, restart the clocks that measure the time between frames.
-
-        Otherwise, the pause would count as elapsed time.
-        """
+        """Restart the clocks for the time between frames, so that a pause without frames does not count."""
         if self._is_at_rest:
             self._is_at_rest = False
             self._ticked, self._spent = time.monotonic(), time.thread_time()
 
     def _frame(self) -> None:
-        """Draw a frame unless output is blocked. Schedule the next frame if anything is still moving."""
+        """Draw a frame, unless output is blocked. Schedule the next frame if anything is still moving."""
         self._next_frame = None
         session = self.session
         is_moving = self._frames_due > 0 or (session is not None and session.is_moving)
@@ -397,7 +378,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._is_at_rest = True
 
     def draw_at_once(self) -> None:
-        """Draw the next frame now, because the user waits for it."""
         self.wake()
         self._draw_in(0.0)
 
@@ -464,10 +444,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.query_one(Story).show(context, session.experiment)
 
     def _opened(self, session: Session) -> str:
-        """Return a note that the chart still shows the run of another preset, not of the opened one.
-
-        If the run belongs to the opened preset, return an empty text.
-        """
+        """Return a note that the chart shows the run of another preset than the opened one, or ""."""
         editable = self._editable
         if editable.preset is None or editable.preset == session.preset:
             return ""
@@ -480,7 +457,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     @property
     def context(self) -> PanelContext | None:
-        """State of the run and of the screen, which panels read; None before the run has a trace."""
+        """State of the run and of the screen, which panels read; None before the run has results."""
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
@@ -505,7 +482,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         )
 
     def show_set_up(self) -> None:
-        """Show a preview of the set-up. This is called while no run is on the screen."""
+        """Show a preview of the set-up while no run is on the screen."""
         from engine.spec.experiment import drawn
 
         experiment, error = self._editable.experiment, self._editable.error
@@ -521,7 +498,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self._editable.experiment.title or "Your own experiment"
 
     def _complete_set_up(self) -> None:
-        """Do what the first frame could wait for: dim the tabs of panels that do not apply to the experiment.
+        """Do what the first frame need not wait for: dim the tabs of panels that do not apply.
 
         From now on, stored curves of earlier runs are drawn, too.
         """
@@ -565,7 +542,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         """Whether stored curves of an opened preset, or an empty chart, replace the run on the screen.
 
         They do so only if the run has ended, so that the list of runs contains it, and if no run is pinned.
-        The chart stays empty if a stop asks a question about the run.
+        The chart
+        stays empty if a stop asks a question about the run.
         """
         has_ended = self.session is not None and self.session.state in ENDED
         has_successor = self.asks_first or self.stored_beside(None) is not None
@@ -591,6 +569,5 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
 
 def _sweep_words(experiment: Experiment) -> Iterator[str]:
-    """Yield a hint that the size of the matrix can be swept, unless the experiment has pictures."""
     if not experiment.pictures and hasattr(experiment.problem.matrix, "d"):
         yield f"Next: {key('vary')} sweeps d over five values, and shows the scaling law in d."

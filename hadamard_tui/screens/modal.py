@@ -19,10 +19,11 @@ from hadamard_tui.terminal.textual_internals import SelectiveScreen
 
 
 class StyledOnce:
-    """Screen that is not styled a second time when it becomes visible.
+    """Screen that is not styled a second time when it becomes the top screen.
 
-    When a screen becomes the top screen, Textual restyles all its widgets, in case styles have changed
-    meanwhile. This is not needed, because screens below the top screen receive such changes, too.
+    Textual would restyle all its widgets, in case styles have changed meanwhile. But screens below the top
+    screen
+    receive such changes, too.
     """
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
@@ -32,8 +33,9 @@ class StyledOnce:
 class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
     """Page that closes at most once.
 
-    Textual closes the top page for every key that closes pages. A second such key in the queue would close
-    the page below, or end the app if no page is left.
+    Textual closes the top page for each key that closes pages. A second such key in the queue would close the
+    page
+    below, or end the app if no page is left.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*motions(close="dismiss(None)")]
@@ -51,7 +53,8 @@ class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
         """Return whether the page handles a message.
 
         A closed page ignores input and messages of its widgets. If it is closed before its mount event, it
-        also ignores this event.
+        also ignores
+        this event.
         """
         late = isinstance(message, events.InputEvent | events.Mount) or message.control is not None
         return not (self._dismissed and late)
@@ -109,7 +112,6 @@ class Failure(Modal[None]):
             yield text
 
     def action_copy(self) -> None:
-        """Copy the traceback of the failure to the clipboard of the terminal."""
         self.app.copy_to_clipboard(self._traceback)
         if self.app.is_web or clipboard.copies():
             self.notify("The traceback was copied.")

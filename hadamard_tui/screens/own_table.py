@@ -1,4 +1,4 @@
-"""Page that makes an experiment from the user's table. The user chooses a file and its label column."""
+"""Page that makes an experiment from the user's table: the user chooses a file and its label column."""
 
 from __future__ import annotations
 
@@ -79,7 +79,6 @@ class FirstRowsTable(DataTable[Text], inherit_bindings=False):
         super().__init__(id=id, cursor_type="column", zebra_stripes=True)
 
     def show(self, first: FirstRows, label: int | None) -> None:
-        """Show the first rows of a file, with the label column in bold."""
         shown = range(min(len(first.names), MOST_SHOWN))
         with self.prevent(DataTable.ColumnHighlighted):
             self.clear(columns=True)
@@ -126,7 +125,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
     """
 
     def __init__(self, path: str = "") -> None:
-        """Open the page with the file at `path`. If `path` is empty, list files to choose from."""
+        """Open the page with the file at `path`, or with a list of files if `path` is empty."""
         super().__init__()
         self._path = path
         self._listed_path: str | None = None
@@ -185,8 +184,8 @@ class OwnTable(Framed[dict[str, Any] | None]):
         They are read in a thread, because a folder may be slow to read.
 
         Args:
-            opens_first: whether to open the first listed path, because enter was pressed before the list
-                was ready.
+            opens_first: whether to open the first listed path, because enter was pressed before the list was
+                ready.
         """
         typed = self._typed_path
         paths = await asyncio.to_thread(completions, typed)
@@ -199,10 +198,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
                 self._open_highlighted()
 
     def _open_highlighted(self) -> None:
-        """Open the highlighted file or folder among those that complete the typed path.
-
-        If no file completes it, open the typed path itself.
-        """
+        """Open the highlighted file or folder. If the list is empty, open the typed path."""
         listed = self.query_one("#files", Lines)
         if listed.highlighted is None:
             self._open(self._typed_path)
@@ -214,16 +210,12 @@ class OwnTable(Framed[dict[str, Any] | None]):
         return self.query_one("#path", Entry).value
 
     def action_move(self, motion: str) -> None:
-        """Move the highlight in the list of files while the path field keeps the focus."""
         if not self.has_class("-read"):
             getattr(self.query_one("#files", Lines), f"action_{motion}")()
 
     @on(Input.Submitted, "#path")
     def _submitted(self, event: Input.Submitted) -> None:
-        """Open the typed file, or the highlighted completion of the typed path.
-
-        If the file has been read already, focus the run button instead.
-        """
+        """Open the typed file or the highlighted one. If a file is read already, focus the run button."""
         event.stop()
         if self.has_class("-read"):
             self.query_one("#run").focus()
@@ -249,7 +241,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._open(path)
 
     def _open(self, path: str) -> None:
-        """Reset all settings, and read the first rows of another file."""
+        """Reset all settings, and read the first rows of a file."""
         self._path, self._settings, self._chosen_label = path, {}, None
         for choice in self.query(".setting Choice").results(Choice):
             choice.value = AUTO
@@ -285,10 +277,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
                 self._ask(self._first.question.field, self._first.question.fault)
 
     def _offer_labels(self, first: FirstRows) -> None:
-        """Offer the columns as labels.
-
-        Preselect the label that the user chose, else the column that probably contains the labels.
-        """
+        """Offer the columns as labels. The user's choice, else the probable label, is preselected."""
         is_possible = self._chosen_label in set(first.columns) - first.aside
         label = self._chosen_label if is_possible else probable_label(first)
         names = [(first.names[column], str(column)) for column in first.columns if column not in first.aside]
@@ -307,7 +296,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         return int(column) if column else None
 
     def _choices(self) -> TableChoices:
-        """Return what the user has chosen on the page: how to read the table, and how to learn from it.
+        """Return what the user has chosen: how to read the table, and how to learn from it.
 
         Raises: BadInput for an invalid test share or an unknown column.
         """
@@ -343,7 +332,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         return int(typed) / 100
 
     async def _read_table(self) -> None:
-        """Read the table with the choices made on the page, and report how it was read."""
+        """Read the table with the choices on the page, and report how it was read."""
         from engine.problems.table import MixedTable
 
         self._table, self._is_mixed, self._gaps = None, False, []
@@ -378,7 +367,6 @@ class OwnTable(Framed[dict[str, Any] | None]):
             await self._read_table()
 
     def _ask(self, setting: str, fault: str) -> None:
-        """Show why the table cannot be read, and show the control of the setting to be chosen."""
         for box in self.query(f"#setting-{setting}") if setting in (*SETTINGS, "array") else ():
             box.add_class("-asked")
             box.query_one("Choice, Entry").focus()
@@ -479,7 +467,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
 
 def _choice_controls() -> Iterator[Widget]:
-    """Yield the controls that are below the first rows of the file."""
+    """Yield the controls below the first rows of the file."""
     kind = Choice([(words, words) for words in KINDS], value="detect", id="kind")
     yield Horizontal(Static("label"), Choice((), value="", id="label"), Static("labels are"), kind)
     omitted = compact(Entry("", id="omitted", placeholder="columns, separated by commas"))
@@ -495,7 +483,7 @@ def _choice_controls() -> Iterator[Widget]:
 
 
 def _setting_controls() -> Iterator[Widget]:
-    """Yield the controls for how a file is read. A control is hidden until its setting cannot be detected."""
+    """Yield the controls for how to read a file. Each is hidden until its setting cannot be detected."""
     for setting, choices in SETTINGS.items():
         choice = Choice([(words, words) for words in choices], value=AUTO, id=setting)
         yield Horizontal(Static(setting), choice, id=f"setting-{setting}", classes="setting")

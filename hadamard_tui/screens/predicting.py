@@ -36,7 +36,6 @@ class Predicting(ViewControl):
         """Finished run that was on the screen before the guessing. If the user cancels, it is shown again."""
 
     def action_predict(self) -> None:
-        """Start to ask for guesses of the coming run, or cancel this."""
         if self.guesses is not None:
             self._stop_guessing()
             return
@@ -60,12 +59,11 @@ class Predicting(ViewControl):
         self._show_guess()
 
     def stored_beside(self, session: Session | None) -> StoredPictures | None:
-        """Return None while the user guesses, and before the run of a stop that asks a question."""
+        """Return None while the user guesses, and before a stop's run: charts would give the answer."""
         would_answer = self.guesses is not None or (self.asks_first and session is None)
         return None if would_answer else super().stored_beside(session)
 
     def _stop_guessing(self) -> None:
-        """Stop asking for guesses, and show the previous run again."""
         self.guesses = None
         self.session, self._set_aside = self._set_aside, None
         self.redraw()

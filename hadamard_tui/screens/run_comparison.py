@@ -103,7 +103,7 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def received_beside(self, session: Session, event: engine.Event | Silent) -> None:
-        """Handle an event of a stored run that is being read: pin the run as soon as its curves are read."""
+        """Handle an event of a stored run that is being read, and pin the run once its curves are read."""
         from hadamard_tui.running.session import refusal
 
         if session not in self._being_pinned:
@@ -123,13 +123,13 @@ class RunComparison(RunControl):
         self._read_stored()
 
     def say_what_is_pinned(self) -> None:
-        """Notify the user that pinned runs remain visible with a new preset, and say how to unpin them."""
+        """Notify the user that pinned runs stay visible with a new preset, and say how to unpin them."""
         if names := ", ".join(run.name for run in self.runs.pinned):
             unpinned = UNPINNED.format(runs=key("runs"), pin=key("pin"))
             self.notify(f"Pinned runs are drawn with this preset, too: {names}. {unpinned}", timeout=10)
 
     def action_difference(self) -> None:
-        """Switch between the curves of the run and their differences from the curves of the last pinned run.
+        """Switch between the curves of the run and their differences from the last pinned run.
 
         If no run is pinned, pin the previous run first.
         """
@@ -214,10 +214,7 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def _in_store(self, run: ListedRun) -> tuple[Store | None, StoredRun | None]:
-        """Return the store of runs, and the entry of a run in the store.
-
-        Both are None if the run was never stored.
-        """
+        """Return the store, and the run's entry in it. Both are None if the run was never stored."""
         from hadamard_tui.state import run_store
 
         name = run.stored.id if run.stored is not None else run.kept and run.kept.session.stored_as
@@ -229,7 +226,7 @@ class RunComparison(RunControl):
         self._update_stored(run)
 
     def _update_stored(self, name: str) -> None:
-        """Read the entry of a stored run from the store again, if the list shows stored runs."""
+        """Read a stored run's entry again, if the list shows stored runs."""
         from hadamard_tui.state import run_store
 
         if self.runs.stored and (store := run_store.store()) is not None and (run := store.run(name)):
@@ -254,7 +251,6 @@ class RunComparison(RunControl):
             self._list_runs()
 
     def _bring_back(self) -> None:
-        """Undo the last deletion of a run."""
         from hadamard_tui.state import run_store
 
         run = self.runs.deleted[-1]
@@ -278,11 +274,12 @@ class RunComparison(RunControl):
         await self._restore(self.query_one(SetupPane).redo)
 
     async def _restore(self, change: Callable[[], Awaitable[None]]) -> None:
-        """Undo or redo a change of the set-up, and show the curves of the restored set-up if there are any.
+        """Undo or redo a change of the set-up.
 
-        If the screen showed a run of the set-up before the change, show a finished run of the restored
-        set-up, or else the stored curves of its preset. If there are neither, the curves stay, and the
-        progress says that the set-up has changed.
+        If the run on the screen was of the former set-up, show a finished run of the restored one, or else
+        the stored
+        curves of its preset. Without these, the curves stay, and the progress line says that the set-up has
+        changed.
         """
         from hadamard_tui.running.stored import stored_of
 

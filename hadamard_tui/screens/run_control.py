@@ -74,7 +74,6 @@ class RunControl(Screen[None]):
 
     @property
     def editable(self) -> EditableExperiment:
-        """Set-up on the screen, which the user edits."""
         return self._editable
 
     @property
@@ -84,8 +83,7 @@ class RunControl(Screen[None]):
     def _curve(self, trace: Trace) -> Curve:
         """Return the curve of the selected learner.
 
-        If the set-up has changed and `trace` lacks this learner, return the curve of the nearest learner in
-        the list of the set-up.
+        A run of an earlier set-up may lack this learner. Then, the nearest learner in the list replaces it.
         """
         names = [curve.learner for curve in trace.curves]
         nearest = sorted(
@@ -97,18 +95,18 @@ class RunControl(Screen[None]):
 
     @property
     def _selected(self) -> int:
-        """Position of the selected learner, at most the position of the last learner in the set-up."""
+        """Index of the selected learner. If the set-up has become shorter, it is the last learner."""
         return min(self.query_one(SetupPane).learner, len(self._editable.learners) - 1)
 
     def _pick(self, number: int) -> None:
         self.query_one(SetupPane).pick(number)
 
     def show_set_up(self) -> None:
-        """Show a preview of the set-up. This is called while no run is on the screen."""
+        """Show a preview of the set-up while no run is on the screen."""
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Draw the run on the screen again or, if there is none, the preview of the set-up."""
+        """Draw the run on the screen again, or the preview of the set-up if there is no run."""
         raise NotImplementedError
 
     def run_changed(self, session: Session) -> None:
@@ -121,8 +119,7 @@ class RunControl(Screen[None]):
         """Handle the start of a run. Subclasses extend it.
 
         Args:
-            at_once: whether a key that changed a number has started the run. Otherwise, a command has started
-                it.
+            at_once: whether a key that changes a number has started the run, and not a command.
         """
 
     def action_run(self) -> None:
@@ -230,7 +227,6 @@ class RunControl(Screen[None]):
         self.run_begun(at_once)
 
     def refused(self) -> bool:
-        """Return whether the set-up is invalid and cannot run. If so, notify the user of the reason."""
         if (error := self._editable.error) is not None:
             self.notify(str(error), title="This set-up cannot run", severity="error")
         return error is not None
@@ -241,10 +237,7 @@ class RunControl(Screen[None]):
             self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
 
     def _receive(self, session: Session, event: engine.Event | Silent) -> None:
-        """Post an event of a run to the screen.
-
-        The engine's thread calls this, and may outlive a crashed app.
-        """
+        """Post an event of a run to the screen. The engine's thread calls this, and may outlive the app."""
         with suppress(NoActiveAppError):
             self.post_message(EngineSpoke(session, event))
 
@@ -282,7 +275,7 @@ class RunControl(Screen[None]):
         self.run_changed(message.session)
 
     def _conclude(self, session: Session, run: str) -> None:
-        """Store what the list of runs shows of a finished run: its finding, a small chart and its claims."""
+        """Store what lists show of a finished run: its finding, a small chart and its claims."""
         from engine.runtime.conclusion import conclude
         from hadamard_tui.state import run_store
 
@@ -301,9 +294,9 @@ class RunControl(Screen[None]):
         self.run_begun(at_once=False)
 
     def opened(self, path: Path) -> tuple[Session, EditableExperiment]:
-        """Return a session for a stored run, and the run's set-up.
+        """Return a session for a stored run, and the run's set-up. Raises: BadInput.
 
-        The session reads the run's curves after it is started. Raises: BadInput.
+        Once started, the session reads the run's curves.
         """
         from engine.runtime.run_reader import RunReader
         from engine.spec import documents
@@ -327,7 +320,7 @@ class RunControl(Screen[None]):
         return session, editable
 
     def hand_over(self) -> None:
-        """Start a separate process that finishes the run on the screen, because the terminal was lost."""
+        """Start a separate process that finishes the run on the screen, because the terminal is lost."""
         from engine.runtime.spreading import PLACE
         from hadamard_tui.headless import detaching
         from hadamard_tui.state import run_store
@@ -360,10 +353,7 @@ class RunControl(Screen[None]):
             self._forget()
 
     async def _take(self, editable: EditableExperiment) -> None:
-        """Make another experiment the set-up that the panels show and the user edits.
-
-        The selected learner keeps its position in the list. In a shorter list, the last learner is selected.
-        """
+        """Make another experiment the set-up. The selected learner keeps its position, if there is one."""
         selected = min(self._selected, len(editable.learners) - 1)
         self._editable = editable
         await self.query_one(SetupPane).show(editable)
@@ -371,7 +361,7 @@ class RunControl(Screen[None]):
 
 
 def divergence_message(diverged: Diverged, session: Session) -> str:
-    """Return a message that a learner diverged or lost accuracy. It states where this happened."""
+    """Return a message that a learner diverged or lost accuracy, and where."""
     experiment = session.experiment
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
     if session.point.label:

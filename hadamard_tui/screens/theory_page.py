@@ -29,16 +29,13 @@ def cited_sections(source: str) -> list[Section]:
 
 
 def section_option(section: Section) -> Option:
-    """Return an entry of a list of sections: the section's title and its address."""
+    """Return a line of a list of sections: title and address."""
     label = Text.assemble((section.title, "bold"), (f"  theory/{section.address}", "dim"))
     return Option(label, id=section.address)
 
 
 class TheoryPage(Framed[None]):
-    """Page that shows one section of the theory pages, or the list of all sections.
-
-    It links to other sections.
-    """
+    """Page that shows one section of the theory pages, with links to others, or the list of all sections."""
 
     DEFAULT_CSS: ClassVar[str] = """
     TheoryPage > Words { width: 100; scrollbar-size-vertical: 1; }
@@ -68,10 +65,9 @@ class TheoryPage(Framed[None]):
 
 
 def page_of(cited: Sequence[Section]) -> TheoryPage:
-    """Return a page that shows the first cited section.
+    """Return a page that shows the first cited section, or all sections if none is cited.
 
-    The page links to the other cited sections, and to the other sections of the same theory page. If no
-    section is cited, return a page that lists all sections.
+    It links to the other cited sections, and to the other sections of the same theory page.
     """
     all_sections = theory_pages.sections().values()
     if not cited:

@@ -60,17 +60,13 @@ class ViewControl(RunControl):
 
     @property
     def look(self) -> Look | None:
-        """`Look` (view and chart options) of the chosen picture; None before a run has a trace.
-
-        If the picture cannot be drawn, this is the `Look` of the run's own chart.
-        """
         session = self.session
         return None if session is None or session.trace is None else self.picture_of(session)[0]
 
     def picture_of(self, session: Session) -> tuple[Look, str]:
-        """Return the `Look` (view and chart options) of a run's chosen picture, and an empty text.
+        """Return the view of a run's chosen picture with its chart options, and an empty text.
 
-        If the picture cannot be drawn, return the `Look` of the run's own chart, and the reason as text.
+        If the picture cannot be drawn, the view is that of the run's losses, and the text is the reason.
         """
         number = self.query_one(Stage).picture
         try:
@@ -91,7 +87,7 @@ class ViewControl(RunControl):
                 self.notify(f"{run.name} is pinned, but not drawn: {run.missing}", severity="warning")
 
     def _run_before(self, session: Session, number: int) -> Pinned | None:
-        """Return picture `number` of the previous run, which is drawn faint behind the run of `session`.
+        """Return a picture of the previous run, to draw faintly behind the run of `session`.
 
         Return None if there is no previous run, if it is pinned, or if it lacks this picture.
         """
@@ -105,10 +101,10 @@ class ViewControl(RunControl):
             return None
 
     def stored_beside(self, session: Session | None) -> StoredPictures | None:
-        """Return the charts that are stored from an earlier run of the preset on the screen, or None.
+        """Return the charts that are stored from an earlier run of the preset on the screen.
 
-        It is None if none are stored, or if the user has changed the preset. It is also None if the
-        experiment in the set-up pane is invalid, or differs from the experiment of `session`.
+        Return None if there are none, if the user has changed the preset, or if `session` runs another
+        experiment.
         """
         document = self._editable.document
         if self._editable.error is not None or (session is not None and session.document != document):
@@ -123,10 +119,11 @@ class ViewControl(RunControl):
         return self._stored
 
     def _stored_curves(self, session: Session) -> Sequence[Series]:
-        """Return the curves from an earlier run of the preset, to draw behind the curves of the run.
+        """Return the stored curves of an earlier run, to draw behind the run.
 
-        Return no curves once the run has ended, during a replay, and if each curve has a separate chart. Only
-        the first picture has stored curves.
+        There are none once the run has ended, during a replay, if each curve has a separate chart, and for
+        all pictures
+        but the first.
         """
         is_live = not (session.over or session.playback.replaying or self.chart_options.multiples)
         if not (is_live and self.query_one(Stage).has_first_chosen):
@@ -135,9 +132,9 @@ class ViewControl(RunControl):
 
     @property
     def options_of_panels(self) -> ChartOptions:
-        """Chart options for the panels, whose x-axis is the clock of the run.
+        """Chart options for panels, whose x-axis is the clock of the run.
 
-        The options omit the zoom if the chosen picture has another x-axis.
+        They omit the zoom if the chosen picture has another x-axis.
         """
         return self.chart_options if self._is_of_run else replace(self.chart_options, window=None)
 
@@ -174,7 +171,7 @@ class ViewControl(RunControl):
         self.query_one(f"#{HEAT}", HeatMapView).take_cursor_away()
 
     def _look_anew(self) -> None:
-        """Reset the zoom, and remove the cursor that a person has placed in the picture."""
+        """Reset the zoom, and remove the user's cursor from the picture."""
         self._look_where_the_run_is()
         self.chart_options = replace(self.chart_options, window=None)
 
@@ -202,7 +199,7 @@ class ViewControl(RunControl):
             self._move(times * max(1, count // LEAPS))
 
     def _move(self, places: int) -> None:
-        """Move the playhead, or the cursor of a picture, by `places` x values (back if it is negative)."""
+        """Move the playhead, or the cursor of a picture, by `places` x values; back if it is negative."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -218,7 +215,7 @@ class ViewControl(RunControl):
         self._follow()
 
     def _go(self, to_the_end: bool) -> None:
-        """Move the playhead of the run, or the cursor of a picture, to the first or the last x value."""
+        """Move the playhead, or the cursor of a picture, to the first or the last x value."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -333,19 +330,13 @@ class ViewControl(RunControl):
             session.retraining.measure_certificates(self._curve(session.trace).learner, again=True)
 
     def action_remedy(self) -> None:
-        """Make the change that the visible panel proposes, and run the set-up again.
-
-        With this change of the set-up, the panel has something to show.
-        """
+        """Make the change that the visible panel proposes, so that it has something to show, and run."""
         if (remedy := self._remedy()) is not None:
             self.query_one(SetupPane).change(remedy.place, remedy.value)
             self.action_run()
 
     def _remedy(self) -> Remedy | None:
-        """Return the change of the set-up that the visible panel proposes, or None.
-
-        With this change, the panel would have something to show.
-        """
+        """Return the change of the set-up that would give the visible panel something to show, or None."""
         panel = self.query_one(Stage).panel
         experiment = self._editable.experiment if self.session is None else self.session.experiment
         lack = None if panel is None else panel.lacks(experiment)

@@ -52,12 +52,12 @@ PLAIN, TO_THE_END = "\x1b[0m", "\x1b[K"
 def gif(
     charts: Sequence[Chart], caption: str = "", progress: Callable[[float], None] = lambda share: None
 ) -> bytes:
-    """Return the charts, one above the other, as an animated GIF.
+    """Return charts, one above the other, as an animated GIF.
 
-    The last frame also has the caption, and is shown longer than the others.
+    The last frame also has the caption, and stays longer.
 
     Args:
-        progress: function that is called after every frame, with the share of frames that have been drawn.
+        progress: function that gets the share of drawn frames after each frame.
     """
     from PIL import Image
 
@@ -79,7 +79,7 @@ def gif(
 
 
 def _colours(picture: Image) -> np.ndarray:
-    """Choose the N colours [N, 3] of an animation: the most frequent ones, and approximations of the rest.
+    """Choose the colours [N, 3] of an animation: the most frequent ones, and approximations of the rest.
 
     Quantization alone would average the white ground with the colours of edges.
     """
@@ -90,9 +90,9 @@ def _colours(picture: Image) -> np.ndarray:
 
 
 def _reduced(picture: Image, colours: np.ndarray) -> Image:
-    """Replace every colour of the picture by the nearest of these colours [N, 3], and return the picture.
+    """Replace each colour of the picture by the nearest of these colours [N, 3].
 
-    Pillow's own search does not tell apart colours that differ by less than four levels, such as whites.
+    Pillow's own search cannot distinguish colours that differ by less than four levels, such as whites.
     """
     from PIL import Image
 
@@ -106,10 +106,9 @@ def _reduced(picture: Image, colours: np.ndarray) -> Image:
 
 
 def growing(series: Sequence[Series], axes: Axes, count: int) -> Iterator[list[Series]]:
-    """Yield the series of the chart in `count` steps. In every step, the curves extend to a larger x.
+    """Yield the series of a chart in `count` steps, in which the curves of learners grow along x.
 
-    Only the curves of learners, which have letters, grow. Theory lines and regions are complete from the
-    start. Error bands and faint series are left out.
+    Theory lines and regions are complete from the start. Error bands and faint series are left out.
     """
     low, high = axes.x_limits
     ends = np.geomspace(low, high, count) if axes.x_log else np.linspace(low, high, count)
@@ -130,13 +129,14 @@ def _until(curve: Series, end: float) -> Series:
 def asciicast(
     charts: Sequence[Chart], caption: str = "", progress: Callable[[float], None] = lambda share: None
 ) -> bytes:
-    """Return the charts, one above the other, as a recording in asciicast v2 for asciinema.
+    """Return charts, one above the other, as a recording in asciicast v2 for asciinema.
 
-    The recording sets the background colour, because a curve might be invisible on the background of the
-    terminal that plays the recording. The caption is below the last frame. Source: docs.asciinema.org.
+    The recording sets the background colour, because a curve might be invisible on the player's background.
+    The last
+    frame has the caption below it. Source: docs.asciinema.org.
 
     Args:
-        progress: function that is called after every frame, with the share of frames that have been drawn.
+        progress: function that gets the share of drawn frames after each frame.
     """
     words = wrap(caption, COLUMNS, break_on_hyphens=False)
     header: dict[str, Any] = {
@@ -194,10 +194,7 @@ def _in_colour(text: str, colour: str) -> str:
 
 
 def _on_ground(row: str) -> str:
-    """Return a row of text in the text colour and the background colour of a page.
-
-    The background fills the row.
-    """
+    """Return a row of text in the colours of a page. The background fills the row."""
     (ink, ground) = (";".join(map(str, triplet(colour))) for colour in (INK, GROUND))
     page = f"\x1b[38;2;{ink};48;2;{ground}m"
     return f"{page}{row.replace(PLAIN, PLAIN + page)}{TO_THE_END}"

@@ -1,4 +1,4 @@
-"""Command lines that open the app with a given experiment."""
+"""Command lines that open the app with an experiment."""
 
 from __future__ import annotations
 
@@ -25,23 +25,21 @@ BASE = "hadamard-128"
 
 
 class _Whole(Exception):
-    """Raised if two documents differ in a way that new values of single fields cannot express.
+    """Raised if two documents differ in a way that new values of fields cannot express.
 
-    Examples are a value that was removed, and a list with another number of items. The table around the value
-    or list must then be written completely.
+    For example, a value was removed. The table around it must then be written completely.
     """
 
 
 def command_line(document: Raw, preset: str | None, *options: str) -> str:
-    """Return a shell command that opens the app with a given experiment.
+    """Return a shell command that opens the app with an experiment.
 
-    The command contains the name of the preset, every value that differs from the preset, the files with the
-    user's own parts, and `options`.
+    It names the preset, all values that differ from the preset, and the files with the user's parts.
 
     Args:
         document: the complete experiment as a preset document, with its expressions.
-        preset: the preset that the experiment was made from. If it is None, or does not exist, BASE replaces
-            it.
+        preset: preset that the experiment was made from. If it is None, or does not exist, BASE replaces it.
+        options: further options of the command.
     """
     base = preset if preset is not None and _exists(preset) else BASE
     changes = [part for change in overrides(base, document) for part in ("--set", change)]
@@ -50,13 +48,13 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
 
 def views(view: KeptView) -> list[str]:
-    """Return the values of --view options that turn the app's default view into `view`, except its theme."""
+    """Return the values of --view options that turn the default view into `view`, except its theme."""
     old, new = msgspec.to_builtins(KeptView()), msgspec.to_builtins(view)
     return [change for part in new if part != "theme" for change in _changes(part, old[part], new[part])]
 
 
 def keep(command: str) -> Path:
-    """Save a copied command line in a file, and return the path of the file. Raises: BadInput."""
+    """Save a copied command line in a file, and return its path. Raises: BadInput."""
     from platformdirs import user_state_path
 
     with files.faults("the command line", "cannot be written"):

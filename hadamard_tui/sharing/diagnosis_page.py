@@ -1,4 +1,4 @@
-"""HTML page with the results of a diagnosis, which measures whether the columns of a table carry meaning.
+"""HTML page with the results of a diagnosis, which measures whether a table's columns carry meaning.
 
 The page needs no other files.
 """

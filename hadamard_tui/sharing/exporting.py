@@ -1,7 +1,4 @@
-"""Export to a file: curves as a table or JSON, a chart, or a TOML preset.
-
-The suffix of the file's name selects the format.
-"""
+"""Export of curves, a chart or a preset to a file. The suffix of the file's name selects the format."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ class Pictures:
     """Results of all sweep points, from which the pictures of an experiment are drawn.
 
     Args:
-        heat: the heat map on the screen; None if the screen shows no heat map.
+        heat: heat map on the screen; None if the screen shows no heat map.
     """
 
     results: Results
@@ -71,7 +68,6 @@ class Pictures:
 
     @property
     def views(self) -> list[View]:
-        """Views of all pictures of the experiment. Raises: BadInput if a picture does not exist."""
         return [view(picture, self.results) for picture in drawn(self.results.sweep.experiment)]
 
 
@@ -83,12 +79,11 @@ class Shown:
 
     Args:
         set_up: the current set-up, which may have changed since the run.
-        experiment: the experiment of the run.
-        trace: the results of the run, which no longer grow; None before a run.
-        document: the experiment of the run as a preset document.
-        pictures: the results of the pictures, for tables and JSON; None if the experiment defines no
-            pictures.
-        outcomes: the outcomes of the experiment's claims; empty until the claims are judged.
+        experiment: experiment of the run.
+        trace: results of the run, which no longer grow; None before a run.
+        document: experiment of the run as a preset document.
+        pictures: results for tables and JSON; None if the experiment defines no pictures.
+        outcomes: outcomes of the experiment's claims; empty until the claims are judged.
     """
 
     set_up: Experiment | Raw
@@ -116,7 +111,7 @@ class Shown:
 def finished(
     experiment: Experiment, trace: Trace, document: Raw | None = None, outcomes: Sequence[Outcome] = ()
 ) -> Shown:
-    """Return all that an export of a finished run may contain. Its chart is the one that the app would show.
+    """Return what an export of a finished run may contain, with the chart of its losses.
 
     Args:
         document: the experiment as a preset document, in which expressions such as 1/d are kept.
@@ -135,7 +130,7 @@ def finished(
 
 
 def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] = ()) -> Shown:
-    """Return everything that an export of a finished sweep may contain; its chart is the first picture."""
+    """Return what an export of a finished sweep may contain, with its first picture as the chart."""
     experiment, trace = results.sweep.experiment, next(iter(results.traces.values()))
     shown = Shown(
         document, experiment, trace, document=document, pictures=Pictures(results), outcomes=outcomes
@@ -144,10 +139,7 @@ def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] =
 
 
 def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> Shown:
-    """Return the content of an export with another chart: picture number `number` of the experiment.
-
-    If there is no such picture, there is no chart.
-    """
+    """Return an export's content with picture `number` of the experiment as its chart, or with no chart."""
     assert shown.pictures is not None, "an experiment without pictures has none to choose"
     results = shown.pictures.results
     try:
@@ -157,10 +149,11 @@ def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> 
 
 
 def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Shown:
-    """Return the content of an export with another chart: the picture that `look` describes.
+    """Return an export's content with the picture `look` as its chart.
 
-    If the picture has a heat map for each learner, the chart is the heat map of `learner_name`. If this
-    learner has none, the chart is the first heat map.
+    Args:
+        learner_name: learner whose heat map becomes the chart, if the picture has several. If this learner
+            has none, it is the first heat map.
     """
     results = None if shown.pictures is None else shown.pictures.results
     shown = replace(shown, caption=headline_of_look(look, shown.experiment, shown.outcomes, results))
@@ -188,7 +181,7 @@ class FileKind(NamedTuple):
     Args:
         about: description of the content, for users.
         make: function that returns the content of a file.
-        library: optional library that `make` needs; None if it needs no such library.
+        library: optional library that `make` needs; None if it needs none.
     """
 
     about: str
@@ -197,16 +190,13 @@ class FileKind(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """Command that installs the library which this kind of file needs.
-
-        It is empty if the library is available, or if none is needed.
-        """
+        """Command that installs the missing library; empty if nothing is missing."""
         is_available = self.library is None or find_spec(self.library) is not None
         return "" if is_available else self.installation
 
     @property
     def installation(self) -> str:
-        """Command that installs the library of this kind of file for the running Python interpreter."""
+        """Command that installs the library for the running Python interpreter."""
         return f"{shlex.quote(sys.executable)} -m pip install {self.library}"
 
 
@@ -250,21 +240,16 @@ File systems allow 255 bytes, and browsers may append a number.
 
 
 def check(path: Path, option: str) -> None:
-    """Check, before a run, that its results can be written to a file. Raises: BadInput."""
     check_kind(path, option)
     files.check(path, option)
 
 
 def export(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> None:
-    """Write the set-up, the results or the chart to a file, in the format of its suffix. Raises: BadInput."""
     files.write(path, content(path, shown, option, progress), option)
 
 
 def content(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> bytes:
-    """Return the bytes of a file with the set-up, the results or the chart, in the format of its suffix.
-
-    Raises: BadInput.
-    """
+    """Return the bytes of a file, in the format of its suffix. Raises: BadInput."""
     check(path, option)
     return _file_content(path, shown, f"{option} {path}".strip(), progress)
 
@@ -272,7 +257,7 @@ def content(path: Path, shown: Shown, option: str, progress: Progress = lambda s
 def missing_letters(path: Path, shown: Shown) -> str:
     """Return a sentence about characters of the chart that no font can draw, or "" if there are none.
 
-    The result is also "" for file formats in which the reader's program chooses the font.
+    It is also "" for formats in which the reader's program chooses the font.
     """
     if path.suffix.lower() not in DRAWN:
         return ""
@@ -281,7 +266,7 @@ def missing_letters(path: Path, shown: Shown) -> str:
 
 
 def check_download(name: str) -> None:
-    """Check that `name` is a valid name for a file that a browser downloads. Raises: BadInput."""
+    """Raise BadInput if `name` is not valid for a file that a browser downloads."""
     if (
         not name.isprintable()
         or any(mark in name for mark in '/\\:*?"<>|')
@@ -298,10 +283,7 @@ def download(name: str, shown: Shown, progress: Progress = lambda share: None) -
 
 
 def check_kind(path: Path, option: str) -> None:
-    """Check that a file of this name can be written: its suffix is known, and its library is installed.
-
-    Raises: BadInput.
-    """
+    """Raise BadInput if the suffix of a file is unknown, or if its library is not installed."""
     where, kind = f"{option} {path}".strip(), KINDS.get(path.suffix.lower())
     if kind is None:
         raise BadInput(where, f"the suffix of the file name selects the format; use {', '.join(KINDS)}")
@@ -355,10 +337,6 @@ def _document(shown: Shown) -> Raw:
 
 
 def page_of(shown: Shown) -> SvgSheet:
-    """Return a page with the chart, the charts of single curves, or the heat map, and with the caption.
-
-    Raises: BadInput.
-    """
     if (heat := _heat(shown)) is not None:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:
@@ -367,17 +345,14 @@ def page_of(shown: Shown) -> SvgSheet:
 
 
 def _growing(shown: Shown) -> tuple[Sequence[Chart], str]:
-    """Return the charts and the caption for an animation of growing curves.
-
-    Raises: BadInput for a heat map.
-    """
+    """Return the charts and the caption for an animation. Raises: BadInput for a heat map."""
     if _heat(shown) is not None:
         raise BadInput("", "a heat map has no curves that grow; take .svg, or a picture of curves")
     return charts_of(shown), shown.caption
 
 
 def charts_of(shown: Shown) -> list[Chart]:
-    """Return the chart to export and, if the picture has a second chart beneath it, this chart."""
+    """Return the chart to export, and the chart beneath it if there is one."""
     lower = [] if shown.beneath is None else [(shown.beneath.series, shown.beneath.axes)]
     return [(shown.series, _axes(shown)), *lower]
 
@@ -395,8 +370,9 @@ def _axes(shown: Shown) -> Axes:
 def as_toml(described: Experiment | Raw) -> str:
     """Return an experiment as a TOML preset that also contains default values.
 
-    The default values are included because another version of the program may have other defaults.
-    Expressions such as 1/d are kept. Paths of data files become absolute, so that the preset can be moved.
+    Another version of the program may have other defaults. Expressions such as 1/d are kept. Paths of data
+    files
+    become absolute, so that the preset can be moved.
     """
     return tomli_w.dumps(_without_empty(as_document(described)))
 

@@ -1,4 +1,4 @@
-"""Draws charts and heat maps on matplotlib axes in a user's own figure."""
+"""Drawing of charts and heat maps on matplotlib axes, in a user's own figure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,6 @@ FIGURE_SIZE = 9.0, 4.8
 
 
 def new_axes() -> matplotlib.axes.Axes:
-    """Return the axes of a new figure, which makes room for a legend beside them."""
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=FIGURE_SIZE, layout="constrained")[1]
@@ -52,11 +51,14 @@ def new_axes() -> matplotlib.axes.Axes:
 def draw_chart(
     ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes, legend_beside: bool = False
 ) -> None:
-    """Draw curves, error bands and theory lines, and set the labels, scales, limits and legend of the axes.
+    """Draw curves, error bands and theory lines, and set labels, scales, limits and legend of the axes.
 
-    The legend stands beside the axes if `legend_beside`, else where it covers least. Curves that would
-    coincide on the screen share one line, whose dashes alternate between their colours. The legend lists such
-    curves together: ≡ joins equal curves, and ≈ joins close curves.
+    Curves that would coincide on the screen share one line, whose dashes alternate between their colours. The
+    legend
+    lists them together: ≡ joins equal curves, and ≈ joins close curves.
+
+    Args:
+        legend_beside: whether the legend stands beside the axes. Otherwise, it stands where it covers least.
     """
     from matplotlib.lines import Line2D
 

@@ -1,4 +1,4 @@
-"""Makes and writes files in a separate thread, so that the screen never waits for them."""
+"""Writing of files in a separate thread, so that the screen never waits for them."""
 
 from __future__ import annotations
 
@@ -56,11 +56,9 @@ class FileWriter:
             return place(content)
 
     def end(self, seconds: float) -> list[str]:
-        """Wait at most `seconds` for pending files. After that, no further file is written.
+        """Wait at most `seconds` for pending files. Return a line of text about each unwritten file.
 
-        A file that is being written at that time is completed, so that no file is half-written.
-
-        Returns: a line of text about each file that was not written.
+        A file that is being written then is completed, so that no file is half-written.
         """
         unwritten = dict(self._under_way)
         wait(unwritten, seconds)
@@ -72,7 +70,6 @@ class FileWriter:
 
 
 def _why_not(result: Future[Any]) -> str:
-    """Return the reason why a file was not written, or "" if it was written."""
     if not result.done() or result.cancelled():
         return "the program ended before the file was made"
     match result.exception():
@@ -87,7 +84,7 @@ def _why_not(result: Future[Any]) -> str:
 
 
 def place_file(path: Path, content: bytes) -> str:
-    """Write the content of an exported file, and return a sentence that says so. Raises: BadInput."""
+    """Write an exported file, and return a sentence that says so. Raises: BadInput."""
     with files.faults(str(path), "cannot be written"):
         wrote = f"{'Replaced' if path.exists() else 'Wrote'} {escaped(str(path.absolute()))}"
     files.write(path, content, "")

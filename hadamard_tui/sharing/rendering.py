@@ -1,4 +1,4 @@
-"""Renders SVG pages to PNG, by resvg, or to PDF, by matplotlib, and finds the fonts for them."""
+"""Rendering of SVG pages to PNG, by resvg, or to PDF, by matplotlib, and search for their fonts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Fonts(NamedTuple):
     """Installed fonts that a text needs in addition to the fonts that come with the program.
 
     Args:
-        families: names of font families. A character is drawn by the first of them that has it.
+        families: font families. The first family that has a character draws it.
         files: the font file of each family.
         missing: characters that no installed font has, in the order of the text.
     """
@@ -59,10 +59,7 @@ def fonts_for(text: str) -> Fonts:
 
 
 def boxes(text: str) -> str:
-    """Return a message that lists the characters of `text` that no font has, or "" if there are none.
-
-    Such characters are drawn as boxes.
-    """
+    """Return a message about characters of `text` that are drawn as boxes, or "" if each has a font."""
     missing = fonts_for(text).missing
     if not missing:
         return ""
@@ -73,8 +70,7 @@ def boxes(text: str) -> str:
 def _is_drawn(letter: str) -> bool:
     """Return whether a character is drawn as a box if no font has it.
 
-    The result is False for ASCII, and for characters that are invisible: control characters, wide blanks and
-    variation selectors.
+    ASCII always has a font. Control characters, wide blanks and variation selectors are invisible.
     """
     is_selector = unicodedata.name(letter, "").startswith("VARIATION SELECTOR")
     return letter.isprintable() and not letter.isascii() and not is_selector
@@ -94,7 +90,6 @@ def _fonts_for(letters: str) -> Fonts:
 
 @cache
 def shipped_letters() -> frozenset[str]:
-    """Return the characters that the fonts of the program can draw."""
     from fontTools.ttLib import TTFont
 
     with TTFont(REGULAR, lazy=True) as font:
@@ -102,10 +97,7 @@ def shipped_letters() -> frozenset[str]:
 
 
 def _offers(letters: Set[str]) -> dict[str, Set[str]]:
-    """Return, for each installed font family, those of `letters` that the family contains.
-
-    Sans-serif families come first.
-    """
+    """Return those of `letters` that each installed font family has; sans-serif families come first."""
     from matplotlib.font_manager import fontManager
 
     _add_new_fonts()
@@ -116,10 +108,7 @@ def _offers(letters: Set[str]) -> dict[str, Set[str]]:
 
 
 def _add_new_fonts() -> None:
-    """Register fonts that were installed after matplotlib wrote its list of fonts.
-
-    This is needed because matplotlib never updates its list.
-    """
+    """Register fonts that were installed after matplotlib wrote its list of fonts, which it never updates."""
     from matplotlib.font_manager import findSystemFonts, fontManager
 
     listed_files = {font.fname for font in fontManager.ttflist}
@@ -130,10 +119,7 @@ def _add_new_fonts() -> None:
 
 
 def _letters_of(family: str) -> Set[str]:
-    """Return the characters of the font that matplotlib uses for a family.
-
-    If the font cannot be read, the result is empty.
-    """
+    """Return the characters of the font that matplotlib uses for a family; none if it cannot be read."""
     from matplotlib.font_manager import get_font
 
     try:
@@ -143,7 +129,6 @@ def _letters_of(family: str) -> Set[str]:
 
 
 def _file_of(family: str) -> str:
-    """Return the font file that matplotlib uses for a family. Raises: ValueError if there is none."""
     from matplotlib.font_manager import FontProperties, findfont
 
     properties = FontProperties(family=[family])
@@ -180,11 +165,11 @@ INHERITED = "fill", "stroke", "stroke-width"
 
 
 def pdf(page: SvgSheet) -> bytes:
-    """Return the page as a PDF file with selectable text.
+    """Return the page as a PDF file with selectable text. It has no date: equal pages give equal files.
 
-    The file contains no date, so that equal pages give equal files. If the page needs installed fonts, all
-    fonts are embedded in type 3, because some PDF readers do not show fonts with PostScript outlines in type
-    42.
+    If the page needs installed fonts, all fonts are embedded as type 3, because some PDF readers do not show
+    fonts
+    with PostScript outlines as type 42.
     """
     families = fonts_for(page.text).families
     page.written()  # sets the size of the page
@@ -237,10 +222,7 @@ class _Painter:
             self.paint(part, matrix, passed_on, area)
 
     def _cut(self, area: Bbox | None, clip_name: str, matrix: np.ndarray) -> Bbox | None:
-        """Return the part of `area` that lies inside the clip rectangle with the name `clip_name`.
-
-        If `clip_name` is empty, return `area`.
-        """
+        """Return the part of `area` inside the clip rectangle `clip_name`; all of it if the name is empty."""
         from matplotlib.transforms import Bbox
 
         if not clip_name:
@@ -343,10 +325,7 @@ def _path(tag: str, attributes: dict[str, str]) -> Any:
 
 
 def _outline(words: str) -> Any:
-    """Return the path that the commands of an SVG path describe.
-
-    Only the commands that the program writes are supported.
-    """
+    """Return the path of SVG commands. Only the commands that the program writes are supported."""
     from matplotlib.path import Path
 
     places: list[tuple[float, float]] = []

@@ -1,7 +1,4 @@
-"""Draws charts and heat maps as SVG on a white page, without a drawing library.
-
-They have the same layout as on the screen.
-"""
+"""Charts and heat maps as SVG on a white page, with the layout of the screen and without a library."""
 
 from __future__ import annotations
 
@@ -67,11 +64,11 @@ ZERO = "M0,-9V-1M-3,-4L0,-1L3,-4"
 
 
 class Turn(NamedTuple):
-    """Position of a series among series that coincide on the screen.
+    """Place of a series among series that coincide on the screen and therefore share one line.
 
     Args:
-        lead: the first of the coinciding series, whose points determine the shared line.
-        turn: index of this series among the coinciding series.
+        lead: the first of them, whose points determine the shared line.
+        turn: index of this series among them.
         turns: number of coinciding series.
     """
 
@@ -83,10 +80,7 @@ class Turn(NamedTuple):
 def chart(
     series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0, growing: bool = False
 ) -> SvgPage:
-    """Return an SVG page with a chart, a legend and a caption.
-
-    The other arguments are those of `draw`.
-    """
+    """Return an SVG page with a chart, a legend and a caption. For the other arguments, see `draw`."""
     page, picture = draw(series, axes, within, growing)
     page.legend(list(entries(series, picture, axes)))
     page.caption(caption)
@@ -98,10 +92,7 @@ Chart = tuple[Sequence["Series"], Axes]
 
 
 def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:
-    """Return an SVG page with one chart, or with several charts one above the other.
-
-    The other arguments are those of `chart`.
-    """
+    """Return an SVG page with one or more charts, one above the other. For `within`, see `draw`."""
     *upper, (series, axes) = contents
     last = chart(series, axes, caption if not upper else "", within)
     return (
@@ -110,19 +101,19 @@ def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) ->
 
 
 class Drawing(NamedTuple):
-    """A chart without legend and caption, as an SVG page and as painted in the cells of a screen."""
+    """Chart without legend and caption, as an SVG page and as painted in the cells of a screen."""
 
     page: SvgPage
     picture: Raster
 
 
 def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: bool = False) -> Drawing:
-    """Draw a chart, with ticks, letters and names at the positions that they would have on a screen.
+    """Draw a chart, with ticks, letters and names where they would be on a screen.
 
     Args:
         within: largest distance in pixels between a curve and its simplified path.
-        growing: whether the chart is for an animation in which the curves grow, while theory lines are
-            complete from the start.
+        growing: whether an animation will make the curves grow. Theory lines are then complete from the
+        start.
     """
     page = SvgPage(axes)
     picture = paint_series(series, axes, page.columns, page.rows)
@@ -155,10 +146,6 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
 
 
 def _pixels(page: SvgPage, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return the x and y of a curve's points in pixels.
-
-    They are NaN for points that cannot be drawn, such as 0 on a log axis.
-    """
     return _across(page, axes, curve), page.down(axes, drawable(curve.y, axes))
 
 
@@ -175,10 +162,7 @@ def _band(
     band: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
-    """Draw the region between the two borders of a band.
-
-    On a log axis, values ≤ 0 count as below the axis.
-    """
+    """Draw the region between the two borders of a band. On a log axis, values ≤ 0 are below the axis."""
     across = _across(page, axes, curve)
     low, high = (page.down(axes, border) for border in band)
     is_drawn = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
@@ -220,7 +204,7 @@ def _line_by_turns(
 ) -> None:
     """Draw the dashes of a series along the line that it shares with other series.
 
-    Where the lead series has no points, the series is drawn as a separate line.
+    Where the lead series has no points, the series gets a separate line.
     """
     (across, down), (x, y) = lead, points
     if not (np.isfinite(y).any() and np.isfinite(down).any()):
@@ -237,23 +221,19 @@ def _line_by_turns(
 
 
 def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return whether positions are between the minimum and the maximum of `limits`, up to one pixel."""
+    """Return whether values are between the minimum and the maximum of `limits`, up to one pixel."""
     inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 
 
 def _zeros(into: Element, page: SvgPage, axes: Axes, curve: Series) -> None:
-    """On a log axis, draw arrows down to the x-axis where a curve of separate points is 0 up to rounding."""
     for x in page.across(axes, zeros_of(curve, axes, page.columns)).tolist():
         how = {"stroke": curve.colour, "stroke_width": 1.5, "fill": "none"}
         put(into, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
 
 
 def _letters(page: SvgPage, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
-    """Draw the letters of curves at the same positions as on a screen.
-
-    Draw arrows where curves leave the chart.
-    """
+    """Draw the letters of curves where a screen shows them, and arrows where curves leave the chart."""
     curves = {at: _pixels(page, axes, series[at]) for at in {mark.at for mark in picture.marks}}
     for at, row, column in picture.marks:
         cell = page.left + (column + 0.5) * CELL_WIDTH, page.top + (row + 0.5) * CELL_HEIGHT
@@ -281,14 +261,13 @@ def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[f
 
 
 def _names(page: SvgPage, picture: Raster, series: Sequence[Series]) -> None:
-    """Draw the names of theory lines beside them."""
     for at, row, column, line_name in picture.names:
         x, y = page.left + CELL_WIDTH * column, page.top + CELL_HEIGHT * (row + 0.75)
         write(page.over, x, y, line_name, SMALL, fill=series[at].colour, **HALO)
 
 
 def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[SvgEntry]:
-    """Yield the entries of the legend of a chart, with full names. The chart's remark comes last."""
+    """Yield the entries of a chart's legend, with full names. The chart's remark comes last."""
     for entry in legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log):
         for number, part in enumerate(entry.parts):
             curve = series[part.at]
@@ -305,16 +284,15 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[S
 
 
 def _sample(curve: Series, into: Element, x: float, y: float) -> None:
-    """Draw a short sample of a curve's line for the legend."""
     _line(into, curve, np.array([x, x + SAMPLE]), np.array([y, y]))
 
 
 def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a selection of the points of a line, such that the line hardly changes.
+    """Leave out points of a line that are at most `within` pixels from the line through the others.
 
-    The points that are left out are at most `within` pixels from the line through the selection. If `within`
-    is 0, return all points. The selection includes both ends of every part without NaN, and a NaN between two
-    parts. Source: Ramer 1972; Douglas, Peucker 1973.
+    If `within` is 0, all points stay. Each part without NaN keeps both ends, and a NaN separates two parts.
+    Source:
+    Ramer 1972; Douglas, Peucker 1973.
     """
     if not within:
         return across, down
@@ -356,7 +334,10 @@ def heat_map_page(heat: HeatMap, caption: str = "", has_legend: bool = True) -> 
     """Return a page with the heat map in the colours of the light theme, where dark means large.
 
     Cells without a value are dotted. If there are more cells than pixels, each pixel shows the cell at its
-    centre. A page without a legend is for documents that list the `heat_map_entries` beside it.
+    centre.
+
+    Args:
+        has_legend: False for documents that list the `heat_map_entries` beside the page.
     """
     scale = value_scale(heat.z, heat.z_log)
     marked = bar_ticks(scale, int(AREA_HEIGHT / CELL_HEIGHT))
@@ -376,10 +357,7 @@ def heat_map_page(heat: HeatMap, caption: str = "", has_legend: bool = True) -> 
 
 
 def _cells(page: SvgPage, heat: HeatMap, scale: ValueScale) -> None:
-    """Draw the cells of a heat map.
-
-    Each colour has one path, which has one box for each sequence of cells of this colour in a row.
-    """
+    """Draw the cells of a heat map. Each colour has one path, with a box for each stretch of equal cells."""
     wide, high = page.right - page.left, AREA_HEIGHT
     columns, starts, ends = _along(heat.x, heat.axes.x_limits, heat.x_log, wide)
     rows, lower, upper = _along(heat.y, heat.axes.y_limits, heat.y_log, high)
@@ -402,10 +380,9 @@ def _cells(page: SvgPage, heat: HeatMap, scale: ValueScale) -> None:
 def _along(
     values: np.ndarray, limits: Limits, log: bool, size: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the indices of the cells of a heat map along an axis, and their borders in pixels.
+    """Return the cells of a heat map along an axis, and their lower and upper borders in pixels.
 
-    The lower borders come first, then the upper borders. If there are more cells than pixels, some are
-    omitted.
+    Cells are given by their indices. If there are more cells than pixels, some are omitted.
     """
     if len(values) <= size:
         edges = Scale(limits, log, 2).place(cell_borders(values, log)) * size
@@ -416,7 +393,7 @@ def _along(
 
 
 def _stretches(steps: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Yield each sequence of equal numbers in an array: its first index, its last index and the number."""
+    """Yield each stretch of equal numbers in an array: first index, last index and number."""
     starts = np.concatenate([[0], np.flatnonzero(np.diff(steps)) + 1])
     ends = np.concatenate([starts[1:], [len(steps)]]) - 1
     yield from zip(starts.tolist(), ends.tolist(), steps[starts].tolist(), strict=True)
@@ -428,7 +405,7 @@ def _pattern(page: SvgPage) -> None:
 
 
 def _contour(into: Element, contour: ContourLine, across: np.ndarray, down: np.ndarray) -> None:
-    """Draw a contour of a heat map as a black line with white edges, which is visible on every colour."""
+    """Draw a contour as a black line with white edges, which is visible on each colour."""
     path = path_of(across, down)
     put(into, "path", d=path, fill="none", stroke=GROUND, stroke_width=4)
     put(into, "path", d=path, fill="none", stroke=INK, stroke_width=1.8, **dashes(contour.style))

@@ -60,7 +60,7 @@ TURN = 14.0, 0.0
 
 
 class DashPattern(NamedTuple):
-    """Alternating lengths of dashes and gaps in pixels. The line begins at `offset` within this pattern."""
+    """Alternating lengths of dashes and gaps in pixels. The line begins at `offset` within them."""
 
     lengths: tuple[float, ...]
     offset: float
@@ -69,7 +69,11 @@ class DashPattern(NamedTuple):
 def dash_pattern(style: LineStyle, turn: int = 0, turns: int = 1) -> DashPattern | None:
     """Return the dashes of a line style, or None for a solid line.
 
-    If `turns` > 1 curves share the line, return the dashes of the curve with index `turn` among them.
+    Curves that coincide share one line: their dashes take turns along it.
+
+    Args:
+        turn: index of the curve among the coinciding curves.
+        turns: number of coinciding curves.
     """
     lengths = DASHES.get(style, TURN if turns > 1 else ())
     if not lengths:
@@ -79,7 +83,7 @@ def dash_pattern(style: LineStyle, turn: int = 0, turns: int = 1) -> DashPattern
 
 
 def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]:
-    """Return the SVG attributes for the dashes of a line style. The arguments are those of `dash_pattern`."""
+    """Return the dashes of a line style as SVG attributes. The arguments are those of `dash_pattern`."""
     if (pattern := dash_pattern(style, turn, turns)) is None:
         return {}
     numbers = " ".join(f"{number:g}" for number in pattern.lengths)
@@ -91,12 +95,10 @@ class SvgEntry(NamedTuple):
 
     Args:
         text: the name, which follows the line sample.
-        sample: function that draws the line sample, given the position of its left end in pixels; None for no
-            sample.
-        before: text before the line sample, with the relation to the previous entry and the letter.
+        sample: function that draws the line sample, given the position of its left end in pixels.
+        before: text before the line sample: the relation to the previous entry, and the letter.
         colour: colour of `before`.
-        is_next: whether the entry belongs to the previous one, and follows it in the same row if there is
-            room.
+        is_next: whether the entry belongs to the previous one, and follows it in the same row if it fits.
         at: index of the series; None for an entry without a series.
     """
 
@@ -109,7 +111,6 @@ class SvgEntry(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Width of the legend entry in pixels."""
         return self._name_begins + length(self.text, WORDS)
 
     @property
@@ -121,7 +122,6 @@ class SvgEntry(NamedTuple):
         return self._sample_begins + (SAMPLE + GAP if self.sample else 0.0)
 
     def draw(self, into: Element, x: float, foot: float) -> None:
-        """Draw the legend entry with its left end at x and its baseline at `foot`."""
         if self.before:
             write(into, x, foot, self.before, WORDS, weight="bold", fill=self.colour)
         if self.sample:
@@ -143,12 +143,11 @@ class SvgSheet:
 
     @property
     def height(self) -> float:
-        """Height in pixels of the content that the sheet has so far."""
+        """Height in pixels of the content so far."""
         return round(self._end + EDGE)
 
     @property
     def text(self) -> str:
-        """All text on the sheet."""
         return "".join(self.root.itertext())
 
     def caption(self, words: str, into: Element | None = None) -> None:
@@ -191,12 +190,11 @@ class SvgPage(SvgSheet):
 
     Args:
         area: SVG group that is clipped to the plot area.
-        grown: group in front of `area`. Its visible part grows along the x-axis, and `grow` sets its width.
-        ahead: group that is visible only to the right of the visible part of `grown`.
+        grown: group in front of `area`, of which an animation shows a growing part from the left.
+        ahead: group of which an animation shows only the part to the right of `grown`.
         over: group in front of these three groups, which is not clipped.
-        letters: group in front of `over`. Its visible part grows like that of `grown`, but is not clipped to
-            the plot area.
-        columns, rows: size in cells of a virtual screen that is as large as the plot area.
+        letters: group in front of `over`. It grows like `grown`, but is not clipped to the plot area.
+        columns, rows: size in cells of a screen that is as large as the plot area.
     """
 
     def __init__(self, axes: Axes, beside: float = GAP) -> None:
@@ -267,10 +265,7 @@ class SvgPage(SvgSheet):
         super().caption(words, self._last)
 
     def grow(self, share: float) -> None:
-        """Show the curves of an animation up to a share of the x-axis.
-
-        If the share is 1, also show the caption.
-        """
+        """Show the curves up to a share of the x-axis; at 1, also show the caption."""
         x = self.left + share * (self.right - self.left) if share < 1 else WIDTH
         self._reached.set("width", f"{x:.2f}")
         self._rest.set("x", f"{x:.2f}")
@@ -280,7 +275,7 @@ class SvgPage(SvgSheet):
     def _cut(self, clip_name: str, x: float, width: float, top: float = 0) -> Element:
         """Add a clip rectangle, to which groups refer by `clip_name`.
 
-        If `top` is 0, the rectangle also contains the space above and below the plot area.
+        If `top` is 0, it also contains the space above and below the plot area.
         """
         height = AREA_HEIGHT if top else self.bottom + EDGE
         place = {"x": f"{x:.2f}", "y": f"{top:.2f}"}
@@ -288,7 +283,6 @@ class SvgPage(SvgSheet):
         return put(self.define("clipPath", id=clip_name), "rect", **place, **size)
 
     def _ticks(self, axes: Axes, up: Sequence[Tick]) -> None:
-        """Draw the grid lines and the tick labels of the axes."""
         rows, columns = (
             put(self.root, "g", fill=MUTED, **{"class": class_name}) for class_name in ("up", "along")
         )
@@ -303,7 +297,7 @@ class SvgPage(SvgSheet):
 
 
 def name_apart(root: Element, name: str) -> None:
-    """Put a prefix before all ids in an SVG page, and change references to them in the same way.
+    """Put a prefix before all ids and references in an SVG page.
 
     So the ids are unique in a document with several pages.
     """
@@ -333,7 +327,7 @@ def write(
 
 
 def write_upwards(into: Element, x: float, y: float, text: str) -> None:
-    """Write a label into an SVG element that reads upwards, with the middle of its baseline at (x, y)."""
+    """Write a label that reads upwards, with the middle of its baseline at (x, y)."""
     turned = put(into, "g", transform=f"translate({x:.2f} {y:.2f}) rotate(-90)")
     write(turned, 0, 0, text, WORDS, anchor="middle")
 
@@ -345,10 +339,7 @@ def length(text: str, size: float) -> float:
 
 
 def lines(text: str, size: float, room: float) -> list[str]:
-    """Break a text into one or more lines of at most `room` pixels.
-
-    A word that is longer than a line is shortened.
-    """
+    """Break a text into lines of at most `room` pixels. A longer word is shortened."""
     wrapped = [""]
     for word in text.split():
         longer = f"{wrapped[-1]} {word}".strip()
@@ -365,19 +356,18 @@ def fitted(text: str, size: float, room: float) -> str:
 
 
 def pixels(limits: Limits, log: bool, size: float, values: np.ndarray) -> np.ndarray:
-    """Return the distances in pixels of values from the lower limit of an axis that is `size` pixels long."""
+    """Return the distances of values from the lower limit of an axis that is `size` pixels long."""
     return (Scale(limits, log, 2).place(values) * size).clip(-FAR, FAR)
 
 
 def values_of(ticks: Sequence[Tick]) -> np.ndarray:
-    """Return the values of ticks, which are pairs of a value and a label."""
     return np.array([value for value, _ in ticks])
 
 
 def path_of(across: np.ndarray, down: np.ndarray) -> str:
-    """Return the SVG path through points, rounded to a hundredth of a pixel. NaN makes a gap in the path.
+    """Return the SVG path through points, rounded to a hundredth of a pixel. NaN makes a gap.
 
-    The path is written as relative steps, because these are shorter than absolute positions.
+    Steps are relative, because these are shorter than absolute positions.
     """
     is_drawn = ~(np.isnan(across) | np.isnan(down))
     starts = (is_drawn & ~np.concatenate([[False], is_drawn[:-1]]))[is_drawn]

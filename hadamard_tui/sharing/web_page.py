@@ -67,8 +67,8 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str | None, 
     """Return the page of a finished run.
 
     Args:
-        outcomes: the outcomes of the experiment's claims.
-        preset: the preset that the run was made from, or None.
+        outcomes: outcomes of the experiment's claims.
+        preset: preset that the run was made from, or None.
         document: the experiment as a preset document. It may differ from the preset.
 
     Raises: BadInput if the page has more than LARGEST bytes.
@@ -88,15 +88,14 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str | None, 
 
 
 class SharedStop(NamedTuple):
-    """One run of a guided path, for its page. A stop is a run with a question and an explanation.
+    """Stop of a guided path on its page: a run with a question and an explanation.
 
     Args:
-        document: the experiment of the run as a preset document.
-        outcomes: the outcomes of the experiment's claims.
+        document: experiment of the run as a preset document.
+        outcomes: outcomes of the experiment's claims.
         predict: question that the reader answers before the run.
         line: explanation of the run; if it is empty, the page shows the preset's story.
-        breaks: command of a run to which the theorem does not apply, and what this run shows; None if the
-            stop has no such run.
+        breaks: command of a run that breaks the theorem, and what this run shows; None if there is none.
     """
 
     preset: str
@@ -109,13 +108,7 @@ class SharedStop(NamedTuple):
 
 
 def path_page(title: str, stops: Sequence[SharedStop]) -> bytes:
-    """Return the page of a guided path.
-
-    For each stop, the page has the question, the run, the explanation, and a run to which the theorem does
-    not apply.
-
-    Raises: BadInput if the page has more than LARGEST bytes.
-    """
+    """Return the page of a guided path. Raises: BadInput if it has more than LARGEST bytes."""
     body = [f"<h1>{escape(title)}</h1>"]
     for number, stop in enumerate(stops, start=1):
         body += _stop(number, stop)
@@ -142,10 +135,7 @@ def _title(experiment: Experiment) -> str:
 
 
 def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterator[str]:
-    """Yield the HTML of a run: its headline, followed by its figures.
-
-    The ids in the figures start with `prefix`.
-    """
+    """Yield the HTML of a run: headline and figures. The ids in the figures start with `prefix`."""
     experiment = results.sweep.experiment
     views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
     yield f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>'
@@ -188,7 +178,6 @@ class IndexEntry(NamedTuple):
 
     @classmethod
     def of(cls, results: Results, outcomes: Sequence[Outcome], file: str) -> IndexEntry:
-        """Return the entry in the index for the page of a finished run."""
         experiment = results.sweep.experiment
         first = view((drawn(experiment) or [of_run(experiment)])[0], results)
         holding = sum(outcome.holds is True for outcome in outcomes)
@@ -197,7 +186,6 @@ class IndexEntry(NamedTuple):
 
 
 def index_page(entries: Sequence[IndexEntry]) -> bytes:
-    """Return an HTML page that lists other pages by the subjects of their presets."""
     body = ["<h1>Experiments</h1>"]
     for subject in SUBJECTS:
         items = [
@@ -231,7 +219,7 @@ def _figures(
 ) -> Iterator[str]:
     """Yield the chart or the heat maps of a picture, with the picture's headline.
 
-    The first picture gets no headline here, because the page already starts with this headline.
+    The first picture has none here, because the page starts with its headline.
     """
     experiment = results.sweep.experiment
     of_picture = about(view.picture, experiment, outcomes)
@@ -276,10 +264,7 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
 
 
 def _row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
-    """Return the HTML of one row in the legend of a figure, which is a table.
-
-    The row has the letter of a legend entry, a sample of its line, its name and `value_cell`.
-    """
+    """Return the HTML of a row in a figure's legend: letter, sample of the line, name and `value_cell`."""
     sample = Element("svg", {"viewBox": f"0 0 {SAMPLE:g} 12"})
     if legend_entry.sample is not None:
         legend_entry.sample(sample, 0, 6)
@@ -290,10 +275,10 @@ def _row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
 
 
 def _values(curve: Series, axes: Axes, page: SvgPage) -> dict[str, Any] | None:
-    """Return the values of a curve for the script of the page, or None if there are none.
+    """Return the values of a curve for the script of the page, at most one per pixel; None if there are none.
 
-    There is at most one value per pixel. The key `own` says whether the curve belongs to a learner. The page
-    shows values only at the x of a point of such a curve.
+    `own` says whether the curve belongs to a learner. The page shows values only where such a curve has
+    points.
     """
     is_drawn = (
         np.isfinite(curve.x)
@@ -340,7 +325,6 @@ def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
 
 
 def _figcaption(axes: Axes, caption: str, *quantities: str) -> str:
-    """Return the HTML above a figure: its title, its headline, and the names of its quantities."""
     words = [f"<b>{escape(axes.title)}</b>" if axes.title else "", escape(caption)]
     words.append(f'<span class="muted">{escape(" · ".join(quantities))}</span>')
     return "<br>".join(filter(None, words))
@@ -367,7 +351,7 @@ def _story(story: str, source: str) -> Iterator[str]:
 
 
 def _theorems(results: Results) -> Iterator[str]:
-    """Yield HTML about the theory lines that apply to at least one learner. The first sweep point is used."""
+    """Yield HTML about the theory lines that apply to a learner. The first sweep point is used."""
     trace = next(iter(results.traces.values()))
     items = []
     for line in trace.theorems:
@@ -387,7 +371,6 @@ def _theorems(results: Results) -> Iterator[str]:
 
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield HTML about the claims, each with its measured outcome."""
     if outcomes:
         items = (
             f"<li><b>{SIGNS[outcome.holds]}</b> {escape(outcome.claim.text)}"
@@ -398,7 +381,7 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def dark_rules(figures: str) -> str:
-    """Return CSS rules that draw the figures in the dark theme's colours if the reader prefers dark pages."""
+    """Return CSS rules that draw figures in dark colours if the reader prefers dark pages."""
     maps = (colour_map(dark_is_more=dark).colours.tolist() for dark in (True, False))
     cells = [[hex_colour(colour) for colour in colours] for colours in maps]
     pairs = dict(zip(cells[0], cells[1], strict=True)) | dict(

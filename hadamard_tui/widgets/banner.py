@@ -44,10 +44,7 @@ class Number(Vertical):
         yield Label("")
 
     def show(self, number: str, label: str, brief: str = "") -> None:
-        """Show a number above its label.
-
-        On a narrow screen, `brief` replaces the label, unless `brief` is empty.
-        """
+        """Show a number above its label. On a narrow screen, a non-empty `brief` replaces the label."""
         if brief and self.screen.has_class("-narrow"):
             label = brief
         if (number, label) != self._number_and_label:
@@ -134,7 +131,7 @@ class Banner(Horizontal):
 
 
 def fitting(head: str, story: str, width: int) -> str:
-    """Return the first sentences of a story, as many as fit into the banner below its first line `head`."""
+    """Return as many first sentences of a story as fit into the banner below the line `head`."""
     room = LINES - len(wrap(head, max(width, 1)))
     sentences = re.split(r"(?<=[.;!?]) ", " ".join(story.split()))
     fitting_part = ""

@@ -24,11 +24,9 @@ _BLANK = ord(" ")
 
 
 class CellView(Widget):
-    """Widget that redraws only those of its screen cells that changed.
+    """Widget that redraws only those of its screen cells that changed, and nothing while out of sight.
 
-    It redraws nothing while it is out of sight.
-    The method `_compose_cells` of a subclass returns all cells. A subclass calls `_changed` when cells may
-    have changed.
+    A subclass returns all cells from `_compose_cells`, and calls `_changed` when cells may have changed.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -62,10 +60,7 @@ class CellView(Widget):
         self._ground = Style.null()  # the widget's style, from which all other styles are derived
 
     def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the code point of every cell, and the position of its style in `_styles`.
-
-        Both arrays have the shape [height, width].
-        """
+        """Return the code points of cells and the positions of their styles in `_styles`, [height, width]."""
         raise NotImplementedError
 
     def _changed(self) -> None:
@@ -120,12 +115,11 @@ class CellView(Widget):
         return _regions(different, rows)
 
     def _empty(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return blank cells for the whole widget."""
         shape = self.size.height, self.size.width
         return np.full(shape, _BLANK, dtype=np.uint32), np.full(shape, self._ink("frame"), dtype=np.int16)
 
     def _hinted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the widget's cells for an empty view: blanks, with its hint in the centre."""
+        """Return blank cells with the hint in their centre."""
         (width, height), (glyphs, inks) = self.size, self._empty()
         hint = [cut for line in self.hint.split("\n") for cut in wrap(line, max(width - 2, 1)) or [""]]
         for row, line in enumerate(hint, start=(height - len(hint) + 1) // 2):
@@ -135,12 +129,12 @@ class CellView(Widget):
     def _write(
         self, glyphs: np.ndarray, inks: np.ndarray, row: int, column: int, text: str, ink: int
     ) -> None:
-        """Write text into a row, in the style at position `ink` of `_styles`."""
+        """Write text into a row. `ink` is the position of its style in `_styles`."""
         if (span := write_text(glyphs, row, column, text)) is not None:
             inks[row, span] = ink
 
     def _ink(self, part: str) -> int:
-        """Return the position in the list `_styles` of the style for a part of a chart, such as "frame"."""
+        """Return the position in `_styles` of the style for a part of a chart, such as "frame"."""
         if part not in self._ink_of:
             style = self.get_component_rich_style(f"cell-view--{part}")
             # Use the widget's background. If only that changes, the component's background remains outdated.
@@ -169,12 +163,11 @@ def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.
 
 
 def _strip(glyphs: np.ndarray, inks: np.ndarray, styles: Sequence[Style]) -> Strip:
-    """Return a screen line, with one segment for each sequence of adjacent cells in the same style."""
     return Strip([Segment(text, styles[ink]) for text, ink in runs(glyphs, inks)], len(glyphs))
 
 
 def _regions(different: np.ndarray, rows: np.ndarray) -> list[Region]:
-    """Return the smallest rectangle around the changes in each block of adjacent changed rows."""
+    """Return a rectangle around the changes in each block of adjacent changed rows."""
     regions = []
     for block in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if rows.size else ():
         columns = np.flatnonzero(different[block[0] : block[-1] + 1].any(axis=0))
@@ -208,7 +201,7 @@ class NetsView(CellView):
         return drawn.glyphs, inks
 
     def _edge(self, net: int, level: int) -> int:
-        """Return the position in `_styles` of the style for edges of a net at a level of brightness."""
+        """Return the position in `_styles` of the style for a net's edges of brightness `level`."""
         assert self._nets is not None, "there are no edges without nets"
         key = self._nets.nets[net].colour, level
         if key not in self._ink_of:

@@ -81,11 +81,9 @@ class ChartView(CellView):
 
     @property
     def shown(self) -> tuple[Sequence[Series], Axes | None]:
-        """Series and axes on the screen; the axes are None if the chart is empty."""
         return self._series, self._axes
 
     def clear(self) -> None:
-        """Remove all curves from the chart, and show only the hint for an empty chart."""
         self._series, self._axes, self._note, self._playhead = (), None, "", None
         self._sentences = ()
         self._area = range(0)
@@ -115,7 +113,7 @@ class ChartView(CellView):
             self.post_message(self.Wheeled(self, x, up))
 
     def _x_at(self, event: events.MouseEvent) -> float | None:
-        """Return the value of x under the mouse, or the nearest x if the mouse is beside the plot area."""
+        """Return the x under the mouse, or the nearest x if the mouse is beside the plot area."""
         if self._axes is None or not self._area:
             return None
         cell = min(max(event.x - self._area.start, 0), len(self._area) - 1)
@@ -145,7 +143,6 @@ class ChartView(CellView):
         return glyphs, inks
 
     def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Raster) -> None:
-        """Write the frame of the chart into the cells, and the picture of the curves inside the frame."""
         for row, line in enumerate(surround.lines):
             self._write(glyphs, inks, row, 0, line, self._ink("frame"))
         inks[0, surround.title.start : surround.title.stop] = self._ink("title")
@@ -193,13 +190,11 @@ class MultiplesView(Grid):
 
     @property
     def room(self) -> int:
-        """Number of charts of the minimum size that fit into the grid; at least 1."""
         width, height = self.size
         return max(1, width // LEAST_WIDTH) * max(1, height // LEAST_HEIGHT)
 
     @property
     def charts(self) -> list[ChartView]:
-        """Charts in the order in which they are drawn."""
         return list(self.query_children(ChartView))
 
     def show(

@@ -39,7 +39,7 @@ class Lines(Pages):
     _written: Sequence[Text] = ()
 
     def write(self, lines: Sequence[Text]) -> None:
-        """Set the lines of the list, unless they are unchanged, because this lays out the screen again."""
+        """Set the lines of the list if they have changed, because this lays out the screen again."""
         if lines != self._written:
             self._written = lines
             self.set_options(lines)
@@ -105,7 +105,7 @@ class Entry(Input):
         super().__init__(value, classes="-valid", **options)
 
     def render_str(self, text_content: str | Content) -> Content:
-        """Return the title on the border as plain text, because it may contain a name that the user typed."""
+        """Return the title on the border as plain text, because it may be a name that the user typed."""
         return text_content if isinstance(text_content, Content) else Content(text_content)
 
     def replace(self, text: str, start: int, end: int) -> None:
@@ -170,10 +170,6 @@ class NumberEntry(Entry):
             self._touched = True
 
     def step(self, up: bool) -> None:
-        """Request that the next larger number replaces the number in the field.
-
-        If `up` is False, request the next smaller number.
-        """
         self.post_message(self.Stepped(up))
 
 
@@ -206,10 +202,7 @@ class Offered(Pages):
     """
 
     class Left(Message):
-        """Message: the list of a `Choice` should close.
-
-        The reason is that escape was pressed, or that the list `lost_focus`.
-        """
+        """Message: the list of a `Choice` should close, because escape was pressed or it `lost_focus`."""
 
         def __init__(self, lost_focus: bool) -> None:
             super().__init__()
@@ -222,9 +215,9 @@ class Offered(Pages):
         self._typed_at = 0.0
 
     def search(self, letter: str) -> None:
-        """Add a letter to the searched text, and highlight the line in which this text occurs earliest.
+        """Highlight the line in which the letters typed so far occur earliest.
 
-        After a pause of more than PAUSE seconds, the letter starts a new search.
+        After a pause of more than PAUSE seconds, a letter starts a new search.
         """
         now = time.monotonic()
         self._typed = letter if now - self._typed_at > PAUSE else self._typed + letter
@@ -235,7 +228,6 @@ class Offered(Pages):
             self.go_to(min(matches)[1])
 
     def go_to(self, number: int) -> None:
-        """Highlight a line of the list and scroll it into view."""
         self.highlighted = number
         self.scroll_to_highlight()
 
@@ -280,10 +272,7 @@ class Choice(Vertical, can_focus=True):
     """Whether typing a letter opens the list. If not, letters are keys of the app while it is closed."""
 
     expanded = var(False, init=False)
-    """Whether the list is open."""
-
     value = reactive("", init=False)
-    """Chosen value."""
 
     class Changed(Message):
         """Message: the user chose another value in a `Choice`."""
@@ -314,7 +303,6 @@ class Choice(Vertical, can_focus=True):
 
     @property
     def _list(self) -> Offered | None:
-        """List of values, or None until it is first opened."""
         return next(iter(self.query_children(Offered)), None)
 
     @property
@@ -322,7 +310,6 @@ class Choice(Vertical, can_focus=True):
         return [Content(words) for words, _ in self.choices]
 
     def offer(self, choices: Iterable[tuple[str, str]], value: str) -> None:
-        """Replace the values that the user can choose, with `value` chosen at first."""
         self.choices = tuple(choices)
         if (offered := self._list) is not None:
             offered.set_options(self._words)
@@ -330,7 +317,6 @@ class Choice(Vertical, can_focus=True):
         self.refresh()
 
     def offers(self, value: str) -> bool:
-        """Return whether a value is among those that the user can choose."""
         return any(value == offered for _, offered in self.choices)
 
     def compose(self) -> ComposeResult:
@@ -356,10 +342,7 @@ class Choice(Vertical, can_focus=True):
             offered.focus(scroll_visible=False)
 
     async def action_show_list(self) -> None:
-        """Open the list if the choice is mounted.
-
-        Keys may arrive before the choice is mounted or after it is removed.
-        """
+        """Open the list, unless the choice is not mounted yet or already removed when the key arrives."""
         if not self.is_attached:
             return
         if self._list is None:
@@ -385,7 +368,6 @@ class Choice(Vertical, can_focus=True):
         self.expanded = False
 
     async def on_key(self, event: events.Key) -> None:
-        """If a letter is typed, open the list and search it for the letter."""
         if not self.SEARCHED_BY_LETTERS:
             return
         letter = event.character if event.is_printable and event.key != "space" else None
@@ -397,7 +379,6 @@ class Choice(Vertical, can_focus=True):
             await self.type(letter)
 
     async def type(self, letter: str) -> None:
-        """Open the list of values, and highlight the value in which a typed letter occurs earliest."""
         await self.action_show_list()
         if (offered := self._list) is not None:
             offered.search(letter)

@@ -82,7 +82,6 @@ class Row(Vertical):
     """
 
     def __init__(self, place: str, title: str, help: str, control: Widget, value: Any) -> None:
-        """Show `value` in the control of the row. This is not reported as a change by the user."""
         super().__init__()
         self.place, self._value = place, value
         self._title, self._control = title, control
@@ -96,18 +95,15 @@ class Row(Vertical):
         yield self._control
 
     def render(self) -> Content:
-        """Return the line of a form row: its title at the left, and the value of an expression at the right.
+        """Return the title at the left and the value of an expression at the right.
 
-        The widget of the control covers the space between them.
+        The control covers the space between them.
         """
         title = Content(self._title).truncate(TITLE, ellipsis=True, pad=True)
         return title.pad_right(max(0, self.size.width - TITLE - cell_len(self.value_text))) + self.value_text
 
     def explain(self, help: str) -> None:
-        """Set the help text of the row.
-
-        It appears as a tooltip, and below the control while the control has the focus.
-        """
+        """Set the help text: a tooltip, and a line below the control while the control has the focus."""
         self._help = help
         self.tooltip = Content(help) if help else None
         if self.has_class("-edited"):
@@ -136,7 +132,6 @@ class Row(Vertical):
             self._write("help", self._words_of_help)
 
     def _say_beside(self, words: str) -> None:
-        """Write words to the right of the control."""
         if words != self.value_text:  # only then, because a new margin lays out the whole form again
             self.value_text = words
             self._control.styles.margin = (0, cell_len(words) + 1 if words else 0, 0, TITLE)
@@ -155,10 +150,7 @@ class Row(Vertical):
         return self.is_attached and self._control.is_attached
 
     def is_about(self, where: str) -> bool:
-        """Return whether an error at the path `where` of the set-up belongs to this row.
-
-        It does if `where` is the row's place, or lies inside the row's value.
-        """
+        """Return whether an error at the path `where` of the set-up is about this row's value."""
         where = where.partition(" where ")[0]  # without the sweep point
         return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
@@ -236,7 +228,6 @@ class FieldRow(Row):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the field in the row holds a whole number."""
         return self._field.kind == "whole"
 
     @on(NumberEntry.Stepped)
@@ -304,15 +295,13 @@ class KindRow(Row):
         self.part = part
 
     def is_about(self, where: str) -> bool:
-        """Return whether an error at the path `where` of the set-up belongs to this row.
+        """Return whether an error at the path `where` of the set-up is about the part, or about its kind.
 
-        It does if `where` is the place of the part, or of its kind. Errors about fields of the part belong to
-        the rows of these fields.
+        Errors about fields of the part belong to the rows of these fields.
         """
         return where.partition(" where ")[0] in (self.part, self.place)
 
     def show_kind(self, kind: str | None) -> None:
-        """Show a kind that was chosen elsewhere."""
         control = self._control
         if isinstance(control, Choice) and control.offers(kind or NONE):
             self._value = kind
@@ -320,7 +309,6 @@ class KindRow(Row):
                 control.value = kind or NONE
 
     def _read(self, value: Any) -> str | None:
-        """Return the kind that the user chose for the part, or None if no part is chosen."""
         if isinstance(value, bool):
             return UNTAGGED if value else None
         return value or None
@@ -375,16 +363,12 @@ class Fields(Vertical):
     DEFAULT_CSS = "Fields { height: auto; }"
 
     def __init__(self, place: str, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """Show form rows for `fields` of the part at `place`, with `values` by field name."""
         super().__init__()
         self.place = place
         self._put(fields, values)
 
     def _put(self, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """Decide which fields of a part get rows in the form, and which are hidden behind a line.
-
-        The decision takes effect when the form is composed next.
-        """
+        """Decide which fields get rows when the form is next composed, and which are hidden behind a line."""
         self._values = values
         self._hidden = [field for field in fields if field.seldom and field.is_default(_at(values, field))]
         self._fields = [field for field in fields if field not in self._hidden]
@@ -425,10 +409,7 @@ class PartForm(Fields):
     """
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
-        """Show a form for the part at `place` of the preset document.
-
-        `values` are the fields of the part by name, or only the name of its kind.
-        """
+        """Show the part at `place`. `values` are its fields by name, or only the name of its kind."""
         self._start(place, title, members(family), values)
 
     def _start(self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any) -> None:
@@ -437,10 +418,7 @@ class PartForm(Fields):
         super().__init__(place, self._fields_of_kind(), fields)
 
     def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
-        """Return the kind of the part in a preset document, and the values of its fields.
-
-        The kind is None if there is no part.
-        """
+        """Return the kind of the part, or None if there is no part, and the values of its fields."""
         fields: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
         return str(fields["kind"]), fields
 
@@ -459,7 +437,7 @@ class PartForm(Fields):
         return Choice([(kind, kind) for kind in self._members], value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
-        """Show another part: the kind in `values`, and new rows with the fields of this kind."""
+        """Show the part in `values`, which may be of another kind."""
         choice, *field_rows = self.children
         self._kind, fields = self._read(values)
         choice.show_kind(self._kind)  # type: ignore[attr-defined]
@@ -493,5 +471,4 @@ class OptionalPart(PartForm):
 
 
 def _at(values: Mapping[str, Any], field: Field) -> Any:
-    """Return the value of a field in `values`, the fields of a part, or the field's default."""
     return values.get(field.name, field.default)

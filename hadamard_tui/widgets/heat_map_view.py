@@ -60,10 +60,7 @@ class HeatMapView(CellView, can_focus=True):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """Start without a heat map.
-
-        Digits in place of colours show the values if `ascii_only`, or if the terminal has too few colours.
-        """
+        """Show digits in place of colours if `ascii_only`, or if the terminal has too few colours."""
         super().__init__(name=name, id=id, classes=classes)
         self._ascii_only = ascii_only
         self._heat: HeatMap | None = None
@@ -84,7 +81,6 @@ class HeatMapView(CellView, can_focus=True):
         self._changed()
 
     def clear(self) -> None:
-        """Remove the heat map, and show only the hint for an empty view."""
         self._heat, self._cursor, self._place, self._sheet = None, None, None, None
         self._forget()
 
@@ -94,13 +90,12 @@ class HeatMapView(CellView, can_focus=True):
 
     @property
     def reading(self) -> Reading | None:
-        """Value and description of the cell under the cursor, or None if the cursor is hidden."""
         if self._heat is None or self._cursor is None:
             return None
         return read_cell(self._heat, *self._cursor)
 
     def action_move(self, right: int, up: int) -> None:
-        """Move the cursor of the heat map, or show it if it is hidden.
+        """Move the cursor, or show it if it is hidden.
 
         A hidden cursor appears at the focus of the map, or in the centre if the map has no focus.
         """
@@ -161,9 +156,9 @@ class HeatMapView(CellView, can_focus=True):
         return cells.glyphs, self._styled(cells.fore.astype(np.int32) * INKS + cells.back)
 
     def _styled(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the position in the list `_styles` of the style for each pair of inks.
+        """Return the position in `_styles` of the style for each pair of foreground and background ink.
 
-        A pair is a foreground and a background colour. Missing styles are appended to the list.
+        Missing styles are appended to the list.
         """
         self._ink("frame")  # style 0 is for blanks
         if "heat" not in self._ink_of:

@@ -39,14 +39,12 @@ class LearnerList(Lines):
     """
 
     def show(self, editable: EditableExperiment, selected: int) -> None:
-        """Show the learners of a set-up."""
         with self.prevent(OptionList.OptionHighlighted):
             self.write([learner_line(editable, number) for number in range(len(editable.learners))])
             self.highlighted = selected
 
 
 def learner_line(editable: EditableExperiment, number: int) -> Text:
-    """Return the line that lists a learner: its letter in charts, its name and its method."""
     values = editable.learners[number]
     place = editable.place_in_run(number)
     if editable.refused(number):
@@ -63,7 +61,6 @@ def learner_line(editable: EditableExperiment, number: int) -> Text:
 
 
 def learner_method(values: dict[str, Any]) -> str:
-    """Return the kinds of a learner's architecture, update rule and solver, as in preset files."""
     parts = (values.get(part) for part in ("architecture", "update", "solver"))
     return " · ".join(str(part["kind"]) for part in parts if part)
 
@@ -97,7 +94,6 @@ class AxisForm(Vertical):
 
 
 def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
-    """Yield the fields of a picture and of its measure."""
     from engine.pictures.picture import Picture
 
     yield PartForm(f"{place}.measure", "measure", "measures", values["measure"])
@@ -105,35 +101,30 @@ def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
 
 
 def axis_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
-    """Yield the fields of a sweep axis."""
     yield AxisForm(place, values)
 
 
 def claim_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
-    """Yield the fields of a claim."""
     yield PartForm(place, "claim", "claims", values)
 
 
 def axis_line(values: dict[str, Any]) -> str:
-    """Return the line that lists a sweep axis: its name and its values."""
     if values.get("values") is not None:
         return f"{values.get('name')}: {text_of(values['values'])}"
     return f"{values.get('name')}: {text_of(values.get('from'))} … {text_of(values.get('to'))}"
 
 
 def picture_line(values: dict[str, Any]) -> str:
-    """Return the line that lists a picture: its title or name, or otherwise its measure and its x-axis."""
     against = f"{values['measure']['kind']} against {values.get('x')}"
     return str(values.get("title") or values.get("name") or against)
 
 
 def claim_line(values: dict[str, Any]) -> str:
-    """Return the line that lists a claim: its text."""
     return str(values.get("text"))
 
 
 class ItemKind(msgspec.Struct, frozen=True):
-    """Kind of the items in a list, such as sweep axes: its name, its purpose, and how an item is shown.
+    """Kind of the items in a list, such as sweep axes.
 
     `line` and `form` are functions that return the line of text and the form of an item.
     """
@@ -145,7 +136,6 @@ class ItemKind(msgspec.Struct, frozen=True):
 
     @property
     def with_article(self) -> str:
-        """Name of this kind of items with the indefinite article, such as "a claim"."""
         return f"{'an' if self.singular[0] in 'aeiou' else 'a'} {self.singular}"
 
 
@@ -224,12 +214,11 @@ class ItemList(Vertical):
 
     @property
     def selected(self) -> int | None:
-        """Number of the highlighted item, or otherwise of the open item; None if there is neither."""
         number = self.query_one(Lines).highlighted
         return self.open if number is None else number
 
     def show(self, editable: EditableExperiment) -> None:
-        """List the items of a set-up, unless a key has called this before the list is mounted."""
+        """List the items of a set-up, unless a key calls this before the list is mounted."""
         self._editable = editable
         if not self.query(Lines):
             return
@@ -242,11 +231,6 @@ class ItemList(Vertical):
         lines.display = bool(items)
 
     def _line(self, editable: EditableExperiment, number: int) -> Text:
-        """Return the line that lists an item.
-
-        A sign marks an item with an error. A claim that is not valid for the set-up is followed by the
-        reason.
-        """
         sign = "▾ " if number == self.open else "▸ "
         line = KINDS[self.part].line(editable.raw[self.part][number])
         left_out = editable.left_out.get(number) if self.part == "claims" else None
@@ -257,7 +241,7 @@ class ItemList(Vertical):
         return Text.assemble(("▲ left out: ", "bold"), line, (f" – {left_out.why.fault}", "italic"))
 
     async def turn(self, editable: EditableExperiment, number: int | None) -> None:
-        """Close the open form. Then open the form of item `number`, or no form if `number` is None."""
+        """Close the open form, and open the form of item `number` unless it is None."""
         self.open = number
         await self.query(ItemForm).remove()
         if number is not None:
@@ -265,7 +249,6 @@ class ItemList(Vertical):
         self.show(editable)
 
     def enter(self) -> None:
-        """Focus the first field of the item's form that is open."""
         if fields := self.query("ItemForm Input, ItemForm Choice"):
             self.screen.set_focus(fields.first())
 
@@ -290,10 +273,7 @@ class ItemList(Vertical):
         self.request("add" if event.button.has_class("add") else "remove")
 
     def request(self, action: str) -> None:
-        """Send a message that asks for an action on the highlighted item, such as removing it.
-
-        The action may also be to add an item. If no item is highlighted, notify the user.
-        """
+        """Request "add", or another action on the highlighted item. If there is none, notify the user."""
         number = self.selected
         if action == "add" or number is not None:
             self.post_message(self.Requested(self, action, number or 0))

@@ -34,17 +34,12 @@ Larger numbers have one decimal less for each further digit before the decimal p
 
 
 def count_text(count: float) -> str:
-    """Return a count or an x value as text."""
     if abs(count) < 1e5:
         return f"{count:.5g}"
     return f"{count:.0f}" if abs(count) < WHOLE else f"{count:.3g}"
 
 
 def ratio_text(value: float) -> str:
-    """Return a ratio as text, with three decimals if it is below 1000, and without decimals above.
-
-    A ratio below 0.01, and a ratio of at least LONGEST_NUMBER, is written as a power of ten.
-    """
     if value == 0 or 0.01 <= abs(value) < 1000:
         return f"{value:.3f}"
     return f"{value:.0f}" if 1000 <= abs(value) < LONGEST_NUMBER else f"{value:.1e}"
@@ -132,16 +127,11 @@ class Heads(NamedTuple):
     """
 
     def of(self, column: str) -> str:
-        """Return the heading of the column that code calls `column`, such as "line"."""
         named = {"value": self.value, "line": self.line, "learner": self.place or "learner"}
         return named.get(column, column)
 
 
 def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, str]]) -> Heads:
-    """Return the headings of the table of learners.
-
-    They depend on the values `rows` and on the cells' texts.
-    """
     valued = [value for value in rows if value.value is not None]
     compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
     directions = {line.direction for line in compared}
@@ -154,7 +144,7 @@ def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, s
 
 
 def measured(view: View) -> str:
-    """Return a short name for the values in a picture. If there is none, return the label of the y-axis."""
+    """Return a short name for the values in a picture, or the label of the y-axis if there is none."""
     picture = view.picture
     if picture.share is not None:
         return "share"
@@ -203,7 +193,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
 
 
 def distinguishing_width(names: Sequence[str]) -> int:
-    """Return the smallest width in cells at which the cut names of learners still differ from each other."""
+    """Return the smallest width in cells at which cut names still differ from each other."""
     longest = max(map(cell_len, names), default=0)
     for width in range(1, longest):
         if len({elided(learner_name, width) for learner_name in names}) == len({*names}):
@@ -235,13 +225,13 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         """Widths of the visible columns."""
 
     def fit(self, width: int) -> None:
-        """Lay out the columns of the table for a width in cells, which includes the scrollbar."""
+        """Lay out the columns for a width in cells that includes the scrollbar."""
         if width != self._width:
             self._width, self.shape = width, {}
             self._lay_out()
 
     def name_learners(self, numbers: Mapping[str, int], kind_places: Mapping[str, KindPlace]) -> None:
-        """Show one row per learner with its name only, in place of all earlier rows."""
+        """Replace all rows by one row per learner, which shows only its name."""
         self._texts.clear()
         self.shape, self.learners = {}, list(numbers)
         tints = {learner_name: legible(colour(kind_places.get(learner_name))) for learner_name in numbers}
@@ -251,7 +241,6 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         )
 
     def show(self, look: Look) -> None:
-        """Show the learners' numbers at the playhead, with one row for each curve of each learner."""
         rows = values(look)
         notation = column_notation(rows, bool(look.resolved.y_log))
         texts = [row(value, notation) for value in rows]
@@ -265,7 +254,6 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 
     @property
     def heads(self) -> list[str]:
-        """Headings of the visible columns, cut to their widths."""
         return [elided(self.about.of(column), wide) for column, wide in self.shape.items()]
 
     def _rows(self, names: list[tuple[str, str, str]], heads: Heads) -> None:
@@ -274,7 +262,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Rebuild the columns and rows of the table for its current width, and write the numbers again."""
+        """Rebuild the table if its columns are outdated, that is, if `shape` is empty."""
         if self.shape or not self._width:
             return
         self.shape = columns(self._width - 1, [row_name for _, row_name, _ in self._names], self.about)
@@ -294,10 +282,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self.move_cursor(row=cursor)
 
     def select(self, row: int) -> None:
-        """Highlight a row of the table without sending a message.
-
-        A message would select the learner, but only a move by the user selects a learner.
-        """
+        """Highlight a row without a message, because only a move by the user selects a learner."""
         with self.prevent(DataTable.RowHighlighted):
             self.move_cursor(row=row)
 
@@ -323,10 +308,7 @@ def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
 
 
 def row(value: ShownValue, places: int | None) -> dict[str, str]:
-    """Return the texts of a row in the table of learners, by column.
-
-    Numbers have `places` decimals, or are powers of ten if `places` is None.
-    """
+    """Return the texts of a row by column. `places` is the number of decimals, or None for powers of ten."""
     verdict = None if value.curve is None else value.curve.training.verdict
     height = None if value.height is None or value.value is None else _number(value.height, value, places)
     ratio = "" if height is None else "–" if value.ratio is None else ratio_text(value.ratio)
@@ -342,14 +324,12 @@ def row(value: ShownValue, places: int | None) -> dict[str, str]:
 
 
 def _number(number: float, value: ShownValue, places: int | None) -> str:
-    """Return a number in a row of the table as text: a learner's value, or the height of a theory line."""
     if value.is_count and math.isfinite(number):
         return count_text(number)
     return number_text(number, places, value.rounding)
 
 
 def rate(curve: CurveView) -> str:
-    """Return the learning rate of a curve as text. For an oracle-tuned rate, add the grid of tried rates."""
     if curve.training.rate is None:
         return ""
     if not curve.training.grid:
@@ -381,7 +361,6 @@ class TableNote(Static):
         self._fits, self._compares, self._width = False, True, 0
 
     def fit(self, width: int, height: int) -> None:
-        """Show the note below the table if the screen has enough rows for it."""
         self._fits, self._width = height >= LEAST, max(width - 2, 1)
         self._stand()
 
@@ -397,7 +376,6 @@ class TableNote(Static):
         self.say(fitting(look, value, line, self._width))
 
     def say(self, words: str) -> None:
-        """Show a text in the line below the table."""
         if words != self._words:
             self._words = words
             self.update(words, layout=False)
@@ -407,7 +385,7 @@ class TableNote(Static):
 
 
 def fitting(look: Look, value: str, line: str, width: int) -> str:
-    """Return explanations of the signs in the table of learners that fit into `width` cells.
+    """Return explanations of the signs in the table that fit into `width` cells.
 
     They are all explanations in long form, or as many in short form as fit.
     """
@@ -421,10 +399,7 @@ def fitting(look: Look, value: str, line: str, width: int) -> str:
 
 
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
-    """Yield explanations of the signs in the table of learners, such as values in parentheses.
-
-    If the numbers are not from the end of the run, also yield the reason.
-    """
+    """Yield explanations of the signs in the table of learners, such as values in parentheses."""
     rows = values(look)
     if not line:
         return

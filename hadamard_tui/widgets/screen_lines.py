@@ -37,7 +37,6 @@ class Caption(Static):
         self._words = ""
 
     def say(self, words: str) -> None:
-        """Show a text in the lines below the chart."""
         if words != self._words:
             self._words = words
             self._fit()
@@ -46,7 +45,6 @@ class Caption(Static):
         self._fit()
 
     def _fit(self) -> None:
-        """Show the text on one line, or on two lines if necessary. Cut what does not fit on two lines."""
         width = self.content_size.width
         lines = 2 if 0 < width < cell_len(self._words) else 1
         first_line, *more_lines = wrap(self._words, width) if lines == 2 else [self._words]
@@ -69,10 +67,6 @@ class DataLine(Static):
         self._sentence = ""
 
     def show(self, problem: Problem) -> None:
-        """Show how the instances and labels of a problem were read from files.
-
-        Do nothing if the problem has not changed.
-        """
         if problem is self._problem:
             return
         self._problem = problem
@@ -101,10 +95,6 @@ class MachineLine(Static):
         self._sample: MachineSample | None = None
 
     def show(self, sample: MachineSample | None) -> None:
-        """Show a measurement of the machine's load and memory, unless it is shown already.
-
-        None hides the line.
-        """
         if sample is self._sample:
             return
         self._sample = sample
@@ -133,7 +123,6 @@ class Status(Static):
         self._message = ""
 
     def show(self, editable: EditableExperiment) -> None:
-        """Show the error of an invalid set-up, if the error has changed."""
         error = editable.error
         message = "" if error is None else f"▲ fix {place_in_words(editable, error.where)}: {error.fault}"
         if message != self._message:

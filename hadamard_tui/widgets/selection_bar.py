@@ -98,7 +98,6 @@ class Progress(Static):
 
 
 def progress_text(situation: Situation, width: int) -> Text:
-    """Return the text on the progress of a run, in the longest form that fits into `width` cells."""
     if situation.session is None and situation.runs_at_start:
         sign, style = LOADING
         return Text(f"{sign} loading engine", style)
@@ -107,10 +106,7 @@ def progress_text(situation: Situation, width: int) -> Text:
 
 
 def _forms(situation: Situation) -> list[list[Piece]]:
-    """Return the text on the progress of a run in several forms, from the longest to the shortest.
-
-    Each form is a list of pieces.
-    """
+    """Return the text on the progress of a run in several forms, from the longest to the shortest."""
     session, editable, pace = situation.session, situation.editable, situation.pace
     state = "ready" if session is None else session.state
     sign, style = STATES.get(state, LOADING)
@@ -154,7 +150,7 @@ def _forms(situation: Situation) -> list[list[Piece]]:
 
 
 def keys_to_run(in_field: bool) -> str:
-    """Return the key that runs the set-up. In a field, the key that leaves the field comes first."""
+    """Return the keys that run the set-up. In a field, a key that leaves the field comes first."""
     return f"{key('leave')} {key('run')}" if in_field else key("run")
 
 
@@ -174,8 +170,7 @@ def _points(session: Session) -> tuple[str, str, str]:
 def _pending(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
     """Return a long and a short text about an error in the set-up, or about a change that has not been run.
 
-    Both texts are empty if the set-up has no error and no such change. `run` names the keys that run the
-    set-up.
+    Both are empty if there is neither. `run` names the keys that run the set-up.
     """
     if editable.error is not None:
         return ("  cannot run", "bold red"), (" !", "bold red")
@@ -218,7 +213,6 @@ def _machine(session: Session, learner_name: str) -> tuple[str, str, str]:
 
 
 def _computed(trace: Trace, learner_name: str) -> str:
-    """Return the device and the backend that compute a learner's curves."""
     backend = next((curve.backend for curve in trace.curves if curve.learner == learner_name), "")
     return ", ".join(filter(None, (trace.environment["device"], backend)))
 
@@ -318,7 +312,7 @@ class PresetWord(PresetChoice):
 
 
 def _shown(choice: PartWord | PresetWord) -> Content:
-    """Return the text of a choice in the bar: label, value and arrow, cut to the width of the choice.
+    """Return a label, a value and an arrow, cut to the width of the choice.
 
     The size of a matrix is not cut, because users change it most often.
     """
@@ -376,7 +370,6 @@ class SelectionBar(Horizontal):
         return [child for child in self.children if isinstance(child, PartWord | PresetWord)]
 
     def show(self, editable: EditableExperiment, learner_number: int) -> None:
-        """Show the parts of a set-up, with the learner at position `learner_number` selected."""
         raw, chosen = editable.raw, editable.learners[learner_number]
         is_solved = chosen.get("solver") is not None
         role = "solver" if is_solved else "architecture"
@@ -414,8 +407,7 @@ class SelectionBar(Horizontal):
     def _fit(self) -> None:
         """Distribute the width of the bar among its choices.
 
-        If the width is too small, labels are dropped, the longest label first. If this is not enough, values
-        are cut.
+        If they do not fit, labels are dropped, the longest first. If this is not enough, values are cut.
         """
         width = self.content_size.width
         if not width:
@@ -437,11 +429,9 @@ class SelectionBar(Horizontal):
             choice.refresh()
 
     def enter(self) -> None:
-        """Focus the first choice in the bar."""
         self._choices[0].focus()
 
     def action_next(self, places: int) -> None:
-        """Focus the choice that is `places` choices to the right."""
         choices = self._choices
         number = next((at for at, choice in enumerate(choices) if choice.has_focus), 0)
         choices[(number + places) % len(choices)].focus()
@@ -462,12 +452,12 @@ class SelectionBar(Horizontal):
 
 
 def _kind(part: Any) -> str:
-    """Return the kind of a part. A preset document writes a part as its kind, or as a dict of its fields."""
+    """Return the kind of a part, which a preset document writes as its kind or as a dict of its fields."""
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 
 def _with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
-    """Return the kind of a matrix with its d. In a sweep over d, show the first and the last d."""
+    """Return the kind of a matrix with its d, or with the first and the last d of a sweep over d."""
     size = matrix.get("d") if isinstance(matrix, dict) else None
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):

@@ -136,7 +136,6 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @property
     def learner(self) -> int:
-        """Number of the selected learner, at most the number of the last learner."""
         return min(self._learner, len(self.editable.learners) - 1)
 
     def on_show(self) -> None:
@@ -218,7 +217,6 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def show(self, editable: EditableExperiment, learner_number: int = 0) -> None:
-        """Show another experiment in the pane, and select the learner with this number."""
         self.editable, self._learner, self._stale = editable, learner_number, True
         await self._renew()
         self._changed()
@@ -285,7 +283,6 @@ class SetupPane(VerticalScroll, can_focus=False):
                 await old.remove()
 
     def complain(self, error: BadInput | None) -> None:
-        """Show an error of the set-up beside the field that it is about, and clear all other errors."""
         self._complaint = error
         self._show_complaint()
 
@@ -308,10 +305,6 @@ class SetupPane(VerticalScroll, can_focus=False):
                 elsewhere.update(complaint)
 
     def _named_complaint(self, error: BadInput) -> str:
-        """Return the text of an error that is about no visible field.
-
-        If the error is about a learner, the learner's name comes first.
-        """
         refused = [number for number in range(len(self.editable.learners)) if self.editable.refused(number)]
         named = f"{self.editable.learners[refused[0]]['name']}: " if refused else ""
         return f"{named}{error}"
@@ -387,7 +380,6 @@ class SetupPane(VerticalScroll, can_focus=False):
             self._step(event.row, event.up)
 
     def _put(self, edit: Edited) -> None:
-        """Apply an edit to the set-up, and notify the user if it ends a sweep over the edited value."""
         was_swept = self.editable.sweep_axis(edit.place) is not None
         self.editable.put(edit.place, edit.value)
         if was_swept:
@@ -396,7 +388,7 @@ class SetupPane(VerticalScroll, can_focus=False):
     def _step(self, row: FieldRow, up: bool) -> None:
         """Replace the number in a form row by the next larger or smaller valid number.
 
-        If none is valid, show the reason.
+        If there is none, show the reason.
         """
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
@@ -415,10 +407,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(RowVaried)
     def _varied(self, event: RowVaried) -> None:
-        """Let the screen handle a request to sweep over the number in a row.
-
-        Ignore the request if the row belongs to a previous experiment.
-        """
+        """Stop the request of a row that is gone. The screen handles all other requests."""
         if self._gone(event.row):
             event.stop()
 
@@ -433,11 +422,9 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def undo(self) -> None:
-        """Undo the last change, and notify the user of what was undone."""
         await self._restore(self._history.undo(), "Undone", "There is nothing to undo.")
 
     async def redo(self) -> None:
-        """Redo the change that was undone last, and notify the user of what was redone."""
         await self._restore(self._history.redo(), "Done again", "There is nothing to redo.")
 
     async def _restore(self, step: Step | None, done: str, nothing: str) -> None:
@@ -457,16 +444,11 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def choose_kind(self, place: str, kind: str) -> None:
-        """Replace a part of the set-up, such as a learner's update rule, by a part of another kind.
-
-        This has the same effect as a choice by the user in the form of the part. `place` is the part's place
-        in the preset document.
-        """
+        """Replace the part at `place` by one of another kind, as if the user had chosen it in its form."""
         await self._choose(place, kind)
         self._changed()
 
     async def _choose(self, place: str, kind: str | None) -> None:
-        """Replace the part at `place` of the preset document by one of another kind, and show its fields."""
         self.editable.put_kind(place, kind)
         async with self._making:
             for form in self.query(PartForm):
@@ -493,10 +475,6 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(ItemList.Requested)
     async def _requested(self, event: ItemList.Requested) -> None:
-        """Carry out a request from a list: add or remove an item, or open or close its form.
-
-        The request may also be to give the values of a sweep axis as a list or as a range.
-        """
         event.stop()
         editable, part, number = self.editable, event.part, event.number
         if self._gone(event.items) or (event.action != "add" and number >= len(editable.raw[part])):
@@ -519,7 +497,6 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def add_item(self, part: str) -> None:
-        """Add a sweep axis, a picture or a claim, and open its form."""
         await self.fill()
         for items in self.query(ItemList):
             if items.part == part:
@@ -552,7 +529,6 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(LearnerList.OptionSelected)
     def _learner_opened(self, event: LearnerList.OptionSelected) -> None:
-        """Focus the first field of the learner, because enter was pressed in the list."""
         event.stop()
         self.query_one(LearnerForm).query("Input, Choice").first().focus()
 
@@ -566,17 +542,13 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @property
     def _list_in_focus(self) -> ItemList | None:
-        """List of sweep axes, pictures or claims that has the focus, or None."""
         focused = self.screen.focused
         around = None if focused is None else focused.parent
         return around if isinstance(focused, Lines) and isinstance(around, ItemList) else None
 
     @on(Button.Pressed, "#add")
     async def add(self) -> None:
-        """Add an item to the list of axes, pictures or claims that has the focus.
-
-        If none has the focus, add a learner after the selected one.
-        """
+        """Add an item to the list with the focus. If none has it, add a learner after the selected one."""
         if (items := self._list_in_focus) is not None:
             items.request("add")
             return
@@ -584,15 +556,11 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#copy")
     async def copy(self) -> None:
-        """Add a copy of the selected learner."""
         self._go_to(self.editable.copy_learner(self.learner))
 
     @on(Button.Pressed, "#remove")
     async def remove_learner(self) -> None:
-        """Remove the highlighted item of the list of axes, pictures or claims that has the focus.
-
-        If none has the focus, remove the selected learner.
-        """
+        """Remove the highlighted item of the list with the focus, or else the selected learner."""
         if (items := self._list_in_focus) is not None:
             items.request("remove")
             return
@@ -605,14 +573,12 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#switch")
     async def switch(self) -> None:
-        """Switch the selected learner on or off."""
         if self.editable.switch_learner(self.learner):
             self._changed()
         else:
             self.notify("An experiment needs at least one learner.", severity="warning")
 
     def _go_to(self, learner_number: int) -> None:
-        """Select a learner that was added or replaced, and request that its fields are shown."""
         self._learner = learner_number
         self._leaving.update(self.query(LearnerForm))
         self._changed()
@@ -620,7 +586,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
 
 def _complaint_here(error: BadInput) -> str:
-    """Return the text of an error in the form in which it is shown at the faulty field.
+    """Return the text of an error at the faulty field.
 
     If the error occurs only at one sweep point, the text names the point.
     """

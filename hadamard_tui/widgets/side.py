@@ -70,12 +70,10 @@ class RunRows(ScrollView, can_focus=True):
 
     @property
     def highlighted(self) -> ListedRun | None:
-        """Highlighted run, or None if the list is empty."""
         return None if self._place is None else self._rows[self._place]
 
     @property
     def count(self) -> int:
-        """Number of rows in the list of runs."""
         return len(self._rows)
 
     def show(self, rows: Sequence[ListedRun], trace: Trace | None) -> None:
@@ -95,13 +93,11 @@ class RunRows(ScrollView, can_focus=True):
         self._follow()
 
     def move(self, place: int) -> None:
-        """Highlight the row at `place` in the list of runs, or the nearest row if there is none."""
         if self._rows:
             self._place = max(0, min(place, len(self._rows) - 1))
             self._follow()
 
     def _follow(self) -> None:
-        """Scroll to the highlighted row."""
         self.refresh()
         self.post_message(self.Highlighted())
         if self._place is not None and (height := self.size.height):
@@ -115,7 +111,6 @@ class RunRows(ScrollView, can_focus=True):
         self._follow()
 
     def render_line(self, y: int) -> Strip:
-        """Return line `y` of the visible part of the list."""
         width = self.scrollable_content_region.width
         place, line = divmod(self.scroll_offset.y + y, HEIGHT)
         if place >= len(self._rows):
@@ -175,7 +170,6 @@ class RunRows(ScrollView, can_focus=True):
             self.post_message(self.Selected(self.highlighted))
 
     def on_click(self, event: events.Click) -> None:
-        """If a run is under the pointer, highlight the run and ask to show it."""
         place = (self.scroll_offset.y + event.y) // HEIGHT
         if 0 <= place < len(self._rows):
             self.move(place)
@@ -258,7 +252,6 @@ class RunList(Vertical):
 
     @property
     def selected(self) -> ListedRun | None:
-        """Highlighted run, or None if the list is empty."""
         return self.query_one(RunRows).highlighted
 
     def show(self, now: Raw | None, shown: Trace | None = None, running: str | None = None) -> None:
@@ -302,20 +295,17 @@ class RunList(Vertical):
         self.query_one("#runs-now", Static).update(text)
 
     def enter(self) -> None:
-        """Focus the list of runs."""
         self.query_one(RunRows).focus()
 
     def filter(self) -> None:
-        """Open the input line that filters the runs, and focus it."""
         self.query_one(Entry).display = True
         self.query_one(Entry).focus()
 
     def action_move(self, motion: str) -> None:
-        """Move the highlight in the list of runs while the filter has the focus."""
         getattr(self.query_one(RunRows), f"action_{motion}")()
 
     def leave_filter(self) -> bool:
-        """Empty and close the input line that filters the runs, and return whether it was open."""
+        """Close the filter, and return whether it was open."""
         filter_line = self.query_one(Entry)
         was_open, filter_line.display, filter_line.value = filter_line.display, False, ""
         return was_open

@@ -74,7 +74,7 @@ FULL = "-full"
 
 
 def _draw(chart: ChartView, shown: Plot) -> None:
-    """Show a plot in a chart. If curves are smoothed, a note says so and names the key that ends this."""
+    """Show a plot in a chart. If curves are smoothed, a note names the key that ends the smoothing."""
     smoothed = f"{shown.smoothed} ({key('smooth')})" if shown.smoothed else ""
     note = " · ".join(filter(None, (shown.note, smoothed)))
     chart.show(shown.series, shown.axes, note, shown.playhead, shown.sentences)
@@ -126,7 +126,6 @@ class PanelView(ContentSwitcher):
         yield PanelWords(id="panel-words")
 
     def show(self, panel: Panel, context: PanelContext) -> None:
-        """Draw a panel if it has changed. In a sweep, the panel's title names the sweep point."""
         lack = panel.lacks(context.experiment)
         shown = panel.show(context) if lack is None else nothing(_reason_and_remedy(lack))
         if isinstance(shown, Plot):
@@ -154,15 +153,14 @@ class PanelView(ContentSwitcher):
         self._panel, self._at = panel, (panel, context.curve.learner, context.experiment)
 
     def show_words(self, words: Text) -> None:
-        """Show a text of the panel that does not depend on a run."""
         self.current = "panel-words"
         self._words = words
         self.query_one(Static).update(words)
 
     def announce(self, about: str) -> None:
-        """Show a text that says what the panel will show, or why it remains empty.
+        """Show what the panel will show, or why it remains empty, as text in an empty chart.
 
-        The text appears in an empty chart, so that the layout does not change.
+        The chart stays, so that the layout does not change.
         """
         self.current = "panel-chart"
         chart = self.query_one(ChartView)
@@ -170,7 +168,7 @@ class PanelView(ContentSwitcher):
         chart.clear()
 
     def scroll(self, pages: int) -> None:
-        """Scroll the text of the panel by a number of pages; a negative number scrolls up."""
+        """Scroll the text of the panel down by a number of pages, or up if it is negative."""
         words = self.query_one(PanelWords)
         height = words.size.height
         lines = height - 1 if height >= LEAST_WITH_OVERLAP else height
@@ -230,13 +228,11 @@ class Stage(Vertical):
         return self.query_one(Tabs).chosen
 
     def choose(self, name: str) -> None:
-        """Open the tab of the panel with this name."""
         self.query_one(Tabs).chosen = name
         self.set_class(name == TABLE, "-table")
         self._drawn = None
 
     def next(self, places: int = 1) -> None:
-        """Open the tab that is `places` tabs to the right; the first tab follows the last."""
         names = list(ABOUT)
         self.choose(names[(names.index(self.chosen) + places) % len(names)])
 
@@ -264,7 +260,6 @@ class Stage(Vertical):
 
     @property
     def has_first_chosen(self) -> bool:
-        """Whether the experiment's first picture is shown."""
         return self.query_one(PictureRow).chosen == self._first
 
     @property
@@ -272,14 +267,12 @@ class Stage(Vertical):
         return min(1, len(self._pictures[0]))
 
     def choose_picture(self, number: int) -> None:
-        """Show the picture of the experiment with this number."""
         row = self.query_one(PictureRow)
         if number < len(row.names):
             row.chosen = number
             self._drawn = None
 
     def next_picture(self) -> None:
-        """Show the next picture of the experiment."""
         row = self.query_one(PictureRow)
         self.choose_picture((row.chosen + 1) % max(len(row.names), 1))
 
@@ -401,10 +394,7 @@ class Stage(Vertical):
             self.screen.query_one(Caption).say(picture.headline if is_law else self._title(title))
 
     def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
-        """Return the headline of a picture, or the experiment's title if the picture cannot be drawn.
-
-        A title that the screen already shows elsewhere is not repeated.
-        """
+        """Return the headline of a picture, or the experiment's title if the picture cannot be drawn."""
         if not refused and context.predictions.outcomes is not None:
             return headline(context, look)
         return self._title(context.experiment.title if refused else headline(context, look))
@@ -469,33 +459,26 @@ class Stage(Vertical):
             )
 
     def dim(self, experiment: Experiment) -> None:
-        """Dim the tabs of panels that do not apply to an experiment."""
         if experiment is not self._of:
             self._of = experiment
             self.query_one(Tabs).dimmed = frozenset(panel.name for panel in PANELS if panel.lacks(experiment))
 
 
 def _word(panel_name: str, context: PanelContext) -> str:
-    """Return the word on a tab with the count of its panel. For claims, "3/4" means that 3 of 4 hold."""
     tally = next((panel.tally(context) for panel in PANELS if panel.name == panel_name), "")
     return f"{WORDS[panel_name]} {tally}".strip()
 
 
 def _computes(action: str) -> str:
-    """Return a phrase with the key for `action`, shown while a chart comes from an earlier run.
-
-    The action computes the chart anew.
-    """
+    """Return the note on a stored chart: the key that computes the chart anew."""
     return f"{key(action)} computes it"
 
 
 def _titled(title: str, context: PanelContext) -> str:
-    """Return the title of a panel's chart. In a sweep, the sweep point follows the title."""
     return ", ".join(filter(None, (title, context.where)))
 
 
 def _reason_and_remedy(lack: Lack) -> str:
-    """Return the reason why a panel does not apply, and the key that changes this if there is one."""
     if lack.remedy is None:
         return lack.reason
     return f"{lack.reason} {key('remedy').capitalize()} {lack.remedy.words} and runs again."

@@ -46,7 +46,6 @@ class PictureRow(Widget):
     chosen: reactive[int] = reactive(0)
 
     def watch_names(self) -> None:
-        """Show the row of picture titles only if there are several pictures."""
         self.display = len(self.names) > 1
 
     def render(self) -> Content:
@@ -83,10 +82,7 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
 
 
 def _most(lengths: Sequence[int], room: int) -> int | None:
-    """Return how many cells a name may have if all names are to fit into `room` cells.
-
-    If it is below LEAST, return None.
-    """
+    """Return the largest length of names, at least LEAST, at which all fit into `room` cells, or None."""
     for max_length in range(max([*lengths, LEAST]), LEAST - 1, -1):
         if sum(min(length, max_length) for length in lengths) <= room:
             return max_length
@@ -94,10 +90,7 @@ def _most(lengths: Sequence[int], room: int) -> int | None:
 
 
 def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
-    """Return the texts for a row of pictures: some names, and numbers for the other pictures.
-
-    The chosen picture has its name, and so have as many of its neighbours as fit.
-    """
+    """Return names for the chosen picture and for neighbours that fit, and numbers for other pictures."""
     shown = [str(number) for number in range(1, len(names) + 1)]
     digits = [len(text) for text in shown]
     room = width - (len(names) - 1) - sum(digits) + digits[chosen]
@@ -116,10 +109,7 @@ def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: 
 
 
 def shortened(names: Sequence[str]) -> list[str]:
-    """Return the names of pictures without leading words that a name shares with another name.
-
-    An ellipsis replaces these words.
-    """
+    """Return names with an ellipsis in place of leading words that a name shares with another name."""
     split = [picture_name.split() for picture_name in names]
     shorter = []
     for at, words in enumerate(split):
@@ -204,12 +194,10 @@ class Tabs(Widget):
 
 
 def _with_digit(number: int, word: str) -> str:
-    """Return the text on the tab with this number."""
     return f"{key(f'panel-{number}')} {word}" if number <= DIGITS else word
 
 
 def more_words(count: int) -> str:
-    """Return the text that follows the visible tabs if `count` tabs are hidden."""
     return f"  {key('view')} {count} more"
 
 
