@@ -76,7 +76,6 @@ class Predicting(ViewControl):
         super()._forget()
 
     def _show_guess(self) -> None:
-        """Draw marks at the confirmed guesses on the empty chart, and the playhead at the current guess."""
         from engine.protocols import CLOCKS
 
         guesses = self.guesses
@@ -160,7 +159,6 @@ class Predicting(ViewControl):
             self._show_guess()
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
-        """Start the run, and pass it the confirmed guesses."""
         guesses, self.guesses, before = self.guesses, None, self.session
         super()._begin(paused, at_once)
         if guesses is not None and self.session is not None and self.session is not before:

@@ -98,7 +98,6 @@ def draw_chart(
 
 
 def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
-    """Draw a heat map in the colours of the light theme, with contours, marked points and a colour bar."""
     from matplotlib.colors import ListedColormap, LogNorm, Normalize
 
     low, high = heat.scale.limits
