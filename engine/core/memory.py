@@ -100,7 +100,6 @@ def free_bytes() -> int:
 
 
 def _left_to_process() -> Iterator[int]:
-    """Yield the bytes that remain under each limit of the process, RLIMIT_AS and RLIMIT_DATA, that is set."""
     if sys.platform == "win32":
         return
     import resource

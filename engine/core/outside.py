@@ -162,7 +162,6 @@ def _stands_beside(file: Path, path: Path) -> bool:
 
 
 def _from_packages() -> Iterator[LoadedModule]:
-    """Load the modules that installed packages offer as entry points. Raises: BadInput."""
     if not any(map(_offers_entry_points, sys.path)):
         return
     from importlib.metadata import entry_points
