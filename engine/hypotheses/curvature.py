@@ -361,7 +361,7 @@ FEW = 64
 
 
 TOGETHER_NUMBERS = 1 << 20
-"""Largest total size, in numbers, of the signals or kernels of several nets that are multiplied at a time."""
+"""Signals or kernels of several nets are multiplied together up to this total size, in numbers."""
 
 
 def tangent_kernels(

@@ -408,7 +408,6 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_net_by_net(self) -> bool:
-        """Whether the update rule computes the steps of each net separately, one net after another."""
         return self.update is not None and self.update.structure().net_by_net
 
     @property

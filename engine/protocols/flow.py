@@ -262,7 +262,6 @@ class Flowing(InPieces):
             yield
 
     def _fields(self, descent: Descent) -> Iterator[GradientField]:
-        """Yield the vector field of every net, or of every group of coupled nets."""
         update = self._learner.trained.update
         assert update.mirror is not None, "refuses() admits no other rule"
         dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors
