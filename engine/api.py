@@ -272,10 +272,7 @@ class Run(Generic[T]):
 
 
 class Runner(Generic[T]):
-    """Class with the functions of the API that run presets. Its attribute `traces` is their return type.
-
-    All of them return traces of the class `traces`.
-    """
+    """Functions of the API that run presets. They return traces of the class `trace_type`."""
 
     def __init__(self, trace_type: type[T]) -> None:
         self._trace_type = trace_type

@@ -41,9 +41,7 @@ LeastShare = Annotated[
 ]
 
 DIGITS, MOST_DIGITS = 6, 15
-"""Minimum and maximum number of digits of a number in a claim's message. The tolerance decides how many are
-shown.
-"""
+"""Minimum and maximum number of digits in a claim's message. The tolerance decides between them."""
 
 OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
 
@@ -65,7 +63,6 @@ class Outcome(NamedTuple):
 
     @property
     def word(self) -> str:
-        """Outcome in one or two words."""
         return "not judged" if self.holds is None else "holds" if self.holds else "fails"
 
 
@@ -114,13 +111,13 @@ class Claim(Part, frozen=True, kw_only=True):
     ] = False
 
     def judge(self, view: View) -> Outcome:
-        """Return the outcome of the claim for its curve in a view (the computed content of a picture)."""
+        """Return the outcome of the claim for its curve in a view."""
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return one true sentence about the claim, computed from a view (the content of a picture).
+        """Return one true sentence about the claim, computed from a view.
 
-        The sentence has at most three numbers. A pair of compared numbers counts as one number.
+        It has at most three numbers. A pair of compared numbers counts as one.
         """
         raise NotImplementedError
 
@@ -130,7 +127,7 @@ class Claim(Part, frozen=True, kw_only=True):
         return view.curve(self.curve)
 
     def fails(self, why: str) -> Outcome:
-        """Return the outcome "the claim fails", for the reason `why`. It contains no measurement."""
+        """Return the outcome "the claim fails", for the reason `why`, without a measurement."""
         return Outcome(self, False, None, why)
 
     def one_of(self, *names: str) -> None:
@@ -166,10 +163,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
             raise BadField("between", f"{list(self.between)} is an empty interval; put the lower end first")
 
     def beyond(self, measured: Floats, stderr: Floats | None) -> Floats:
-        """Return how far measured numbers are outside the range that the claim allows.
-
-        The result is at most 0 for numbers inside the range.
-        """
+        """Return how far numbers are outside the range that the claim allows; at most 0 inside it."""
         if self.below is not None:
             beyond = measured - self.below
         elif self.above is not None:
@@ -183,7 +177,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> str:
-        """What the claim expects, a number or a range, as text such as "below 0.1"."""
+        """What the claim expects, as text such as "below 0.1"."""
         for word, bound in (
             ("below", self.below),
             ("above", self.above),
@@ -200,10 +194,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
         return within if stderr is None else within + (self.standard_errors or 0.0) * stderr
 
     def compared(self, measured: float, stderr: float | None = None, subject: str = "") -> Outcome:
-        """Compare a measured number with the number that a claim expects, and return the claim's outcome.
-
-        `subject` is the beginning of the message. It names the number and its x position.
-        """
+        """Compare a measured number with the expected one. `subject` begins the outcome's message."""
         tolerance = float(self.tolerance(stderr))
         has_tolerance = self.within is not None or self.standard_errors is not None
         allowed = f" ± {number(tolerance, 2)}" if has_tolerance else ""
@@ -247,15 +238,12 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     at: MaybePlace = None
 
     def combined(self, y: Floats, other: Floats) -> Floats:
-        """Return the number that the claim is about, computed from both curves at every x.
-
-        It is NaN where it is undefined.
-        """
+        """Return the number that the claim is about at every x, or NaN where it is undefined."""
         raise NotImplementedError
 
     @property
     def needs(self) -> str:
-        """Text about a further condition that x positions must satisfy to count. It ends the claim's message.
+        """Further condition on x positions, which ends the claim's message.
 
         An example is ", and {name} is not 0". {name} stands for the second curve or theory line.
         """
@@ -325,7 +313,7 @@ def standard_error(
 
 
 def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
-    """Return the outcome of a claim that must hold in a minimum share of the replicas, `least`."""
+    """Return the outcome of a claim that must hold in at least the share `least` of the replicas."""
     share = sum(holding) / len(holding)
     detail = f"it holds for {sum(holding)} of {len(holding)} replicas; {100 * least:.4g} % are needed"
     stderr = math.sqrt(share * (1 - share) / (len(holding) - 1)) if len(holding) > 1 else None
@@ -333,7 +321,7 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """Return the name under which messages about claims speak of the quantity that a picture shows.
+    """Return the name of a picture's quantity in messages about claims.
 
     It is the name of the measure. If the picture shows the x positions at which the measure reaches a
     threshold or an extreme value, it is the label of the y-axis.
@@ -343,7 +331,7 @@ def name_of(view: View) -> str:
 
 
 def where(view: View, x: float) -> str:
-    """Return an x position as text, with the name of the quantity, such as "k = 16"."""
+    """Return an x position as text, such as "k = 16"."""
     return f"{x_name(view)} = {view.axes.names.get(x) or format(x, 'g')}"
 
 
@@ -378,8 +366,7 @@ def unfinished(view: View, curve: CurveView) -> str:
 def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
     """Return the indices of the x positions at which the curve has a defined value, [S].
 
-    If `at` is given, the result has only the index of the position `at`, or none if the curve has no value
-    there.
+    If `at` is given, only the position `at` counts.
     """
     if at is None:
         return np.flatnonzero(is_defined)
@@ -388,10 +375,10 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 
 
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
-    """Return the curve or theory line to compare with: its name, and a function that returns its values.
+    """Return the curve or theory line to compare with: its name, and a function for its values.
 
-    The function interpolates the values linearly at the x positions of `curve`. It is called with a second
-    function, which says over which replicas the values are taken. For all replicas, call it with `whole`.
+    The function interpolates linearly at the x positions of `curve`. Its argument is a function that says
+    over which replicas values are taken, such as `whole` for all replicas.
     """
     try:
         line = line_of(view, name, curve.name)
@@ -402,13 +389,10 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
 
 
 def _between(x: Floats, places: Floats, values: Floats) -> Floats:
-    """Return the values at positions x, by linear interpolation between known positions.
-
-    All are NaN if no position is known.
-    """
+    """Interpolate values linearly at the positions x. All are NaN if no position is known."""
     return np.interp(x, places, values) if len(places) else np.full(x.shape, np.nan)
 
 
 def whole(curve: CurveView | LineView) -> Floats:
-    """Return the values of a curve or theory line, summarised over all its replicas."""
+    """Return the values of a curve or theory line over all its replicas."""
     return curve.y

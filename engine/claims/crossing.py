@@ -53,10 +53,7 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
 
 
 def _first_crossing(x: Floats, gap: Floats) -> float:
-    """Return the x position at which the difference `gap` first changes sign, or NaN if it never does.
-
-    The position is interpolated linearly between positions at which the gap is defined.
-    """
+    """Return the first x at which `gap` changes its sign, interpolated linearly, or NaN."""
     # A gap of 0 has no sign, so curves that start equal do not cross at their start.
     is_defined = np.isfinite(gap) & (gap != 0)
     places, signs = np.flatnonzero(is_defined), np.sign(gap[is_defined])

@@ -51,9 +51,9 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
 
 
 def _largest(y: Floats) -> int | None:
-    """Return the index i at which the ratio of values i and i + 1 is largest, for rising or falling values.
+    """Return the index i with the largest ratio of values i and i + 1, or None if none is defined.
 
-    Return None if no ratio is defined.
+    A ratio is that of the larger to the smaller value.
     """
     first, second = np.abs(y[:-1]), np.abs(y[1:])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -37,10 +37,6 @@ class _Farthest(NamedTuple):
 
 
 def _clause(farthest: _Farthest | None) -> str:
-    """Return a clause that says where a curve is farthest from its theory line. It ends a finding.
-
-    The text is empty if `farthest` is None.
-    """
     return "" if farthest is None else f"; {farthest.sentence}"
 
 
@@ -75,7 +71,6 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
     @property
     def kind_of_line(self) -> str:
-        """Name of the kind of theory line that the claim refers to."""
         return str(self.never_below or self.never_above or self.follows)
 
     def judge(self, view: View) -> Outcome:
@@ -103,10 +98,6 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return Outcome(self, holds and reached, float(gap[at]), detail, stderr)
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return a sentence that names the curves for which the claim holds.
-
-        It also states the largest distance of a curve from its theory line.
-        """
         curves = (
             self.of(view),
             *(other for other in view.curves if other.chosen and other.name != self.curve),
@@ -129,17 +120,14 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return wording.shortened(next(fitting, texts[0]), _clause(farthest))
 
     def _relation(self, names: Sequence[str]) -> str:
-        """Return a verb phrase such as "never fall below".
-
-        The subjects are the curves that satisfy the claim.
-        """
+        """Return a verb phrase such as "never fall below", for the curves that satisfy the claim."""
         if self.follows:
             return wording.agree(names, "follow")
         verb = wording.agree(names, "fall" if self.never_below else "rise")
         return f"never {verb} {'below' if self.never_below else 'above'}"
 
     def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Find the x position at which a curve is farthest from its theory line.
+        """Return where a curve is farthest from its theory line.
 
         Return None if the curve has no such line, or no evaluation points.
         """
@@ -176,7 +164,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     def _beyond(self, gap: Floats) -> Floats:
         """Return how far a curve is on the wrong side of its theory line.
 
-        If the curve must follow the line, return how far it is from the line.
+        With `follows`, return how far it is from the line.
         """
         return -gap if self.never_below else gap if self.never_above else np.abs(gap)
 
@@ -184,8 +172,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 def _errors(curve: CurveView, line: LineView) -> Floats | None:
     """Return the standard error of the gap between a curve and its theory line, at each x of the curve.
 
-    If the line has a separate value for each replica, the gap is computed separately for each replica. The
-    standard error is that of the mean (or other summary) of these gaps.
+    If the line differs between replicas, it is that of the summary of the replicas' gaps.
     """
     if line.of_some is None:
         return curve.stderr

@@ -81,11 +81,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
-        """Return the standard error of the gap between two curves, at each x.
-
-        Both curves have the same data in each replica. So the standard error is computed from paired
-        replicas.
-        """
+        """Return the standard error of the gap at each x, from replicas paired by their data."""
 
         def gap(replicas: Sequence[int]) -> Floats:
             return curve.over(replicas) - np.interp(curve.x, other.x, other.over(replicas))

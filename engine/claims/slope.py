@@ -45,7 +45,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         return text if is_short else f"{wording.span(view, places)}, {first}"
 
     def _law(self, view: View, outcome: Outcome) -> str:
-        """Return the fitted law in words. The text starts with its verb, as in "goes like d^0.98"."""
+        """Return the fitted law as a predicate, such as "goes like d^0.98"."""
         assert outcome.measured is not None, "a finding is of what was measured"
         slope, x = number(outcome.measured), x_name(view)
         is_plural = wording.verb(view) == "are"

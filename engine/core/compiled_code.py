@@ -100,7 +100,6 @@ class CompiledCode(NamedTuple):
             return False
 
     def _stamp(self) -> str:
-        """Return a digest of everything that the compiled code depends on."""
         files = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in self.sources]
         settings = sorted(
             (variable, value) for variable, value in os.environ.items() if variable.startswith("NUMBA_")

@@ -177,9 +177,9 @@ def by_instance(tensor: torch.Tensor, targets: int) -> torch.Tensor:
 
 
 def square_lengths(vectors: torch.Tensor) -> torch.Tensor:
-    """Return ‖v‖² [...] in float64, for vectors v […, d].
+    """Return ‖v‖² […] in float64, for vectors v […, d].
 
-    At most PIECE squares are summed in the vectors' dtype, and these sums in float64.
+    At most PIECE squares are summed in the vectors' dtype. These sums are added in float64.
     """
     in_pieces = vectors.shape[-1] // PIECE * PIECE
     if not in_pieces:

@@ -49,7 +49,6 @@ Number = Fraction | float
 
 
 def _log2(value: Number) -> Number:
-    """Return log₂ of `value`, exact for powers of 2."""
     if isinstance(value, Fraction) and value > 0 and 1 in (value.numerator, value.denominator):
         larger = value.numerator * value.denominator
         if larger & (larger - 1) == 0:
@@ -59,7 +58,6 @@ def _log2(value: Number) -> Number:
 
 
 def _sqrt(value: Number) -> Number:
-    """Return the square root of `value`, exact for squares of fractions."""
     if isinstance(value, Fraction) and value >= 0:
         root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
         if root * root == value:
@@ -154,7 +152,6 @@ def _rational(value: float) -> Number:
 
 
 def _literal(text: str) -> Number:
-    """Return the value of a number's text, as a fraction unless its exponent is too large."""
     if text.isdecimal():
         return Fraction(int(text))
     _, _, exponent = text.lower().partition("e")
@@ -399,7 +396,6 @@ class _Parser:
         self._depth -= 1
 
     def _take(self, *signs: str) -> str:
-        """Consume the next token and return it if it is one of `signs`; otherwise return ""."""
         kind, text = self._tokens[self._place]
         if kind != "sign" or text not in signs:
             return ""

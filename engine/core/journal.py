@@ -46,7 +46,6 @@ class JournalFrame(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Offset of the first byte after the frame, from the beginning of the file."""
         return self.start + _HEADER.size + len(self.packed)
 
     @property
@@ -92,7 +91,6 @@ class Journal:
     """Journal that this process writes. It holds a lock on its file until `close` is called."""
 
     def __init__(self, path: Path) -> None:
-        """Create the journal's file, and lock it. Raises: OSError."""
         self.path = path
         self._descriptor = os.open(path, _NEW, 0o644)
         with suppress(OSError):  # some file systems have no locks

@@ -58,7 +58,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 
 
 def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Return the products a xᵀ [R, k, n] of `several` a [R, k, d] with rows x [R, n, d].
+    """Return the products a xᵀ [R, k, n] of vectors a [R, k, d] with rows x [R, n, d].
 
     torch's `@` uses MKL. On processors that Intel did not make, MKL runs its slower AVX2 code. On a core of
     an AMD EPYC with AVX-512, MKL makes 90 · 10⁹ float32 operations a second. oneDNN, which torch also
@@ -82,7 +82,6 @@ def moment(rows: torch.Tensor) -> torch.Tensor:
 
 
 def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
-    """Return whether size and type of the matrices are such that oneDNN is faster than MKL."""
     (_, k, d), n = several.shape, rows.shape[1]
     of_cpu = several.device.type == rows.device.type == "cpu"
     return (
@@ -95,7 +94,6 @@ def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
 
 @cache
 def _by_onednn() -> bool:
-    """Return whether torch includes oneDNN, and the processor has AVX-512, which MKL may leave unused."""
     if torch.backends.cpu.get_cpu_capability() != "AVX512" or not torch._C._has_mkldnn:
         return False
     return hasattr(torch.ops.mkldnn, "_linear_pointwise")

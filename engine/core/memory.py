@@ -100,7 +100,6 @@ def free_bytes() -> int:
 
 
 def _left_to_process() -> Iterator[int]:
-    """Yield the bytes that remain under each limit of the process, RLIMIT_AS and RLIMIT_DATA, that is set."""
     if sys.platform == "win32":
         return
     import resource
@@ -140,7 +139,6 @@ def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
 
 
 def _number(file: Path) -> int | None:
-    """Return the number in a file; None if it has none, as in a limit `max`."""
     try:
         return int(file.read_text())
     except (OSError, ValueError):
@@ -148,7 +146,6 @@ def _number(file: Path) -> int | None:
 
 
 def _listed(file: Path, name: str) -> int:
-    """Return the number beside `name` in a file with a name and a number on each line; 0 if missing."""
     try:
         pairs = dict(line.split() for line in file.read_text().splitlines())
         return int(pairs.get(name, 0))

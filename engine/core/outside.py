@@ -81,7 +81,6 @@ class Outside:
         return [origin for loaded in self._all() for origin in loaded.origins]
 
     def digest(self) -> str:
-        """Return a digest of all code from outside the program; "" if there is none."""
         hashes = sorted(origin["sha256"] for origin in self.origins())
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 
@@ -163,7 +162,6 @@ def _stands_beside(file: Path, path: Path) -> bool:
 
 
 def _from_packages() -> Iterator[LoadedModule]:
-    """Load the modules that installed packages offer as entry points. Raises: BadInput."""
     if not any(map(_offers_entry_points, sys.path)):
         return
     from importlib.metadata import entry_points

@@ -166,7 +166,6 @@ class Verdict(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Verdict and reason as a sentence, with the smaller symmetry group if one is known."""
         addition = (
             "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} do not change predictions"
         )

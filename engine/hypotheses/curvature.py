@@ -58,7 +58,7 @@ The unit vector may be an eigenvector of another eigenvalue, from which Lanczos 
 """
 
 STEPS = 36
-"""Largest number of Lanczos steps that all nets make in step. Nets that need more steps use ARPACK."""
+"""Largest number of Lanczos steps of all nets together. Nets that need more steps use ARPACK."""
 
 COMPLETE = 1e-10
 """Residual, relative to ∇²L, at which Lanczos vectors count as spanning an invariant subspace.
@@ -91,16 +91,7 @@ class Curvature:
         shares: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """Store the nets and the data that define the training loss L.
-
-        Args:
-            architecture: architecture of all nets.
-            tensors: trained and fixed tensors of the nets.
-            instances: the rows.
-            labels: labels of the rows, [B, n].
-            shares: weights s of the rows in the loss, [B or 1, n].
-            loss: the loss of a prediction and a label.
-        """
+        """`labels` are [B, n]. `shares` [B or 1, n] are the weights s of the rows in the loss."""
         self._coupled = loss.coupled if architecture.outputs == 1 else 1
         self._architecture, self._tensors, self._loss = architecture, tensors, loss
         self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
@@ -123,7 +114,7 @@ class Curvature:
         return flat(gradients[layer] for layer in self._architecture.layers).view(self._nets, -1)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the products ∇²L v [N, P] of the Hessians with one vector v for each net, [N, P]."""
+        """Return the products ∇²L v for one vector v per net, both [N, P]."""
         return self._products_of_each(vectors[None])[0]
 
     def matrices(self) -> torch.Tensor:
@@ -149,9 +140,9 @@ class Curvature:
         return eigenvalues, vectors
 
     def _of_rows(self) -> torch.Tensor:
-        """Return the Hessian XᵀCX + λI of every net, [N, d, d], for nets whose predictions are Xw.
+        """Return XᵀCX + λI of every net, [N, d, d], for nets whose predictions are Xw.
 
-        The matrix C is the derivative of the slopes ∂L/∂ŷ with respect to the predictions.
+        C is the derivative of the slopes ∂L/∂ŷ with respect to the predictions.
         """
         predictions = self._architecture.predict(self._tensors, self._instances).detach().requires_grad_()
         with torch.enable_grad():
@@ -164,7 +155,7 @@ class Curvature:
         return changes.movedim(0, 1) @ rows + penalty
 
     def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """Return the products ∇²L v [S, N, P] of the Hessians with S vectors v for each net, [S, N, P]."""
+        """Return the products ∇²L v for S vectors v per net, both [S, N, P]."""
         leaves, gradients = self._graph
         asked = several.shape
         several = several.reshape(len(several), self._nets * self._coupled, -1)
@@ -187,10 +178,7 @@ class Curvature:
 
     @cached_property
     def _penalty(self) -> torch.Tensor:
-        """Diagonal [1, P] of the Hessian of the L2 penalty λ/2 ‖θ‖².
-
-        All other entries of this Hessian are 0.
-        """
+        """Diagonal [1, P] of the Hessian of λ/2 ‖θ‖². The other entries of this Hessian are 0."""
         rates = {layer: self._l2_penalties.get(layer, 0.0) for layer in self._architecture.layers}
         return flat(torch.full_like(self._tensors[layer][:1], rate) for layer, rate in rates.items())
 
@@ -212,10 +200,7 @@ class Curvature:
             )
 
     def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return the derivatives ∂L/∂ŷ of the training loss by all predictions, [B, n].
-
-        They include the weights s of the rows.
-        """
+        """Return ∂L/∂ŷ [B, n], including the weights s of the rows."""
         return self._loss.slope(predictions, self._labels) * self._shares
 
     @cached_property
@@ -258,11 +243,11 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
 def largest_near(
     curvature: Curvature, near: torch.Tensor | None, tolerance: float | None = None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Return what `largest` returns, the largest eigenvalue of the Hessian of every net, and eigenvectors.
+    """Return the largest eigenvalue of every net's Hessian, as `largest` does, and eigenvectors.
 
-    Lanczos starts near the vectors `near` [N, P], such as the eigenvectors of the same nets a few training
-    steps ago, and then needs about half of the products. The eigenvectors [N, P] are None if they were not
-    computed. A row of `near` or of the eigenvectors is 0 if there is no vector for the net.
+    Lanczos starts near the vectors `near` [N, P], such as eigenvectors of the same nets a few training steps
+    ago. It then needs about half of the products. The eigenvectors [N, P] are None if they were not computed.
+    A row of 0, here or in `near`, means that the net has no vector.
     """
     if curvature.size <= EXACT:
         return _of_matrices(curvature.matrices().double()), None
@@ -325,10 +310,7 @@ def _tops_together(
 
 
 def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
-    """Return the largest eigenvalue [B] of each of B symmetric matrices [B, P, P].
-
-    The result is NaN for a matrix with an entry that is not finite.
-    """
+    """Return the largest eigenvalue [B] of symmetric matrices [B, P, P]; NaN for one that is not finite."""
     finite = matrices.isfinite().all((1, 2))
     filled = torch.where(finite[:, None, None], matrices, 0.0)
     return torch.where(finite, torch.linalg.eigvalsh((filled + filled.mT) / 2)[:, -1], torch.nan)
@@ -379,7 +361,7 @@ FEW = 64
 
 
 TOGETHER_NUMBERS = 1 << 20
-"""Largest total size, in numbers, of the signals or kernels of several nets that are multiplied at a time."""
+"""Signals or kernels of several nets are multiplied together up to this total size, in numbers."""
 
 
 def tangent_kernels(
@@ -442,10 +424,7 @@ def _kernel_batches(
 def _slopes_of(
     architecture: Architecture, tensors: Params, instances: Instances, output: int
 ) -> dict[str, LayerSignals]:
-    """Return each layer's inputs, and the derivatives of one output of the net by the layer's units.
-
-    `output` is the index of the output.
-    """
+    """Return each layer's inputs, and the derivatives of one output by the layer's units."""
 
     def sent(predictions: torch.Tensor) -> torch.Tensor:
         alone = torch.zeros_like(predictions)

@@ -43,8 +43,7 @@ class Parametrised(Protocol):
     """Interface of hypotheses with an architecture and parameters."""
 
     @property
-    def architecture(self) -> Architecture:
-        """Architecture that maps the parameters and an instance to predictions."""
+    def architecture(self) -> Architecture: ...
 
     @property
     def params(self) -> Params:
@@ -87,7 +86,7 @@ class Turnable(Protocol):
     """Interface of predictors whose initial state can be rotated together with the instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the initial state by the one that corresponds to it if instances x are rotated to U x.
+        """Rotate the initial state to match instances rotated to U x, with U = `rotation`.
 
-        Call it before the first example. `rotation` is U.
+        Call it before the first example.
         """

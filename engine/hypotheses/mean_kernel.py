@@ -33,7 +33,7 @@ class MeanKernel(NamedTuple):
 
     @property
     def least_eigenvalues(self) -> torch.Tensor:
-        """The least eigenvalue λ₀ of the mean kernel E K, for every net, [N]."""
+        """Least eigenvalue λ₀ of the mean kernel E K, for every net, [N]."""
         eigenvalues: torch.Tensor = torch.linalg.eigvalsh(self.kernels)
         return eigenvalues[:, 0]
 

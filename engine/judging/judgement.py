@@ -69,14 +69,11 @@ class LearnerJudgement:
 
     @property
     def change(self) -> float | None:
-        """Change of predictions under all rotations of the instances, or None if it was not measured."""
+        """Change of predictions under all rotations, or None if it was not measured."""
         return self.changes[ROTATIONS]
 
     def effect(self, group: Group) -> Effect | None:
-        """Return the effect that a group of transformations had on predictions.
-
-        None if it was not measured.
-        """
+        """Return the effect of a group of transformations on predictions, or None if it was not measured."""
         change = self.changes.get(group)
         if change is None:
             return None
@@ -101,7 +98,6 @@ class LearnerJudgement:
 
     @property
     def measurement(self) -> str:
-        """Text that states the measured changes of predictions."""
         if self.change is None:
             return "not measured: the matrix is too large to be rotated"
         sentences = [
@@ -132,9 +128,9 @@ class LearnerJudgement:
 
     @property
     def broken(self) -> list[Group]:
-        """Groups of transformations that changed predictions, although the structure says otherwise.
+        """Groups that changed predictions, although the learner is invariant under them by structure.
 
-        By its structure, the learner is invariant under these groups. The group of rotations is left out.
+        The group of rotations is left out.
         """
         return [
             group
@@ -146,7 +142,7 @@ class LearnerJudgement:
     def agrees(self) -> bool:
         """Whether the measurements agree with the verdict that follows from the structure.
 
-        Measurements that rounding errors may explain contradict no verdict.
+        Measurements that rounding errors may explain agree with every verdict.
         """
         if self.fits:
             return True
@@ -157,10 +153,7 @@ class LearnerJudgement:
 
     @property
     def conflict(self) -> str:
-        """Text that interprets a contradiction between measured changes and the verdict by structure.
-
-        It is empty if they agree.
-        """
+        """Text about a contradiction between measurement and structure; empty if they agree."""
         if self.agrees:
             return ""
         if self.broken:
@@ -175,7 +168,6 @@ class LearnerJudgement:
 
     @property
     def sound(self) -> bool:
-        """Whether structure and measurement agree, and no lower bound is violated."""
         return self.agrees and all(respect.holds is not False for respect in self.bounds)
 
 
@@ -247,10 +239,7 @@ def certificates(
 
 
 def _size(change: float) -> str:
-    """Return the size of a change of predictions as text.
-
-    For a huge change, say that the learner diverges.
-    """
+    """Return the size of a change of predictions as text, or that the learner diverges."""
     if change > DIVERGED:
         return f"is more than {DIVERGED:.0f}, where it diverges"
     return f"= {change:.2g}"

@@ -89,10 +89,9 @@ def rule_of(rule: RuleOrOptimizer, options: Mapping[str, object] = NO_SETTINGS) 
 
 
 def title_of(name: RuleOrOptimizer, rule: Update) -> str:
-    """Return the title under which a rule that `named_rule` or `rule_of` has found is shown.
+    """Return the title of a rule that `named_rule` or `rule_of` returned.
 
-    The title is `name`. For a rule that is not passed by a name, it is the name of its class or its kind, as
-    for a rule in a file.
+    It is `name`. For a rule that is passed otherwise, or in a file, it is the rule's class or kind.
     """
     if isinstance(name, str) and ".py" not in name:
         return name
@@ -139,7 +138,7 @@ def _of_library(name: str, library: Library, settings: Mapping[str, object]) -> 
 
 
 def _names(library: str) -> tuple[str, ...]:
-    """Return the names of the optimizers in a library. The list is empty if it is not installed."""
+    """Return the names of the optimizers in a library; none if it is not installed."""
     try:
         return optimizers.optimizer_names(library)
     except BadField:

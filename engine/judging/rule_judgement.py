@@ -298,7 +298,7 @@ class _LossAtRate(NamedTuple):
 
     @classmethod
     def of(cls, curve: Curve, measure: str, record: int) -> _LossAtRate:
-        """Return the mean loss and mean training loss of a curve at the evaluation point `record`."""
+        """Return the mean losses of a curve at the evaluation point `record`."""
         losses, training = (np.asarray(curve.values(name)) for name in (measure, "train"))
         if record >= len(losses) or not np.isfinite(losses[record]).all():
             return cls(curve.rate, math.inf, math.nan, math.inf)
@@ -387,7 +387,6 @@ def _finite(number: float) -> float | None:
 
 
 def _as_frame(judged: RuleJudgement) -> pandas.DataFrame:
-    """Return the losses of a judgement as a pandas frame, with the verdict on each group in `attrs`."""
     import pandas
 
     rows = [

@@ -42,11 +42,11 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     warm_up: WarmUp = 0
 
     def factor(self, step: int) -> float:
-        """Return the factor by which the learning rate is multiplied at a step. The first step is 0."""
+        """Return the factor of the learning rate at a step, counted from 0."""
         return self.after_warm_up(step) * min(1.0, (step + 1) / self.warm_up if self.warm_up else 1.0)
 
     def after_warm_up(self, step: int) -> float:
-        """Return the factor of the learning rate at a step, if there were no warm-up."""
+        """Return the factor at a step as if there were no warm-up."""
         raise NotImplementedError
 
 
@@ -138,12 +138,12 @@ class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     ] = "gradient"
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return how many bytes of memory are needed to draw the noise for one training step."""
+        """Return the bytes needed to draw the noise of one step."""
         return DERIVED * sizes.replicas * sizes.parameters
 
 
 def drawn(stream: Stream, like: Params) -> Params:
-    """Draw N(0, 1) noise for every tensor in `like` [B, …], and return it by the tensors' names.
+    """Draw N(0, 1) noise for every tensor in `like` [B, …].
 
     All batch members of a replica get the same noise.
     """
@@ -181,7 +181,6 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             raise BadField("norm", "`clip` needs exactly one of `norm` and `value`")
 
     def clipped(self, gradients: Params) -> Params:
-        """Clip large gradients of every batch member, and return all gradients."""
         if self.value is not None:
             return {layer: g.clamp(-self.value, self.value) for layer, g in gradients.items()}
         assert self.norm is not None, "__post_init__ sees to it"
@@ -214,10 +213,7 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ] = "2"
 
     def direction(self, params: Params) -> Params:
-        """Return the direction of decay, λ w or λ sign(w), for every tensor w.
-
-        A step subtracts η times this.
-        """
+        """Return the direction of decay, λ w or λ sign(w). A step subtracts η times it."""
         return {layer: self.rate * (w if self.p == "2" else w.sign()) for layer, w in params.items()}
 
 
@@ -338,14 +334,13 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def form(self) -> Trained | Fitted | AtStart:
-        """Form of the learner: an architecture with an update rule, a solver, or an architecture alone."""
         if self.solver is not None:
             return Fitted(self.solver)
         return AtStart(self.net) if self.update is None else Trained(self.net, self.update)
 
     @property
     def trained(self) -> Trained:
-        """The learner's architecture and update rule. Raises: TypeError if it has no update rule."""
+        """Architecture and update rule. Raises: TypeError if there is no update rule."""
         if self.update is None:
             raise TypeError(f"{self.name} has no update rule")
         return Trained(self.net, self.update)
@@ -359,7 +354,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def learner_kind(self) -> LearnerKind:
-        """Kind of the learner. Its solver or its architecture gives the kind, or else its update rule."""
+        """Kind that the solver or the architecture gives, or else the update rule."""
         if self.solver is not None:
             return self.solver.structure().learner_kind
         of_net = self.net.structure().learner_kind
@@ -373,17 +368,17 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
-        """Return whether some layers of a net with d inputs have other learning rates than the update rule's.
+        """Return whether some layers of a net with d inputs have other rates than that of the rule.
 
-        The learner's field `layer_rates` or the parametrisation of its architecture may change them.
+        The field `layer_rates`, or the parametrisation of the architecture, may change them.
         """
         factors = {} if self.architecture is None else self.architecture.layout(d).rate_factors
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 
     def departure_from_lr(self, d: int) -> str | None:
-        """Return the reason why training steps do not use the constant rate `lr` in all layers, or None.
+        """Return why steps do not use the constant rate `lr` in all layers, or None if they do.
 
-        None means that they do. Theory lines in whose formulas η stands for `lr` require this.
+        Theory lines whose formulas contain η = `lr` require such steps.
         """
         if self.update is None or self.architecture is None:
             return f"it requires steps with a rate, but {self.name} has no rate"
@@ -403,7 +398,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
     def stream_of_start(self, streams: Streams) -> Stream:
-        """Return the stream of random numbers that draws the initial weights of the architecture."""
+        """Return the stream of random numbers that draws the initial weights."""
         return streams.printed(self.start_seed) if self.start_seed else streams("init")
 
     @property
@@ -413,7 +408,6 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_net_by_net(self) -> bool:
-        """Whether the update rule computes the steps of each net separately, one net after another."""
         return self.update is not None and self.update.structure().net_by_net
 
     @property

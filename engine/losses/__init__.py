@@ -20,10 +20,9 @@ class Loss(Part, frozen=True):
     """Range of labels that the loss requires."""
 
     joint: ClassVar[bool] = False
-    """Whether the loss of an instance depends on the predictions of all its targets.
+    """Whether the loss of an instance depends on the predictions of all its targets, which are classes.
 
-    The targets are then classes. The loss of an instance is returned once for each of its targets, so that
-    averages over targets equal averages over instances.
+    Its value is repeated for each target, so that averages over targets equal averages over instances.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
@@ -63,12 +62,9 @@ class Loss(Part, frozen=True):
     """
 
     def of_targets(self, targets: int) -> Cost:
-        """Return this loss for instances with several targets, in a form that accepts predictions [B, n].
+        """Return the loss in a form that accepts predictions [B, n] for several targets per instance.
 
-        Only joint losses, which couple the predictions of an instance, need another form than their own.
-
-        Args:
-            targets: number of targets of each instance, which are adjacent in the batch.
+        The targets of an instance are adjacent in the batch. Only a joint loss differs from its new form.
         """
         return Joint(self, targets) if self.joint else self
 

@@ -314,7 +314,6 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @cached_property
     def mean(self) -> float:
-        """Mean of the finite values, or NaN."""
         finite = self.y[np.isfinite(self.y)]
         return float(finite.mean()) if len(finite) else np.nan
 
@@ -446,7 +445,6 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def beneath(self) -> View | None:
-        """View of the picture that is drawn below this one, or None."""
         return self.beneath_of()
 
     @cached_property

@@ -44,8 +44,8 @@ def needed_bytes(plan: RunPlan) -> int:
 def shares(plan: RunPlan) -> Counter[str]:
     """Divide the memory of a run among the fields of the experiment that cause it, in bytes.
 
-    The matrix is first. Side runs are additional runs from which theory lines are computed. Their bytes are
-    added to the bytes of the protocol.
+    The matrix is first. Side runs are additional runs from which theory lines are computed. Their bytes count
+    for the protocol.
     """
     by_part = _own_shares(plan.experiment, plan.learners)
     by_part["protocol"] += sum(
@@ -102,7 +102,7 @@ def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
 
 
 def _trained(planned: LearnerPlan) -> int:
-    """Return the bytes that are needed to train a learner and to store the weights of its curves."""
+    """Return the bytes needed to train a learner and to store the weights of its curves."""
     learner, sizes, rates = planned.learner, planned.sizes, len(planned.rates)
     records = min(MOST_WEIGHT_RECORDS, planned.records)
     held = rates * min(MOST_WEIGHT_BYTES, records * sizes.d * sizes.item)
@@ -119,11 +119,10 @@ def _trained(planned: LearnerPlan) -> int:
 
 
 def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
-    """Return the bytes of memory that an update rule needs, in addition to its numbers per parameter.
+    """Return the bytes that an update rule needs, besides its numbers per parameter.
 
-    The rule may store matrices over inputs and outputs of trained parameters. If it observes the signals,
-    these count, too. Optimizers of single nets have copies of the parameters. If several models train side by
-    side, the bytes also include the rows that each model draws for its mini-batches.
+    They hold matrices over inputs and outputs, observed signals, and an optimizer's copies of the parameters.
+    For models that train side by side, they also hold the rows of their mini-batches.
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
@@ -141,7 +140,7 @@ def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
 def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int:
     """Return how many numbers an update rule stores in matrices for one weight matrix.
 
-    Second-order rules, for example, store matrices over the inputs and over the outputs of a layer.
+    Second-order rules, for example, store matrices over the inputs and outputs of a layer.
     """
     columns = min(structure.columns or inputs, inputs)
     of_block = structure.matrices * columns**2 + structure.output_matrices * outputs**2
@@ -149,20 +148,19 @@ def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int
 
 
 def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
-    """Return how many values an array-valued measure stores at every evaluation, per replica and rate.
+    """Return how many values an array-valued measure stores per evaluation, replica and rate.
 
-    It is 0 for a measure that is a single number, and for a measure that is computed at only some evaluation
-    points.
+    It is 0 for a measure that is one number, or that is computed at only some evaluation points.
     """
     index = () if measure.schedule().expensive else measure.index(learner, problem)
     return math.prod(len(dimension.values) for dimension in index) if index else 0
 
 
 def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
-    """Return the bytes that are needed to compute the measures at one evaluation point.
+    """Return the bytes needed to compute the measures at one evaluation point.
 
-    Measures are computed one after another. Therefore, only the largest measure of parameters and the largest
-    measure of predictions count.
+    Measures are computed one after another. So only the largest measure of parameters and the largest measure
+    of predictions count.
     """
     predicted = 3 * sizes.item * sizes.predicted if predicts else 0
     signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
@@ -184,7 +182,7 @@ def scatters(plan: RunPlan) -> bool:
 
 
 def _place(number: int, planned: LearnerPlan) -> str:
-    """Return the path of the field that the user should change if a learner needs too much memory.
+    """Return the path of the field to change if a learner needs too much memory.
 
     It is the learner's solver, its rates if there are several, or its architecture.
     """
@@ -202,7 +200,7 @@ of a small run.
 
 
 def available(device: str) -> int:
-    """Return the number of bytes that are free on a device."""
+    """Return the number of free bytes on a device."""
     if device != "cpu":
         free, _ = torch.cuda.mem_get_info(device)
         return int(free)
@@ -227,7 +225,7 @@ def give_back() -> None:
 
 @cache
 def _trim() -> Callable[[int], int] | None:
-    """Return `malloc_trim` of the C library, or None if the library does not have this function."""
+    """Return `malloc_trim` of the C library, or None if the library has no such function."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 
 
@@ -250,7 +248,7 @@ def check(plan: RunPlan, device: str) -> int:
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
-    """Return a phrase that says what does not fit into memory, such as "a 4096 × 4096 matrix".
+    """Return what does not fit into memory in words, such as "a 4096 × 4096 matrix".
 
     `where` is the path of the field that needs the most memory.
     """
@@ -274,7 +272,7 @@ def fits(experiment: Experiment, free: int) -> bool:
 
 
 def _that_fits(experiment: Experiment, free: int) -> str:
-    """Return a text that suggests smaller settings. Each alone makes the run fit into `free` bytes."""
+    """Suggest smaller settings, each of which alone makes the run fit into `free` bytes."""
 
     def fitting(**changes: Any) -> bool:
         return fits(replace(experiment, run=replace(experiment.run, **changes)), free)
@@ -294,7 +292,6 @@ def _that_fits(experiment: Experiment, free: int) -> str:
 
 
 def _with_one_rate(learner: Learner) -> Learner:
-    """Return the learner with only its first rate."""
     if learner.update is None or len(rates := rates_of(learner)) == 1:
         return learner
     return replace(learner, update=replace(learner.update, lr=rates[0]))
@@ -312,10 +309,7 @@ def _with_features(experiment: Experiment, d: int) -> Experiment | None:
 
 
 def _largest(below: int, fitting: Callable[[int], bool]) -> int:
-    """Return the largest number below `below` for which a run fits into memory, or 0 if no number fits.
-
-    It is found by bisection.
-    """
+    """Return the largest number below `below` that fits, or 0 if none fits, by bisection."""
     low, high = 0, below - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -324,10 +318,9 @@ def _largest(below: int, fitting: Callable[[int], bool]) -> int:
 
 
 def _nearest(experiment: Experiment, d: int, free: int) -> int:
-    """Return the largest number of features below `d` with which the run fits into memory.
+    """Return the largest number of features below `d` with which the run fits, or 0.
 
-    Return 0 if there is no such number. If numbers between d/2, d/4, … are invalid for the matrix, return the
-    largest of d/2, d/4, … that fits.
+    If the matrix allows no numbers between d/2, d/4, …, it is the largest of these that fits.
     """
     for halvings in range(1, d.bit_length() - 1):  # no matrix has a single feature
         smaller = _with_features(experiment, d >> halvings)

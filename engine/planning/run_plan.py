@@ -51,16 +51,14 @@ class PlannedLine:
     on_learners: Mapping[str, Finding]
 
     def binds(self, learner: Learner) -> bool:
-        """Return whether the theorem of the line applies to the problem and to `learner`."""
         return self.on_problem.holds and self.on_learners[learner.name].holds
 
 
 def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verdict]) -> PlannedLine:
-    """Check whether a theory line's theorem applies to the problem and to each learner. Return the line.
+    """Check whether a theory line's theorem applies to the problem, and to each learner.
 
-    `verdicts` has the verdict on invariance of each learner, by name.
-
-    If it does not apply to the problem, the answer for every learner is the answer for the problem.
+    `verdicts` has the verdict on invariance of each learner, by name. If the theorem does not apply to the
+    problem, this answer is also that for every learner.
     """
     finding = on_problem(line, experiment)
     on_learners = {
@@ -75,7 +73,7 @@ def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verd
 def lines_along_runs(
     experiment: Experiment, recorded: Collection[str], verdicts: Mapping[str, Verdict]
 ) -> tuple[PlannedLine, ...]:
-    """Return the theory lines whose formulas use measured values, so that they grow as runs advance.
+    """Return the theory lines that are computed from measured values, so that they grow during runs.
 
     Only lines about measures in `recorded` are returned.
     """
@@ -116,9 +114,9 @@ class SideRuns(NamedTuple):
     """Experiments of the side runs, without repetitions. Several theory lines may use the same side run."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
-    """Side runs that the theory line of a curve needs, as indices in `experiments`.
+    """Indices in `experiments` of the side runs that the theory line of a curve needs.
 
-    The theory line gives each side run a name, which is the key of its index.
+    The keys are the names that the theory line gives to its side runs.
     """
 
 
@@ -165,8 +163,7 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:
     """Add a side run to the list `wanted` unless it is there already. Return its index in the list.
 
-    If the list already has a run of the same learner and problem, only the measures of the new run are added
-    to that run.
+    If the list has a run of the same learner and problem, only the new run's measures are added to it.
     """
     for number, other in enumerate(wanted):
         if (other.learner, other.problem) == (run.learner, run.problem):
@@ -181,7 +178,7 @@ def _together(measures: tuple[Measure, ...], added: tuple[Measure, ...]) -> tupl
 
 
 def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
-    """Convert a side run to an experiment. It has one picture for each measure of the side run."""
+    """Convert a side run to an experiment with one picture for each measure of the side run."""
     settings = experiment.run
     return Experiment(
         problem=run.problem,
@@ -203,7 +200,7 @@ class RecordedMeasures(NamedTuple):
 
     by_learner: Mapping[str, tuple[Measure, ...]]
     by_replica: Mapping[str, frozenset[str]]
-    """Names of the measures for which a picture, a claim or a theory line needs every replica's values."""
+    """Names of the measures that a picture, claim or theory line needs for every single replica."""
 
     along: tuple[PlannedLine, ...]
     """Theory lines that are computed from values measured in runs, and whether their theorems apply."""
@@ -247,7 +244,7 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
 
 
 def is_recorded(measure_name: str, experiment: Experiment) -> bool:
-    """Return whether at least one learner of the run records the measure called `name`."""
+    """Return whether at least one learner of the run records the measure."""
     by_learner = recorded_measures(experiment).by_learner
     return any(measure.name == measure_name for measures in by_learner.values() for measure in measures)
 
@@ -271,7 +268,7 @@ def _requested(experiment: Experiment) -> dict[str, Measure]:
 
 
 def _read_until(pictures: Sequence[Picture]) -> list[str]:
-    """Return the names of the measures that occur in `until` conditions of pictures."""
+    """Return the names of the measures in `until` conditions of pictures."""
     readings = (picture.reading for picture in pictures)
     ends = (None if reading is None else reading.until for reading in readings)
     return [end.measure for end in ends if end is not None and end.measure is not None]
@@ -280,7 +277,7 @@ def _read_until(pictures: Sequence[Picture]) -> list[str]:
 def _of_lines(
     experiment: Experiment, learner: Learner, along: Sequence[PlannedLine], requested: Mapping[str, Measure]
 ) -> dict[str, Measure]:
-    """Return the measures that are inputs of theory lines about requested measures, by name."""
+    """Return further measures, from which theory lines about requested measures are computed."""
     binding = [
         planned.line for planned in along if planned.line.measure in requested and planned.binds(learner)
     ]
@@ -288,7 +285,7 @@ def _of_lines(
 
 
 def _read_by_replica(experiment: Experiment) -> frozenset[str]:
-    """Return the names of the measures for which a picture or a claim needs the values of every replica.
+    """Return the names of measures that pictures or claims need for every single replica.
 
     The default picture of a run counts, too.
     """
@@ -309,10 +306,9 @@ class LearnerPlan:
     learner: Learner
     rates: tuple[float, ...]
     measures: tuple[Measure, ...]
-    """Recorded measures."""
 
     by_replica: frozenset[str]
-    """Names of the measures for which a picture, a claim or a theory line needs every replica's values."""
+    """Names of the measures that a picture, claim or theory line needs for every single replica."""
 
     verdict: Verdict
     backend: Backend
@@ -325,15 +321,13 @@ class LearnerPlan:
 
     @property
     def curve_names(self) -> list[str]:
-        """Names of the curves, one per rate."""
         return curve_names(self.learner, self.rates)
 
     @property
     def rates_by_curve(self) -> dict[str, float | None]:
         """Learning rates of the learner's curves, by curve name.
 
-        A learner that is tuned to its best rate has a single curve. The rate of this curve is None, because
-        it is not known before the run.
+        The curve of a learner that is tuned to its best rate has None, because the run decides the rate.
         """
         if self.learner.is_tuned:
             return {self.learner.name: None}
@@ -356,24 +350,21 @@ class RunPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """All measures that are recorded for at least one learner, each once."""
         by_name = {measure.name: measure for planned in self.learners for measure in planned.measures}
         return tuple(by_name.values())
 
     @property
     def all_learners(self) -> tuple[LearnerPlan, ...]:
-        """All learners: first those of side runs, then those of the experiment."""
         return (*self.side_learners, *self.learners)
 
     @property
     def vector_bytes(self) -> int:
-        """Number of bytes of a vector with one number for every feature, such as an instance."""
+        """Bytes of a vector with one number for every feature, such as an instance."""
         sizes = self.learners[0].sizes
         return sizes.d * sizes.item
 
     @property
     def needs_torch(self) -> bool:
-        """Whether any learner is computed with torch."""
         return any(planned.backend.needs.torch for planned in self.all_learners)
 
 

@@ -122,12 +122,10 @@ class OnlineLearner(Interface):
     """Interface of learners that are trained on one example at a time, in the order of a pass."""
 
     @property
-    def hypothesis(self) -> Weighted:
-        """Current hypothesis of the learner."""
+    def hypothesis(self) -> Weighted: ...
 
     @property
-    def recorder(self) -> Recorder:
-        """Object that computes and stores the measures at all records (evaluation points) of the run."""
+    def recorder(self) -> Recorder: ...
 
     def learn(self, k: int) -> Iterable[None]:
         """Train on example number k, counted from 1.
@@ -147,8 +145,7 @@ records, including the start. If the indices are None, the rows are in stored or
 class ModelGroup(Interface):
     """Interface of a group of models that train at the same time, each on its first k rows.
 
-    Every model has its own k. The values of k in a group are consecutive ones of those that the protocol
-    measures.
+    Every model has its own k. A group has successive values among the k that the protocol measures.
     """
 
     @property
@@ -167,7 +164,7 @@ class ModelGroup(Interface):
         """
 
     def finish(self) -> Block:
-        """Return the records (evaluations) of all models of the group after training."""
+        """Return the evaluations of all models of the group after training."""
 
 
 BeginGroup = Callable[[Floats, TrainingInputs, "Params"], ModelGroup]
@@ -266,7 +263,6 @@ class Extent(NamedTuple):
     """Position of the last record on the x-axis. The first record is at 0."""
 
     records: int
-    """Number of records."""
 
     rows: int
     """Number of training rows. They are the first rows of the data."""

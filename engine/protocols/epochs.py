@@ -101,9 +101,9 @@ class Passes(InPieces):
             yield
 
     def _examples(self, selected: slice, order: NDArray[np.int64] | None) -> tuple[Instances, torch.Tensor]:
-        """Return the training rows at the selected positions of `order` [R, rows], and their labels.
+        """Return the training rows at some positions of `order` [R, rows], and their labels.
 
-        If `order` is None, return the rows at these positions in stored order.
+        If `order` is None, positions count in stored order.
         """
         if order is None:
             return self._data.instances.at(selected), self._data.labels[:, selected]

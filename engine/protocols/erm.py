@@ -120,7 +120,7 @@ class FreshModels(InPieces):
         return block or Block({}, nothing_measured(self._data), {}, {})
 
     def _drawn(self, batch: int) -> Drawn:
-        """Draw a mini-batch from the first k rows for every k, and return the rows' indices [R, K, batch].
+        """Draw a mini-batch from the first k rows, for every k. Return row indices [R, K, batch].
 
         All variants and targets with the same replica and k share a mini-batch. The model for k = 0 does not
         train.
@@ -135,14 +135,9 @@ class Models(NamedTuple):
     models: list[Descent]
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return the predictions [B, n] of all models for `instances`, computed group by group."""
         return torch.cat([model.predict(instances) for model in self.models])
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace every model's initial weights by those that correspond to them on rotated instances U x.
-
-        U is `rotation` [d, d].
-        """
         for model in self.models:
             model.rotate(rotation)
 
@@ -155,10 +150,7 @@ class BatchedModels:
     """
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
-        """Create a model for every number k of examples in `grid`.
-
-        All models of a replica start from its tensors in `start`.
-        """
+        """Create a model for every k in `grid`. All models of a replica start from its tensors in `start`."""
         data = inputs.data
         self._grid, self._loss = grid, inputs.loss
         self._data_of_one_k, self._data = data, data.with_variants(len(grid))
@@ -182,11 +174,7 @@ class BatchedModels:
         self.training = bool(self._active.any())
 
     def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
-        """Make one step with all models that still train. Return the number of steps, 1.
-
-        If a model's training loss before a step is at most `tolerance`, this step is its last. Gradients are
-        taken on the rows `drawn` [R, K, batch], or on all training rows if `drawn` is None.
-        """
+        """Make one step with all models that still train. Return the number of steps, 1."""
         shares = self._shares if drawn is None else self._shares_of(drawn)
         predictions = self.hypothesis.descend(self._instances, self._labels, shares, self._active)
         costs = (self._loss.value(predictions, self._labels) * self._shares).sum(1)
@@ -195,14 +183,13 @@ class BatchedModels:
         return 1
 
     def _shares_of(self, drawn: Drawn) -> torch.Tensor:
-        """Return how much each training row counts in the mini-batch gradient of each batch member."""
+        """Return the weights of training rows in the mini-batch gradient, for every batch member."""
         batch, members = drawn.shape[-1], self._data_of_one_k.variants * self._data_of_one_k.targets
         rows = torch.from_numpy(drawn).to(self._shares.device).repeat_interleave(members, 1).view(-1, batch)
         ones = torch.full_like(rows, 1 / batch, dtype=self._shares.dtype)
         return torch.zeros_like(self._shares).scatter_add_(1, rows, ones)
 
     def finish(self) -> Block:
-        """Return the evaluations of all models of the group, after they are trained."""
         if self._narrow:
             self.hypothesis.widen()
         self._recorder.take({}, self._seen)
@@ -224,18 +211,14 @@ class BatchedModels:
 
 
 def _apart(values: Floats, k: int) -> Floats:
-    """Reshape measures [R, K·V, …] to [R, K, V, …], for K numbers of examples and V variants.
-
-    The batch of models has one model for each k and each variant.
-    """
+    """Reshape measures [R, K·V, …] to [R, K, V, …], for K numbers k of examples and V variants."""
     return values.reshape(len(values), k, -1, *values.shape[2:])
 
 
 def _joined(blocks: list[Block]) -> Block:
     """Join the records (evaluations) of all groups of models.
 
-    Every evaluation point has weights. The block keeps the weights only of the evaluation points in
-    `kept_records`.
+    Every record has weights. Those outside `kept_records` are dropped.
     """
     weights = [vector for block in blocks for vector in block.weights.values()]
     records = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()

@@ -160,7 +160,6 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Settings for solving the flow: method, tolerances and maximum number of gradient evaluations."""
         return Accuracy(self.method, self.rtol, self.atol, self.evaluations)
 
     def rows(self, n: int) -> int:
@@ -173,10 +172,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return DERIVED * sizes.nets // together * numbers
 
     def together(self, targets: int, outputs: int) -> int:
-        """Return how many nets form one differential equation that is solved as a whole.
+        """Return how many nets are solved as one differential equation.
 
-        If the loss couples the nets of a replica, they are solved together. Otherwise, each net is solved
-        alone.
+        The nets of a replica are solved together if the loss couples them, and otherwise alone.
         """
         loss: Loss = make("losses", self.loss)
         return max(1, targets // outputs) if loss.joint else 1
@@ -210,7 +208,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
 
 def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers ≥ 0, rounded to 12 digits."""
+    """Round numbers ≥ 0 to 12 digits."""
     scale = 10.0 ** (11 - np.floor(np.log10(np.where(numbers > 0, numbers, 1.0))))
     return np.asarray(np.rint(numbers * scale) / scale)
 
@@ -247,7 +245,7 @@ class Flowing(InPieces):
                 yield
 
     def _along_the_flow(self, descent: Descent) -> Iterator[None]:
-        """Follow the flow to its last point. Raises: BadInput after too many gradient evaluations."""
+        """Follow the flow to its end. Raises: BadInput after too many gradient evaluations."""
         protocol = self._protocol
         fields = list(self._fields(descent))
         trajectories = [VerifiedTrajectory(field, protocol.time, protocol.accuracy) for field in fields]
@@ -264,7 +262,6 @@ class Flowing(InPieces):
             yield
 
     def _fields(self, descent: Descent) -> Iterator[GradientField]:
-        """Yield the right-hand side of the flow's equation for every net, or group of coupled nets."""
         update = self._learner.trained.update
         assert update.mirror is not None, "refuses() admits no other rule"
         dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors
@@ -286,7 +283,6 @@ class Flowing(InPieces):
             )
 
     def _too_few(self, time: float) -> BadInput:
-        """Return the error for a flow that needed all allowed gradient evaluations before its end."""
         protocol, learner = self._protocol, self._learner.name
         progress = (
             f"{learner} has reached only time {time:.3g} of {protocol.time:g} with this number of evaluations"

@@ -102,7 +102,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return min(n, self.examples or n)
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return random rows for the pass: n indices per replica. Return None if `replacement` is not set."""
+        """Return n random rows per replica, or None if `replacement` is not set."""
         return streams("draws").integers(n, n) if self.replacement else None
 
     def training_run(self, inputs: TrainingInputs, begin: Any = None) -> Pass:
@@ -118,7 +118,6 @@ class InBatches:
         self.recorder = Recorder(inputs, self.hypothesis, records, order)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Train on example k: make an update if the example completes a batch."""
         if k % self._batch > 0:
             return ()
         new = slice(k - self._batch, k)

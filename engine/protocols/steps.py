@@ -167,7 +167,6 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
     @property
     def _is_full(self) -> bool:
-        """Whether every step follows the gradient of all training rows."""
         return self.batch is None and not self.replacement
 
     def extent(self, n: int) -> Extent:
@@ -280,10 +279,7 @@ class Stepping(InPieces):
         return clocks
 
     def _factor(self) -> float | Floats:
-        """Return the factor by which the schedule multiplied the rates in the last step.
-
-        It is one number, or an array [R, V] if replicas or variants differ.
-        """
+        """Return the schedule's factor in the last step: one number, or [R, V]."""
         factor = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
         if isinstance(factor, float):
             return factor
@@ -318,7 +314,7 @@ class MiniBatches:
         """Indices of rows that are drawn but not used yet, [R, m]."""
 
     def draw(self) -> torch.Tensor:
-        """Draw the rows of the next mini-batch, and return their indices, [R, batch]."""
+        """Draw the rows of the next mini-batch, [R, batch]."""
         while self._unused_rows.shape[1] < self._batch:
             more = self._more()
             self._unused_rows = more if self._drop_last else np.concatenate([self._unused_rows, more], 1)
@@ -326,10 +322,9 @@ class MiniBatches:
         return torch.from_numpy(np.ascontiguousarray(drawn))
 
     def _more(self) -> NDArray[np.int64]:
-        """Draw rows for the next mini-batches, and return their indices, [R, m].
+        """Draw rows for the next mini-batches, [R, m].
 
-        The number m of rows is enough for AHEAD mini-batches with replacement, for one fresh mini-batch, or
-        for one pass.
+        They suffice for AHEAD mini-batches with replacement, for one fresh mini-batch, or for one pass.
         """
         if self._replacement:
             return self._draws.integers(self._rows, AHEAD * self._batch)

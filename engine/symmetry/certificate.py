@@ -108,20 +108,14 @@ def change_by_rounding(
 
 
 def _share(going: Going, part: int, parts: int, done: float) -> None:
-    """Report how much of a task is finished. The task consists of several equal parts.
-
-    Args:
-        going: receives the finished share of all parts together.
-        part: index of the part that is in progress.
-        done: finished share of this part.
-    """
+    """Report progress of a task with `parts` equal parts. Part number `part` is finished up to `done`."""
     going((part + done) / parts)
 
 
 def is_unstable(change: float, by_rounding: float) -> bool:
     """Return whether rounding may have caused a change of predictions.
 
-    `by_rounding` is the change of predictions under a perturbation of the size of rounding.
+    `by_rounding` is the change under a perturbation of the size of rounding.
     """
     return UNCHANGED <= change <= MAGNIFIED * by_rounding
 
@@ -176,10 +170,7 @@ class Comparison:
         return self._change((on_transformed(inputs, begin, turn) for turn in turns), going)
 
     def under_scalings(self, factors: Sequence[NDArray[np.float64]]) -> float:
-        """Return the largest change of predictions if features are multiplied by factors.
-
-        Each vector [d] in `factors` has one factor for every feature.
-        """
+        """Return the largest change of predictions if features are multiplied by factors [d]."""
         begin, inputs = self._experiment.protocol.training_run, self._inputs()
         scalings = [torch.from_numpy(np.diag(of_features)) for of_features in factors]
         return self._change(
@@ -203,7 +194,6 @@ class Comparison:
         return self._change((on_instances(inputs, begin, rows + change) for change in changes), going)
 
     def _inputs(self) -> TrainingInputs:
-        """Return the inputs for training the counterpart on unchanged data."""
         return TrainingInputs(self._learners[1], self.data, self._loss(), self.streams)
 
     def _loss(self) -> Cost:

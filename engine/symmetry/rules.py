@@ -94,7 +94,7 @@ class Symmetry(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Sentence with the verdict on the symmetry and the measured numbers from which it follows."""
+        """The verdict, with the measured numbers from which it follows."""
         verdicts = {
             "invariant": f"invariant under {self.group}",
             "not invariant": f"not invariant under {self.group}",
@@ -104,7 +104,7 @@ class Symmetry(NamedTuple):
 
     @property
     def measured(self) -> str:
-        """Measured numbers from which the verdict follows, in words."""
+        """The measured numbers from which the verdict follows, in words."""
         change = f"predictions change by {self.change:.1g} of the distance that training moves them"
         by_rounding = f"by {self.by_rounding:.1g} if the inputs are rounded"
         inside = f"; it computes in {listed(self.precisions)}" if self.precisions else ""
@@ -151,7 +151,7 @@ def symmetries(
 
 
 def _severity(measured: Symmetry) -> tuple[int, float]:
-    """Return a sort key for measured symmetries. It is larger for results further from invariance."""
+    """Return a sort key that is larger for results further from invariance."""
     return ("invariant", "unstable", "not invariant").index(measured.word), measured.change
 
 
@@ -164,7 +164,7 @@ def declared(update: Update) -> list[Verdict]:
 
 
 def contradictions(verdicts: Sequence[Verdict], measured: Iterable[Symmetry]) -> list[str]:
-    """Return a sentence about each verdict that follows from structure but that a measurement contradicts."""
+    """Return a sentence about each verdict by structure that a measurement contradicts."""
     contradicted = []
     for symmetry in measured:
         group = GROUPS[symmetry.group]
@@ -237,13 +237,12 @@ class _Model:
         self._pairs, self._by_rounding = 0, 0.0
 
     def symmetry(self, group: str) -> Symmetry:
-        """Return the symmetry of the rule that was measured with two random elements of a group."""
         change = self._change(group)
         self._perturb(change)
         return Symmetry(group, change, self._by_rounding, self._precisions)
 
     def _change(self, group: str) -> float:
-        """Return the largest change of predictions under two random transformations from a group."""
+        """Return the largest change of predictions under two random elements of a group."""
         comparison, stream = self._comparison, self._comparison.streams("rotation")
         if (orthogonal := GROUPS[group]) is None:
             exponents = [2 * stream.uniform(FEATURES)[0] - 1 for _ in range(2)]
@@ -251,10 +250,7 @@ class _Model:
         return comparison.under([element(orthogonal, stream, FEATURES, sign) for sign in (1, -1)])
 
     def _perturb(self, change: float) -> None:
-        """Measure how much rounding errors change predictions. Stop once they explain `change`.
-
-        At most PAIRS pairs of perturbations are tried.
-        """
+        """Measure how rounding changes predictions, by up to PAIRS pairs, until it explains `change`."""
         while self._pairs == 0 or (
             self._pairs < PAIRS and change > max(UNCHANGED, magnified(self._precisions) * self._by_rounding)
         ):
@@ -264,7 +260,7 @@ class _Model:
 
     @property
     def _rounding(self) -> float:
-        """Size of rounding errors in the lowest precision that the rule uses for its computations."""
+        """Size of rounding errors in the lowest precision that the rule uses."""
         epsilons = [torch.finfo(getattr(torch, precision)).eps for precision in self._precisions]
         return 4 * max(epsilons) if epsilons else float(PERTURBATION)
 

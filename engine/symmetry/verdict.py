@@ -48,10 +48,7 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
 
 
 def _steps(trained: Trained, setup: Setup) -> Verdict:
-    """Return whether an update rule, on an architecture, makes rotation-invariant training steps.
-
-    Step options of the learner, such as clipping and noise, are ignored.
-    """
+    """Return the verdict on training steps, without the learner's options such as clipping and noise."""
     architecture, update = trained
     matrix = setup.problem.matrix
     if (of_vectors := update.structure().invariance_of_vectors) is not None:
@@ -64,8 +61,8 @@ def _steps(trained: Trained, setup: Setup) -> Verdict:
 def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
     """Return the largest group known to change no predictions of a learner that is not rotation invariant.
 
-    This learner's initial weights favour some features. Permutations and sign flips of the features, for
-    example, may still change no predictions.
+    Its initial weights favour some features. Permutations and sign flips of the features, for example, may
+    still change no predictions.
     """
     architecture, update = trained
     if learner.noise is not None and len(architecture.layers) > 1:
@@ -80,7 +77,7 @@ def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) ->
 
 
 def _with_options(learner: Learner, steps: Verdict) -> Verdict:
-    """Return the verdict on training steps, after taking the learner's step options into account.
+    """Return the verdict on training steps with the learner's options, such as clipping and noise.
 
     Schedules, clipping by norm and decay in proportion to the weights multiply vectors by scalars, so they
     keep rotation invariance. Gaussian noise favours no direction. But some rules are invariant only on data
@@ -123,10 +120,7 @@ def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
 
 
 def _bends(learner: Learner, setup: Setup) -> str | None:
-    """Return the reason why a learner that uses an update rule predicts nonlinearly in the labels.
-
-    Return None if its predictions are linear in the labels.
-    """
+    """Return why a trained learner predicts nonlinearly in the labels; None if it predicts linearly."""
     name, (architecture, update) = learner.name, learner.trained
     if setup.protocol.schedule().of_logarithm:
         return f"steps follow the gradient of ln L of {name}, which is not linear in the labels"
