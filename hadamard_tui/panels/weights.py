@@ -74,12 +74,10 @@ def _learner(context: PanelContext) -> Learner:
 
 
 def _may_be_net(context: PanelContext) -> bool:
-    """Return whether the selected learner may be a net: whether it takes steps, and is not solved."""
     return _learner(context).solver is None  # nets take steps, and are not solved
 
 
 def _do_weights_change(context: PanelContext) -> bool:
-    """Return whether the weights change during the run, so that each weight can be drawn as a curve."""
     solved_once = _learner(context).solver is not None and context.experiment.protocol.clock != "k"
     return len(context.trace.x) > 2 and not solved_once
 

@@ -476,6 +476,5 @@ def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
 
 
 def _count_up_to(places: np.ndarray | None, x: float) -> int:
-    """Return how many of the increasing numbers `places` are at most x."""
     assert places is not None, "a curve that is played has a clock"
     return int(np.searchsorted(places, x, side="right"))
