@@ -83,7 +83,6 @@ def _has_course(context: PanelContext) -> bool:
 
 
 def _by_feature(context: PanelContext) -> Plot:
-    """Return a chart of the weights at the playhead against the index of the feature."""
     curve, marked = context.curve, target_features(context.experiment)
     assert curve.weights is not None, "a curve without weights has nothing to draw"
     record = max(0, int(np.searchsorted(curve.weights_x, context.place, side="right")) - 1)

@@ -119,7 +119,6 @@ class CellView(Widget):
         return np.full(shape, _BLANK, dtype=np.uint32), np.full(shape, self._ink("frame"), dtype=np.int16)
 
     def _hinted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return blank cells with the hint in their centre."""
         (width, height), (glyphs, inks) = self.size, self._empty()
         hint = [cut for line in self.hint.split("\n") for cut in wrap(line, max(width - 2, 1)) or [""]]
         for row, line in enumerate(hint, start=(height - len(hint) + 1) // 2):

@@ -158,7 +158,7 @@ class PanelView(ContentSwitcher):
         self.query_one(Static).update(words)
 
     def announce(self, about: str) -> None:
-        """Show what the panel will show, or why it remains empty, as text in an empty chart.
+        """Show in an empty chart what the panel will show, or why it remains empty.
 
         The chart stays, so that the layout does not change.
         """
@@ -168,7 +168,6 @@ class PanelView(ContentSwitcher):
         chart.clear()
 
     def scroll(self, pages: int) -> None:
-        """Scroll the text of the panel down by a number of pages, or up if it is negative."""
         words = self.query_one(PanelWords)
         height = words.size.height
         lines = height - 1 if height >= LEAST_WITH_OVERLAP else height
@@ -224,7 +223,6 @@ class Stage(Vertical):
 
     @property
     def chosen(self) -> str:
-        """Name of the panel whose tab is open."""
         return self.query_one(Tabs).chosen
 
     def choose(self, name: str) -> None:
@@ -277,7 +275,7 @@ class Stage(Vertical):
         self.choose_picture((row.chosen + 1) % max(len(row.names), 1))
 
     def offer_pictures(self, pictures: Sequence[Picture]) -> None:
-        """Set the pictures among which the user can choose. The first is the experiment's main picture."""
+        """Set the pictures among which the user can choose. If they have changed, choose the first."""
         names = [picture.title or picture.measure.label for picture in pictures]
         cut = shortened(names)
         short = [picture.name or picture_name for picture, picture_name in zip(pictures, cut, strict=True)]
@@ -340,7 +338,6 @@ class Stage(Vertical):
             _draw(chart, plot(look))
 
     def _draw_law(self, law: StoredPicture) -> None:
-        """Draw the stored outcome of a sweep, with the experiment's reason why the curves are as they are."""
         sentences = () if self._of is None else self._of.reason.strip().splitlines()
         stored = law.plot(_computes("vary"), faint=False)
         _draw(self.query_one("#loss", ChartView), stored._replace(sentences=sentences))

@@ -337,7 +337,6 @@ def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
 
 
 def _put(cells: Inked, part: Inked, row: int, column: int) -> None:
-    """Write `part` into `cells` at a position, cropped at the right and at the bottom."""
     rows, columns = part.glyphs.shape
     area = np.s_[row : row + rows, column : column + columns]
     height, width = cells.glyphs[area].shape

@@ -161,7 +161,7 @@ class EntryPart(NamedTuple):
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the text with `name`, which may be empty. A series with a letter has no line sample."""
+        """Return the entry with `name`, which may be empty. A letter replaces the line sample."""
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
@@ -480,7 +480,6 @@ def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
 def _called(
     entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield the legend entries with the names of each list in turn."""
     for names in name_lists:
         remaining_names = iter(names)
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]

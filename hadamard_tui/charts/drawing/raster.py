@@ -37,7 +37,6 @@ WIDE = 0
 
 
 def elided(text: str, width: int) -> str:
-    """Return the text, cut to `width` cells. A text that is cut ends in an ellipsis."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 

@@ -228,7 +228,6 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
 
 
 def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
-    """Group the series with equal x. Return the x and the indices of each group."""
     groups: list[tuple[np.ndarray, list[int]]] = []
     for index, curve in enumerate(series):
         for x, members in groups:

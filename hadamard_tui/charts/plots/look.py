@@ -199,7 +199,6 @@ def far_below(curves: Sequence[np.ndarray], rounding: float) -> float:
 
 
 def log_limits(values: np.ndarray, decades: float) -> Limits:
-    """Return limits of a logarithmic axis for all values above 0, with at most `decades` decades."""
     top = float(values.max())
     bottom = max(float(values[values > 0].min()), top * 10.0**-decades)
     room = (top / bottom) ** 0.03 if top > bottom else 2.0
@@ -260,13 +259,12 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         newest: the index of the last computed sweep point; None if there is none.
         shown: the value of the run's clock up to which the run is shown; by default, it is shown to its end.
         place: the value of the run's clock at the playhead, at most `shown`.
-        options: the chart options that the user has chosen.
         cursor: the x value that the user has chosen, if x is not the clock of a run; otherwise None.
         height: the y value that the user has chosen on a heat map, or None.
-        pinned: pinned runs, which the user keeps for comparison and which are drawn in the same picture.
+        pinned: runs that the user keeps for comparison, drawn in the same picture.
         stopped: whether the run was stopped before its end.
-        guesses: the user's guess of the x at which the loss of a learner falls below 0.1, by learner name;
-            None means never.
+        guesses: the x from which the user expects a learner's loss to stay below 0.1, by learner name; None
+            means never.
         ghost: the previous run, whose curves are drawn faint, or None.
         stored: the stored curves of the preset, drawn faint until the run ends; exported files omit them.
         moved: whether the user has moved the playhead.
@@ -443,7 +441,6 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return self.x if len(places) > 1 and self.x != places[-1] else None
 
     def is_played(self, curve: CurveView) -> bool:
-        """Return whether a curve belongs to the run that is played back."""
         return curve.places.clock is not None and curve.training.point == self.point
 
     def length(self, curve: CurveView) -> int:

@@ -46,7 +46,6 @@ def bars(view: View) -> list[Series]:
 
 
 def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
-    """Return the limits of an x-axis that contains bars at the given x values."""
     places = np.unique(values[np.isfinite(values)])
     half = _apart(places, log) / 2
     low, high = _moved(places[[0, -1]], np.array([-half, half]), log).tolist()
