@@ -273,7 +273,7 @@ def line_names(
 
 
 def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
-    """Replace the curve's name by its letter in the name of a theory line: "bound of A" for "bound of EGU"."""
+    """Replace the curve's name by its letter in a theory line's name: "bound of EGU" becomes "bound of A"."""
     line = owned(line_name, letters)
     return line_name if line is None else f"{line.name} of {letters[line.curve]}"
 
