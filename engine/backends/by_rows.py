@@ -170,7 +170,6 @@ class Predictions:
         self._along.baddbmm_(step[:, :, None], self._lengths[:, place, None], alpha=-1)
 
     def mean_square(self) -> torch.Tensor:
-        """Return the mean square loss of the present predictions, [B] in float64."""
         return self._squares.flatten() / self._data.instances.n
 
     def _now(self) -> torch.Tensor:

@@ -200,7 +200,6 @@ class Curvature:
             )
 
     def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return ∂L/∂ŷ [B, n], including the weights s of the rows."""
         return self._loss.slope(predictions, self._labels) * self._shares
 
     @cached_property

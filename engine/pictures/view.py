@@ -309,7 +309,6 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return self.title or self.kind
 
     def over(self, replicas: Sequence[int]) -> Floats:
-        """Return the values [N], computed from only some of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
 
     @cached_property
@@ -449,7 +448,6 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def places(self) -> Floats:
-        """Sorted x positions at which curves have a value now, or will have one later in the run."""
         return self.places_of(self)
 
 

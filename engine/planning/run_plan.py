@@ -268,7 +268,6 @@ def _requested(experiment: Experiment) -> dict[str, Measure]:
 
 
 def _read_until(pictures: Sequence[Picture]) -> list[str]:
-    """Return the names of the measures in `until` conditions of pictures."""
     readings = (picture.reading for picture in pictures)
     ends = (None if reading is None else reading.until for reading in readings)
     return [end.measure for end in ends if end is not None and end.measure is not None]

@@ -208,7 +208,6 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
 
 def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round numbers ≥ 0 to 12 digits."""
     scale = 10.0 ** (11 - np.floor(np.log10(np.where(numbers > 0, numbers, 1.0))))
     return np.asarray(np.rint(numbers * scale) / scale)
 

@@ -102,7 +102,6 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _entry(self) -> str:
-        """Name of the optimizer in tables such as ELEMENT_WISE."""
         return optimizers.entry(self.name, self.library)
 
     @property

@@ -288,7 +288,6 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     is_complete: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Return whether another `Look` has equal fields, so that its chart is the same."""
         return all(
             getattr(self, field_name) == getattr(other, field_name) for field_name in self.__struct_fields__
         )
@@ -314,7 +313,6 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def resolved(self) -> ChartOptions:
-        """The chart options, with None replaced by the scales that the picture chooses."""
         x_log, y_log = self.options.x_log, self.options.y_log
         return replace(
             self.options,
@@ -445,15 +443,15 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     def length(self, curve: CurveView) -> int:
         """Return the number of points of a curve that the chart shows."""
-        return _until(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
+        return _count_up_to(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
 
     def past(self, curve: CurveView) -> int:
         """Return the number of points of a curve from its start up to the playhead."""
         if self.is_played(curve):
-            return _until(curve.places.clock, min(self.place, self.shown))
+            return _count_up_to(curve.places.clock, min(self.place, self.shown))
         if curve.places.clock is None or self.place >= self.shown or self.x is None or not increases(curve):
             return len(curve.x)
-        return _until(curve.x, self.x)
+        return _count_up_to(curve.x, self.x)
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
         """Return the index of the point of a curve whose value tables show, or None if there is none."""
@@ -465,17 +463,15 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
             return index_at(curve, self.shown_at)
         if not increases(curve):
             return int(np.abs(curve.x - self.shown_at).argmin())
-        reached = _until(curve.x, self.shown_at)
+        reached = _count_up_to(curve.x, self.shown_at)
         return reached - 1 if reached else None
 
 
 def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
-    """Return the element of `places` that is nearest to x. If `by_factors` is True, ratios are compared."""
     far = np.abs(np.log(places / x)) if by_factors else np.abs(places - x)
     return float(places[far.argmin()])
 
 
-def _until(places: np.ndarray | None, x: float) -> int:
-    """Return how many of the increasing numbers `places` are at most x."""
+def _count_up_to(places: np.ndarray | None, x: float) -> int:
     assert places is not None, "a curve that is played has a clock"
     return int(np.searchsorted(places, x, side="right"))
