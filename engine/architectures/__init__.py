@@ -210,7 +210,6 @@ class Edges(NamedTuple):
 
     @property
     def offsets(self) -> torch.Tensor:
-        """Biases of the layer, [B, units]; zeros if it has none."""
         return torch.zeros_like(self.weights[..., 0]) if self.biases is None else self.biases
 
 

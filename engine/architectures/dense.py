@@ -210,7 +210,6 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """Number of units of every hidden layer, input layer first."""
         if self.depth is not None and self.width is not None:
             return (self.width,) * self.depth
         return self.widths or DEFAULT_WIDTHS

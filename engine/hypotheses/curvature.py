@@ -226,7 +226,6 @@ class Curvature:
             )
 
     def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Return ∂L/∂ŷ [B, n], including the weights s of the rows."""
         return self._loss.slope(predictions, self._labels) * self._shares
 
     @cached_property
@@ -397,7 +396,7 @@ FEW = 64
 
 
 TOGETHER_NUMBERS = 1 << 20
-"""Largest total size, in numbers, of the signals or kernels of several nets that are multiplied at a time."""
+"""Signals or kernels of several nets are multiplied together up to this total size, in numbers."""
 
 
 def tangent_kernels(

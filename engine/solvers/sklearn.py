@@ -128,7 +128,6 @@ class Fit:
         return torch.from_numpy(np.stack(predictions)).to(self._labels[0])
 
     def _predictions(self, fitted: Any, rows: Floats) -> Floats:
-        """Return the predictions [n] of an estimator, or of a number that is always predicted."""
         if isinstance(fitted, float):
             return np.full(len(rows), fitted)
         try:

@@ -136,7 +136,6 @@ def setting(override: str) -> tuple[str, Any]:
 
 
 def _plain(text: str) -> str | list[str]:
-    """Return a text that is not TOML; if it is in brackets, return its list of expressions."""
     if text.startswith("[") and text.endswith("]"):
         return [expression.strip() for expression in text[1:-1].split(",")]
     return text
@@ -198,7 +197,6 @@ def _classes(kind: Any) -> list[type[msgspec.Struct]]:
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
-    """Return whether a part is written as its kind alone, such as `egu`."""
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))

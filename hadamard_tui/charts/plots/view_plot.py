@@ -173,9 +173,10 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
-    """Return the curves to draw, and each reference learner once if it does not depend on the sweep axes.
+    """Return the curves to draw, without copies of a reference learner for each value of the sweep axes.
 
-    A reference learner is drawn like a theory line. Its curve then has the name of the learner.
+    A reference learner is drawn like a theory line. If its curves are equal, one is drawn, with the learner's
+    name.
     """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
@@ -218,7 +219,7 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Return the region below proved lower bounds, where no learner can be to which they apply.
+    """Return the region below proved lower bounds. Learners to which the bounds apply cannot be there.
 
     The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, there
     is no region.
@@ -248,7 +249,6 @@ def _along(line: LineView, x: np.ndarray) -> np.ndarray:
 
 
 def _picked(line: LineView, look: Look) -> np.ndarray:
-    """Return the indices of points that suffice to draw a theory line."""
     picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
     defined: np.ndarray = picked[~np.isnan(line.y[picked])]
     return defined
@@ -367,16 +367,11 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
 
 
 def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
-    """Return the contour along which a theory line has the value `contour.level`.
-
-    If the contour is outside the map, its path is empty.
-    """
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
     return ContourLine(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
 
 def _contour(mark: Marked, heat: HeatView) -> ContourLine:
-    """Return a mark of a picture, such as a line at a given x, as a line over a whole heat map."""
     return ContourLine(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
 
 
