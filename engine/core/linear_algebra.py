@@ -21,7 +21,7 @@ LARGE = 1 << 22
 
 
 @cache
-def _linear_algebra() -> Any:
+def _threadpool_controller() -> Any:
     import scipy.linalg  # type: ignore[import-untyped]  # noqa: F401 - it loads a BLAS library of its own
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
@@ -46,7 +46,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
         return
     with _lock:
         if _inside == 0:
-            _limited.enter_context(_linear_algebra().limit(limits=1, user_api="blas"))
+            _limited.enter_context(_threadpool_controller().limit(limits=1, user_api="blas"))
         _inside += 1
     try:
         yield
@@ -64,7 +64,7 @@ def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     an AMD EPYC with AVX-512, MKL makes 90 · 10⁹ float32 operations a second. oneDNN, which torch also
     includes, makes 170 · 10⁹ for k = 64 and 216 · 10⁹ for k = 256.
     """
-    if _by_onednn() and _is_large(several, rows):
+    if _has_onednn_product() and _is_large(several, rows):
         parts = zip(several.contiguous(), rows, strict=True)
         products = [torch.ops.mkldnn._linear_pointwise(a, x, None, "none", [], "") for a, x in parts]
         return products[0][None] if len(products) == 1 else torch.stack(products)
@@ -93,7 +93,7 @@ def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
 
 
 @cache
-def _by_onednn() -> bool:
+def _has_onednn_product() -> bool:
     if torch.backends.cpu.get_cpu_capability() != "AVX512" or not torch._C._has_mkldnn:
         return False
     return hasattr(torch.ops.mkldnn, "_linear_pointwise")

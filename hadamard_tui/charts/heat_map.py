@@ -82,7 +82,6 @@ class ValueScale(msgspec.Struct, frozen=True):
         return np.where(defined, steps.clip(0, count - 1), -1).astype(np.int16)
 
     def share(self, value: float) -> float:
-        """Return the position of a value on the scale, from 0 at the lower limit to 1 at the upper limit."""
         return float(Scale(self.limits, self.log, 2).place(np.asarray(value)))
 
 

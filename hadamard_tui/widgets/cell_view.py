@@ -97,7 +97,6 @@ class CellView(Widget):
         self._glyphs = np.zeros((0, 0), dtype=np.uint32)
 
     def _redraw(self) -> list[Region]:
-        """Compose all cells, rebuild the strips that changed, and return the changed regions."""
         if self._ground != self.rich_style:  # Textual does not notify of styles set in code
             self._drop_styles()
         glyphs, inks = self._compose_cells()

@@ -168,7 +168,6 @@ class Row(Vertical):
 
     @property
     def typed(self) -> bool:
-        """Whether the user types the row's value letter by letter, instead of choosing it."""
         return isinstance(self._control, Entry)
 
     @on(Input.Changed)

@@ -236,7 +236,6 @@ class Stage(Vertical):
 
     @property
     def panel(self) -> Panel | None:
-        """Panel below the picture; None if the table of learners is open instead."""
         return next((panel for panel in PANELS if panel.name == self.chosen), None)
 
     @property
@@ -391,20 +390,17 @@ class Stage(Vertical):
             self.screen.query_one(Caption).say(picture.headline if is_law else self._title(title))
 
     def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
-        """Return the headline of a picture, or the experiment's title if the picture cannot be drawn."""
         if not refused and context.predictions.outcomes is not None:
             return headline(context, look)
         return self._title(context.experiment.title if refused else headline(context, look))
 
     def _title(self, title: str) -> str:
-        """Return a title, or an empty text if the screen already shows it."""
         stands = self.panel is story.PANEL or any(
             banner.has_title(title) for banner in self.screen.query(Banner)
         )
         return "" if stands else title
 
     def is_of_picture(self, chart: ChartView) -> bool:
-        """Return whether a chart belongs to the chosen picture, and not to a panel below it."""
         return self.query_one("#picture") in chart.ancestors
 
     def redraw(self) -> None:

@@ -102,12 +102,7 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
 def drawn_once(
     series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
 ) -> list[Series]:
-    """Return the series, with gaps where a line coincides with another one and need not be drawn.
-
-    Args:
-        axes: the axes for which the vertical ranges in `lines` were computed.
-        groups: indices of series that are drawn as one line anyway.
-    """
+    """Return the series with gaps where `repeated` hides a line. `axes` are those of `lines`."""
     hidden = repeated(series, lines, groups)
     edges = Scale(axes.x_limits, axes.x_log, lines.shown.shape[1]).edges()
     return [

@@ -260,7 +260,6 @@ def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
 
 
 def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
-    """Return the dash pattern of each series: whether it draws each column of dots, bool [series, wide]."""
     on = np.ones((len(series), wide), dtype=bool)
     for index, curve in enumerate(series):
         if curve.style in PATTERNS:

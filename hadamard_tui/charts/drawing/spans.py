@@ -99,7 +99,6 @@ class _Grid(msgspec.Struct, frozen=True):
 
     @property
     def single(self) -> bool:
-        """Whether each column of dots holds at most one point, so that no points must be merged."""
         return self.full.size == 0 or self.end - self.starts[0] == self.full.size
 
     @classmethod

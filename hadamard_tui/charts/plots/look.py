@@ -288,7 +288,6 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     is_complete: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Return whether another `Look` has equal fields, so that its chart is the same."""
         return all(
             getattr(self, field_name) == getattr(other, field_name) for field_name in self.__struct_fields__
         )
@@ -314,7 +313,6 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def resolved(self) -> ChartOptions:
-        """The chart options, with None replaced by the scales that the picture chooses."""
         x_log, y_log = self.options.x_log, self.options.y_log
         return replace(
             self.options,
@@ -470,7 +468,6 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
 
 def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
-    """Return the element of `places` that is nearest to x. If `by_factors` is True, ratios are compared."""
     far = np.abs(np.log(places / x)) if by_factors else np.abs(places - x)
     return float(places[far.argmin()])
 

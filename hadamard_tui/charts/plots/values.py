@@ -205,7 +205,6 @@ def _lost_by(curve: CurveView, place: int) -> int:
 
 
 def _is_signed(view: View) -> bool:
-    """Return whether a picture has values below 0 that are not rounding errors."""
     least = min(
         (float(np.nanmin(curve.y)) for curve in view.curves if np.isfinite(curve.y).any()), default=0.0
     )

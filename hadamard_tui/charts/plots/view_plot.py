@@ -369,10 +369,6 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
 
 
 def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
-    """Return the contour along which a theory line has the value `contour.level`.
-
-    If the contour is outside the map, its path is empty.
-    """
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
     return ContourLine(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
