@@ -66,7 +66,7 @@ def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
 
 
 def without_defaults(kind: Any, raw: Any) -> Any:
-    """Remove the entries of tables that equal their defaults from a raw value (TOML data).
+    """Remove, from a raw value (TOML data), the entries of tables that equal their defaults.
 
     So the result stays the same if a later version of a part has a further field with a default.
     """
@@ -95,7 +95,7 @@ def _defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def with_tables(kind: Any, raw: Any) -> Any:
-    """Return a raw value in which parts that are written as a word (their kind) have become tables."""
+    """Return a raw value (TOML data) in which parts that are written as one word, their kind, are tables."""
     return with_texts(kind, raw, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
 
 

@@ -145,7 +145,6 @@ def setting(override: str) -> tuple[str, Any]:
 
 
 def _plain(text: str) -> str | list[str]:
-    """Return a text that is not TOML; if it is in brackets, return its list of expressions."""
     if text.startswith("[") and text.endswith("]"):
         return [expression.strip() for expression in text[1:-1].split(",")]
     return text
@@ -218,7 +217,6 @@ def _classes_at(steps: list[str | int], raw: Any) -> list[type[msgspec.Struct]]:
 
 
 def _is_kind(node: Any, step: str | int, classes: list[type[msgspec.Struct]]) -> bool:
-    """Return whether a part is written as its kind alone, such as `egu`."""
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(struct.__struct_config__.tag is not None for struct in classes)

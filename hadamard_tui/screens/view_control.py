@@ -80,7 +80,6 @@ class ViewControl(RunControl):
             return session.look(0, self.chart_options, pinned), str(error)
 
     def _say_what_is_not_drawn(self) -> None:
-        """Notify the user once of each pinned run that has too few replicas for the picture."""
         for run in self.runs.pinned:
             if run.missing and run not in self._incomplete:
                 self._incomplete.append(run)
@@ -169,7 +168,6 @@ class ViewControl(RunControl):
         self.query_one(f"#{HEAT}", HeatMapView).take_cursor_away()
 
     def _look_anew(self) -> None:
-        """Reset the zoom, and remove the user's cursor from the picture."""
         self._look_where_the_run_is()
         self.chart_options = replace(self.chart_options, window=None)
 
@@ -197,7 +195,6 @@ class ViewControl(RunControl):
             self._move(times * max(1, count // LEAPS))
 
     def _move(self, places: int) -> None:
-        """Move the playhead, or the cursor of a picture, by `places` x values; back if it is negative."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -213,7 +210,6 @@ class ViewControl(RunControl):
         self._follow()
 
     def _go(self, to_the_end: bool) -> None:
-        """Move the playhead, or the cursor of a picture, to the first or the last x value."""
         session, look = self.session, self.look
         if session is None or look is None:
             return

@@ -85,7 +85,7 @@ class Memory(msgspec.Struct):
     off: dict[int, dict[str, Any]] = {}
     """Switched-off learners of the set-up, by their position among all learners."""
     left_out: dict[int, dict[str, Any]] = {}
-    """Claims that are not valid for the set-up, by their position among all claims."""
+    """Claims that do not fit the set-up, by their position among all claims."""
 
     def set_up(self) -> Raw | None:
         """Return the saved set-up, or None at the first start. Raises: BadInput if it is no longer valid."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 def stacked(look: Look) -> list[Plot]:
-    """Return the chart of a picture, and the second chart beneath it if the picture has one."""
     return [plot(look), *([] if look.beneath is None else [plot(look.beneath)])]
 
 
