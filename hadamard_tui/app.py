@@ -24,7 +24,7 @@ import msgspec
 from rich.console import RenderableType
 from textual import on
 from textual.actions import ActionParseResult
-from textual.app import SystemCommand
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.filter import LineFilter
@@ -139,7 +139,6 @@ class HadamardApp(FailingApp):
 
             self._guide = Guide(tour, self.laboratory)
         self.files = FileWriter()
-        """Writer of the files that the user requests."""
         self.memory: Memory | None = None
         """State for the next start of the app; None until `keep` collects the state."""
         self.failure: Exception | None = None
@@ -322,7 +321,6 @@ class HadamardApp(FailingApp):
         await self.laboratory.present(EditableExperiment(document, None), run)
 
     async def choose_preset(self, preset_name: str | None) -> None:
-        """Open what the user chose in the list: a preset, a path, or a page for a new experiment."""
         from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE
         from hadamard_tui.tours import talks
 
@@ -360,7 +358,6 @@ class HadamardApp(FailingApp):
         self.laboratory.refresh_bindings()
 
     def show_part(self, family: str, kind: str) -> None:
-        """Open the page that documents a part, such as an update rule."""
         from hadamard_tui.screens.help import PartPage
 
         self.push_screen(PartPage(family, kind), self.choose_preset)
@@ -381,8 +378,13 @@ class HadamardApp(FailingApp):
         self.push_screen(page_of(cited_sections(source) or theory_pages.with_run(editable.preset or "")))
 
     def wear(self, look: str) -> None:
-        palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
-        self.theme = look
+        colours = COLOUR_THEMES[look]  # type: ignore[index]
+        palette.use(colours.palette)
+        if self.is_running or not colours.theme.dark:  # Textual starts with the classes of a dark theme
+            self.theme = look
+        else:  # the styles are not parsed yet; setting `theme` would parse and apply them twice
+            self.set_reactive(App.theme, look)
+            self.stylesheet.set_variables(self.get_css_variables())
 
     def action_theme(self) -> None:
         self.wear(after(self.theme))
@@ -420,8 +422,7 @@ class HadamardApp(FailingApp):
     async def action_break_stop(self) -> None:
         """Run the experiment with a change that breaks its theorem, so that the user sees what happens then.
 
-        In a tour, the current stop names the change. Otherwise, the built-in talks name one for each of some
-        presets.
+        In a tour, the current stop names the change. Otherwise, a built-in talk may name one for the preset.
         """
         if self._guide is not None:
             await self._guide.break_stop()
@@ -522,7 +523,6 @@ class HadamardApp(FailingApp):
         return self._copied
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy a text by the browser, or by the terminal if the terminal supports this."""
         self._copied = text
         if self.is_web:
             super().copy_to_clipboard(text)

@@ -195,7 +195,6 @@ def talks() -> Mapping[str, Talk]:
 
 @cache
 def paths() -> Mapping[str, Talk]:
-    """Return the built-in paths by name, ordered by `Talk.place`."""
     return {name: talk for name, talk in talks().items() if shipped_talks()[name].parent.name == PATHS}
 
 
@@ -316,7 +315,6 @@ def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
 
 
 def command_of_stop(preset: str, change: Break) -> str:
-    """Return the command line that runs a preset with the change that breaks its theorem."""
     settings = (f"--set {shlex.quote(setting)}" for setting in change.set)
     return f"{NAME} run {preset} {' '.join(settings)}"
 

@@ -57,7 +57,6 @@ class Conv(Architecture, frozen=True, tag="conv"):
         return self._back(self._spectra(params).prod(0), params)
 
     def _spectra(self, params: Params) -> torch.Tensor:
-        """Return the Fourier coefficients of all filters w_l, [L, B, d//2 + 1]."""
         spectra: torch.Tensor = torch.fft.rfft(torch.stack([params[layer] for layer in self.layers]))
         return spectra
 

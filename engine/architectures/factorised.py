@@ -90,7 +90,6 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return tensors
 
     def _sides(self, d: int) -> tuple[int, int]:
-        """Return the numbers of rows and columns of W, which has d entries."""
         return pair_of(self.factors, d)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:

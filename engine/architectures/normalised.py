@@ -73,7 +73,6 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return {**params, **{name: moment.repeat_interleave(nets, 0) for name, moment in moments.items()}}
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return the first layer's signals [B, h, n] for the normalised instances."""
         weights = params["W1"]
         d = weights.shape[-1]
         if self.of == "features":

@@ -75,7 +75,6 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
         return [self._signals(params, instances)]
 
     def _signals(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return w_jᵀx + b_j of every hidden unit j, [B, units, n]."""
         return instances.inner(params["W1"]) + params["b1"]
 
     def gradient(

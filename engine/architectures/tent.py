@@ -75,7 +75,6 @@ class Tent(Architecture, frozen=True, tag="tent"):
         return self._signals(params, instances)[:-1]
 
     def _signals(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        """Return the signals of every layer before relu, [B, units, n] each."""
         signals = [instances.inner(params["W1"]) + params["b1"]]
         for number in range(2, 2 * self.times + 2):
             signals.append(params[f"W{number}"] @ torch.relu(signals[-1]) + params[f"b{number}"])

@@ -65,5 +65,4 @@ class Valley(Architecture, frozen=True, tag="valley"):
 
 
 def _gain(params: Params) -> torch.Tensor:
-    """Return √(1 + v²), the factor of u x₁ in the predictions of `Valley`, [B, 1]."""
     return (1 + params["v"] ** 2).sqrt()

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 WIDE = 8 << 20
-"""Total size in bytes of a learner's weight vectors, from which on the C library leaves gaps between them."""
+"""From this total size of a learner's weight vectors on, in bytes, the C library leaves gaps between them."""
 
 LONG = 4 << 20
-"""Size in bytes of a weight vector, from which on the run returns free memory to the system.
+"""From this size of a weight vector on, in bytes, the run returns free memory to the system.
 
 The run does so before every call of `advance`.
 """

@@ -128,7 +128,6 @@ class Responses:
         return self._now(first_target) / math.sqrt(self._data.instances.d)
 
     def _now(self, members: slice) -> torch.Tensor:
-        """Return the present predictions of the selected batch members."""
         now, seen = self._first[members].clone(), self._seen
         if seen:
             now[:, :seen].addcmul_(self._moves[members, :seen], self._backwards[-seen:], value=-1)

@@ -136,7 +136,6 @@ class Predictions:
             self._begin_block()
 
     def _step(self, place: int) -> None:
-        """Make the step for the example at position `place` of the present block."""
         before, labels = self._block_predictions[:, :, place], self._block_labels[:, :, place]
         slope = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
@@ -171,7 +170,6 @@ class Predictions:
         self._along.baddbmm_(step[:, :, None], self._lengths[:, place, None], alpha=-1)
 
     def mean_square(self) -> torch.Tensor:
-        """Return the mean square loss of the present predictions, [B] in float64."""
         return self._squares.flatten() / self._data.instances.n
 
     def _now(self) -> torch.Tensor:
@@ -184,14 +182,12 @@ class Predictions:
         )
 
     def _of_rows(self, values: torch.Tensor, examples: slice) -> torch.Tensor:
-        """Select the columns of `values` [R, g, n] that belong to some examples, [R, g, b]."""
         if self._order is None:
             return values[:, :, examples]
         rows = self._order[:, None, examples].expand(-1, values.shape[1], -1)
         return values.gather(2, rows)
 
     def _rows(self, examples: slice) -> torch.Tensor:
-        """Return the instances [R, b, d] of some examples."""
         instances = self._data.instances
         selected = instances.at(examples) if self._order is None else instances.pick(self._order[:, examples])
         return selected.rows

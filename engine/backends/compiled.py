@@ -30,7 +30,7 @@ saves 5.8 to 7 ns for single long vectors, and 2.3 to 4.7 ns for eight or more v
 """
 
 LEARNING, STARTING = 5, 6
-"""Numbers stored per weight: for each vector in training, and for each start, which all targets share.
+"""Numbers stored per weight of a vector in training, and of a start that all targets share.
 
 The first number counts both halves a and b of w = a − b, two copies of w, and labels.
 """

@@ -244,7 +244,6 @@ class NumpyRun(InPieces):
         return shares
 
     def _over_targets(self, values: Numbers) -> NDArray[np.float64]:
-        """Average values [S, R, B] over targets, to [S, R, V]."""
         means: NDArray[np.float64] = values.reshape(*values.shape[:2], self._variants, self._targets).mean(3)
         return means
 

@@ -123,9 +123,9 @@ class OrthogonalRows:
         self.place += 1
 
     def _places(self, selected: slice) -> Any:
-        """Return an index of the selected rows, for tensors of all rows.
+        """Return an index into tensors of all rows.
 
-        `selected` gives rows of the last `learn_ahead` call by their positions in that call.
+        It selects rows of the last `learn_ahead` call, by their positions in that call.
         """
         if isinstance(self._rows, range):
             rows = self._rows[selected]

@@ -98,7 +98,6 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return Outcome(self, holds and reached, float(gap[at]), detail, stderr)
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """State which curves satisfy the claim, and the largest distance of a curve from its line."""
         curves = (
             self.of(view),
             *(other for other in view.curves if other.chosen and other.name != self.curve),

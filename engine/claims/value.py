@@ -71,5 +71,4 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
 
 
 def _the_others(names: Sequence[str]) -> str:
-    """Return one or two names as a list in words, and more names as "the others"."""
     return wording.listed(names) if len(names) < 3 else "the others"

@@ -44,7 +44,7 @@ SLOPES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "leaky_relu": lambda z, a: torch.full_like(z, 0.01).masked_fill(z > 0, 1.0),
     "elu": lambda z, a: torch.where(z > 0, 1.0, a + 1),
     "selu": lambda z, a: torch.where(z > 0, SELU_SCALE, a + SELU_SCALE * SELU_ALPHA),
-    "gelu": lambda z, a: torch.special.ndtr(z) + z * _density(z),
+    "gelu": lambda z, a: torch.special.ndtr(z) + z * _normal_density(z),
     "silu": lambda z, a: torch.sigmoid(z) * (1 + z - a),
     "mish": lambda z, a: _mish_slope(z),
     "softplus": lambda z, a: torch.ops.aten.softplus_backward(z.new_ones(()).expand_as(z), z, 1, LINEAR),
@@ -65,7 +65,7 @@ The table holds only the transfer functions for which torch computes this produc
 """
 
 
-def _density(z: torch.Tensor) -> torch.Tensor:
+def _normal_density(z: torch.Tensor) -> torch.Tensor:
     density: torch.Tensor = torch.exp(-z.square() / 2) / math.sqrt(2 * math.pi)
     return density
 
@@ -113,6 +113,17 @@ def with_slope(activation: str, signal: torch.Tensor) -> tuple[torch.Tensor, tor
     """Return σ(z) and σ′(z) for every entry z of `signal`."""
     outputs = transfer(activation, signal)
     return outputs, SLOPES[activation](signal, outputs)
+
+
+def bend(activation: str, signal: torch.Tensor) -> torch.Tensor | None:
+    """Return the second derivative σ″(z) at every entry z of `signal`, or None if it is 0 everywhere."""
+    leaf = signal.detach().requires_grad_()
+    with torch.enable_grad():
+        slopes = slope(activation, leaf)
+        if not slopes.requires_grad:
+            return None
+        (bends,) = torch.autograd.grad(slopes.sum(), leaf)
+    return bends
 
 
 def sent_back(

@@ -20,7 +20,7 @@ class BackgroundWork(Generic[T]):
         """Start a thread called `name`. A subclass must set its attributes before it calls this method."""
         self._stopped = threading.Event()
         self._outcome: Future[T] = Future()
-        threading.Thread(target=self._work, name=name, daemon=True).start()
+        threading.Thread(target=self._set_outcome, name=name, daemon=True).start()
 
     @property
     def is_at_work(self) -> bool:
@@ -42,7 +42,7 @@ class BackgroundWork(Generic[T]):
     def _compute(self) -> T:
         raise NotImplementedError
 
-    def _work(self) -> None:
+    def _set_outcome(self) -> None:
         try:
             self._outcome.set_result(self._compute())
         except BaseException as error:

@@ -116,11 +116,11 @@ def defaults(family: str) -> tuple[Any, ...]:
 
     No member may have a field without a default.
     """
-    return _by_default(tuple(members(family).values()))
+    return _default_instances(tuple(members(family).values()))
 
 
 @cache
-def _by_default(made_of: tuple[type[Part], ...]) -> tuple[Any, ...]:
+def _default_instances(made_of: tuple[type[Part], ...]) -> tuple[Any, ...]:
     return tuple(member() for member in made_of)
 
 

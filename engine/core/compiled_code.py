@@ -44,8 +44,8 @@ class CompiledCode(NamedTuple):
         """
         if (process := _started.get(self)) is not None and process.poll() is None:
             return False
-        notes = [*self._notes()]
-        return not any(_writable(note.parent) for note in notes) or any(map(self._is_true, notes))
+        notes = [*self._note_files()]
+        return not any(_is_writable(note.parent) for note in notes) or any(map(self._is_current, notes))
 
     def make(self, module: str, *words: str) -> None:
         """Start `python -m module words…`, which compiles the code and calls `note`.
@@ -77,35 +77,40 @@ class CompiledCode(NamedTuple):
         if self in _noted:
             return
         _noted.add(self)
-        if not cached or not all(file.exists() for file in cached) or any(map(self._is_true, self._notes())):
+        if (
+            not cached
+            or not all(file.exists() for file in cached)
+            or any(map(self._is_current, self._note_files()))
+        ):
             return
-        content = json.dumps({"of": self._stamp(), "files": [*map(str, cached)]}).encode()
-        for note in self._notes():
+        content = json.dumps({"of": self._conditions_digest(), "files": [*map(str, cached)]}).encode()
+        for note in self._note_files():
             with suppress(OSError, BadInput):
                 note.parent.mkdir(parents=True, exist_ok=True)
                 files.write(note, content, "")
                 return
 
-    def _notes(self) -> Iterator[Path]:
+    def _note_files(self) -> Iterator[Path]:
         from platformdirs import user_cache_path
 
         yield self.sources[0].parent / "__pycache__" / f"{self.name}.json"
         yield user_cache_path() / FOLDER / f"{self.name}.json"
 
-    def _is_true(self, note: Path) -> bool:
+    def _is_current(self, note: Path) -> bool:
         try:
             content = json.loads(note.read_bytes())
-            return bool(content["of"] == self._stamp()) and all(map(os.path.exists, content["files"]))
+            return bool(content["of"] == self._conditions_digest()) and all(
+                map(os.path.exists, content["files"])
+            )
         except (OSError, ValueError, KeyError, TypeError):
             return False
 
-    def _stamp(self) -> str:
-        """Return a digest of everything that the compiled code depends on."""
+    def _conditions_digest(self) -> str:
         files = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in self.sources]
         settings = sorted(
             (variable, value) for variable, value in os.environ.items() if variable.startswith("NUMBA_")
         )
-        return hashlib.sha256(repr((files, settings, _machine())).encode()).hexdigest()
+        return hashlib.sha256(repr((files, settings, _machine_description())).encode()).hexdigest()
 
 
 _started: dict[CompiledCode, subprocess.Popen[bytes]] = {}
@@ -115,14 +120,14 @@ _noted: set[CompiledCode] = set()
 """Code for which this process has already called `CompiledCode.note`."""
 
 
-def _writable(folder: Path) -> bool:
+def _is_writable(folder: Path) -> bool:
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return os.access(folder, os.W_OK | os.X_OK)
 
 
 @cache
-def _machine() -> tuple[str, ...]:
+def _machine_description() -> tuple[str, ...]:
     features: list[str] = []
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

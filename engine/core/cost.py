@@ -177,19 +177,19 @@ def by_instance(tensor: torch.Tensor, targets: int) -> torch.Tensor:
 
 
 def square_lengths(vectors: torch.Tensor) -> torch.Tensor:
-    """Return ‖v‖² [...] in float64, for vectors v […, d].
+    """Return ‖v‖² […] in float64, for vectors v […, d].
 
-    At most PIECE squares are summed in the vectors' dtype, and these sums in float64.
+    At most PIECE squares are summed in the vectors' dtype. These sums are added in float64.
     """
     in_pieces = vectors.shape[-1] // PIECE * PIECE
     if not in_pieces:
-        return _squared(torch.linalg.vector_norm(vectors, dim=-1))
+        return _squared_lengths(torch.linalg.vector_norm(vectors, dim=-1))
     pieces = vectors[..., :in_pieces].reshape(*vectors.shape[:-1], -1, PIECE)
-    lengths = _squared(torch.linalg.vector_norm(pieces, dim=-1)).sum(-1)
+    lengths = _squared_lengths(torch.linalg.vector_norm(pieces, dim=-1)).sum(-1)
     if in_pieces < vectors.shape[-1]:
-        lengths += _squared(torch.linalg.vector_norm(vectors[..., in_pieces:], dim=-1))
+        lengths += _squared_lengths(torch.linalg.vector_norm(vectors[..., in_pieces:], dim=-1))
     return lengths
 
 
-def _squared(lengths: torch.Tensor) -> torch.Tensor:
+def _squared_lengths(lengths: torch.Tensor) -> torch.Tensor:
     return lengths.double().square()

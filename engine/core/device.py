@@ -25,7 +25,7 @@ def resolve(device: str) -> str:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Limit torch to `count` threads inside the block; None changes nothing."""
+    """Make torch use `count` threads inside the block; None changes nothing."""
     before = torch.get_num_threads()
     if count is not None:
         torch.set_num_threads(count)

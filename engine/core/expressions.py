@@ -48,8 +48,7 @@ Number = Fraction | float
 """Value of an expression: a fraction while all operations are rational, else a float."""
 
 
-def _log2(value: Number) -> Number:
-    """Return log₂ of `value`, exact for powers of 2."""
+def _exact_log2(value: Number) -> Number:
     if isinstance(value, Fraction) and value > 0 and 1 in (value.numerator, value.denominator):
         larger = value.numerator * value.denominator
         if larger & (larger - 1) == 0:
@@ -58,8 +57,7 @@ def _log2(value: Number) -> Number:
     return math.log2(value)
 
 
-def _sqrt(value: Number) -> Number:
-    """Return the square root of `value`, exact for squares of fractions."""
+def _exact_sqrt(value: Number) -> Number:
     if isinstance(value, Fraction) and value >= 0:
         root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
         if root * root == value:
@@ -69,8 +67,8 @@ def _sqrt(value: Number) -> Number:
 
 FUNCTIONS: dict[str, Callable[[Number], Number]] = {
     "log": math.log,
-    "log2": _log2,
-    "sqrt": _sqrt,
+    "log2": _exact_log2,
+    "sqrt": _exact_sqrt,
     "ceil": lambda value: Fraction(math.ceil(value)),
     "floor": lambda value: Fraction(math.floor(value)),
 }
@@ -128,7 +126,7 @@ def exact(text: str, names: Mapping[str, float]) -> Number:
 
     Raises: BadExpression, also if there is no finite real value.
     """
-    value: Number = _parsed(text, names, FUNCTIONS, _rational, _literal)
+    value: Number = _value_of_expression(text, names, FUNCTIONS, _nearest_simple_fraction, _number_in_text)
     try:
         is_finite = math.isfinite(value)
     except OverflowError:
@@ -138,8 +136,8 @@ def exact(text: str, names: Mapping[str, float]) -> Number:
     return value
 
 
-def _rational(value: float) -> Number:
-    """Return a number as a fraction, read as a decimal number: 2.49 is 249/100."""
+def _nearest_simple_fraction(value: float) -> Number:
+    """Read the number as a decimal: 2.49 is 249/100."""
     if isinstance(value, Fraction) or not math.isfinite(value):
         return value
     if value == int(value):
@@ -153,8 +151,7 @@ def _rational(value: float) -> Number:
     return simple if float(simple) == value else written
 
 
-def _literal(text: str) -> Number:
-    """Return the value of a number's text, as a fraction unless its exponent is too large."""
+def _number_in_text(text: str) -> Number:
     if text.isdecimal():
         return Fraction(int(text))
     _, _, exponent = text.lower().partition("e")
@@ -162,14 +159,14 @@ def _literal(text: str) -> Number:
     return float(text) if is_long else Fraction(text)
 
 
-def _bounded(value: Any) -> Any:
+def _float_if_long(value: Any) -> Any:
     if isinstance(value, Fraction):
         longest = max(value.numerator.bit_length(), value.denominator.bit_length())
         return value if longest <= MOST_BITS else float(value)
     return value
 
 
-def _power(base: Any, exponent: Any) -> Any:
+def _exact_power(base: Any, exponent: Any) -> Any:
     if isinstance(base, Fraction) and isinstance(exponent, Fraction):
         bits = max(base.numerator.bit_length(), base.denominator.bit_length()) * abs(exponent)
         if exponent.denominator == 1 and bits <= MOST_BITS:
@@ -188,23 +185,22 @@ def tabulated(text: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
     Raises: BadExpression, also if the value at some x is not finite and real.
     """
     with np.errstate(all="ignore"):
-        values: NDArray[np.float64] = np.array(np.broadcast_to(_parsed(text, {"x": x}, OF_X), x.shape))
+        values: NDArray[np.float64] = np.array(
+            np.broadcast_to(_value_of_expression(text, {"x": x}, OF_X), x.shape)
+        )
     if not (finite := np.isfinite(values)).all():
         raise BadExpression(f"{text} has no finite value at x = {x[~finite].flat[0]:g}")
     return values
 
 
-def _parsed(
+def _value_of_expression(
     text: str,
     names: Mapping[str, Any],
     functions: Mapping[str, Callable[[Any], Any]],
     valued: Callable[[Any], Any] = lambda value: value,
     literal: Callable[[str], Any] = float,
 ) -> Any:
-    """Return the value of an expression.
-
-    `valued` is applied to the value of each name, and `literal` converts the text of a number to its value.
-    """
+    """`valued` is applied to the value of each name, and `literal` to the text of each number."""
     if len(text) > LONGEST:
         raise BadExpression(f"an expression has at most {LONGEST} characters")
     try:
@@ -244,7 +240,7 @@ def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -
         return arrays[text.strip()]
     evaluate(text, {**used, **dict.fromkeys(arrays, 2.0)})  # type: ignore[dict-item]
     with np.errstate(all="ignore"):
-        numbers: NDArray[np.float64] = _parsed(text, used, OF_ARRAYS)
+        numbers: NDArray[np.float64] = _value_of_expression(text, used, OF_ARRAYS)
     return numbers
 
 
@@ -256,11 +252,11 @@ def holds(condition: str, names: Mapping[str, float]) -> bool:
     """
     # Split at `or` first: it has lower precedence, so that `and` joins comparisons within each alternative.
     alternatives = [re.split(r"\band\b", joined) for joined in re.split(r"\bor\b", condition)]
-    truths = [[_compared(comparison, names) for comparison in comparisons] for comparisons in alternatives]
+    truths = [[_is_true(comparison, names) for comparison in comparisons] for comparisons in alternatives]
     return any(map(all, truths))
 
 
-def _compared(comparison: str, names: Mapping[str, float]) -> bool:
+def _is_true(comparison: str, names: Mapping[str, float]) -> bool:
     left_side, sign, right_side = _COMPARISON.fullmatch(comparison.translate(_RELATIONS)).groups("")  # type: ignore[union-attr]
     if not sign:
         raise BadExpression(f"{comparison.strip()!r} is not a comparison; it needs <, <=, >, >=, = or !=")
@@ -288,8 +284,12 @@ def tokens(text: str) -> list[tuple[str, str]]:
     return [*tokens_read, ("end", "")]
 
 
-def _finite(value: Any) -> Any:
-    return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else _bounded(value)
+def _finite_or_nan(value: Any) -> Any:
+    return (
+        np.where(np.isfinite(value), value, np.nan)
+        if isinstance(value, np.ndarray)
+        else _float_if_long(value)
+    )
 
 
 class _Parser:
@@ -308,72 +308,72 @@ class _Parser:
         self._place = self._depth = 0
 
     def parse(self) -> Any:
-        value = _finite(self._sum())
+        value = _finite_or_nan(self._parse_sum())
         if self._tokens[self._place][0] != "end":
-            raise self._unexpected()
+            raise self._unexpected_token_error()
         return value
 
-    def _sum(self) -> Any:
-        value = self._product()
-        while sign := self._take("+", "-"):
-            value = _finite(_OPERATIONS[sign](value, self._product()))
+    def _parse_sum(self) -> Any:
+        value = self._parse_product()
+        while sign := self._take_sign("+", "-"):
+            value = _finite_or_nan(_OPERATIONS[sign](value, self._parse_product()))
         return value
 
-    def _product(self) -> Any:
-        value, ambiguous = self._signed()
+    def _parse_product(self) -> Any:
+        value, ambiguous = self._parse_signed_factor()
         while True:
-            if sign := self._take("*", "/"):
-                factor, power = self._signed()
-                value, ambiguous = _finite(_OPERATIONS[sign](value, factor)), power or sign == "/"
+            if sign := self._take_sign("*", "/"):
+                factor, power = self._parse_signed_factor()
+                value, ambiguous = _finite_or_nan(_OPERATIONS[sign](value, factor)), power or sign == "/"
             elif self._tokens[self._place][0] == "name" or self._tokens[self._place][1] == "(":
                 if ambiguous:
                     raise BadExpression("a product after / or ^ can be read in two ways; use parentheses")
-                factor, ambiguous = self._power()
-                value = _finite(value * factor)
+                factor, ambiguous = self._parse_power()
+                value = _finite_or_nan(value * factor)
             else:
                 return value
 
-    def _signed(self) -> tuple[Any, bool]:
+    def _parse_signed_factor(self) -> tuple[Any, bool]:
         """Return the value of a factor with its sign, and whether the factor ends in an exponent.
 
         After an exponent, a product without a sign would be ambiguous.
         """
-        if self._take("-"):
-            with self._deeper():
-                value, power = self._signed()
+        if self._take_sign("-"):
+            with self._nested_level():
+                value, power = self._parse_signed_factor()
             return -value, power
-        return self._power()
+        return self._parse_power()
 
-    def _power(self) -> tuple[Any, bool]:
-        base = self._atom()
-        if not self._take("^", "**"):
+    def _parse_power(self) -> tuple[Any, bool]:
+        base = self._parse_atom()
+        if not self._take_sign("^", "**"):
             return base, False
-        with self._deeper():
-            exponent, _ = self._signed()
-        value = _finite(_power(base, exponent))
+        with self._nested_level():
+            exponent, _ = self._parse_signed_factor()
+        value = _finite_or_nan(_exact_power(base, exponent))
         if isinstance(value, complex):
             raise BadExpression(f"{float(base):g} to the power {float(exponent):g} is no real number")
         return value, True
 
-    def _atom(self) -> Any:
+    def _parse_atom(self) -> Any:
         kind, text = self._tokens[self._place]
         if kind == "number":
             self._place += 1
             return self._literal(text)
         if kind == "name":
             self._place += 1
-            return self._named(text)
-        if not self._take("("):
-            raise self._unexpected()
-        return self._rest()
+            return self._parse_name(text)
+        if not self._take_sign("("):
+            raise self._unexpected_token_error()
+        return self._parse_to_closing_parenthesis()
 
-    def _named(self, name: str) -> Any:
+    def _parse_name(self, name: str) -> Any:
         if name in self._functions:
-            if not self._take("("):
+            if not self._take_sign("("):
                 raise BadExpression(f"{name} needs parentheses, as in {name}(d)")
-            argument = self._rest()
+            argument = self._parse_to_closing_parenthesis()
             try:
-                return _finite(self._functions[name](argument))
+                return _finite_or_nan(self._functions[name](argument))
             except ValueError:
                 raise BadExpression(f"{name}({float(argument):g}) is not defined") from None
         if name in CONSTANTS:
@@ -382,31 +382,30 @@ class _Parser:
             raise BadExpression(f"{name!r} is unknown")
         return self._valued(self._names[name])
 
-    def _rest(self) -> Any:
-        """Return the value of a parenthesis whose "(" is already consumed."""
-        with self._deeper():
-            value = self._sum()
-        if not self._take(")"):
-            raise self._unexpected("a closing parenthesis is missing")
+    def _parse_to_closing_parenthesis(self) -> Any:
+        """Require that "(" is already consumed."""
+        with self._nested_level():
+            value = self._parse_sum()
+        if not self._take_sign(")"):
+            raise self._unexpected_token_error("a closing parenthesis is missing")
         return value
 
     @contextmanager
-    def _deeper(self) -> Iterator[None]:
+    def _nested_level(self) -> Iterator[None]:
         self._depth += 1
         if self._depth > DEEPEST:
             raise BadExpression(f"it is nested more than {DEEPEST} times")
         yield
         self._depth -= 1
 
-    def _take(self, *signs: str) -> str:
-        """Consume the next token and return it if it is one of `signs`; otherwise return ""."""
+    def _take_sign(self, *signs: str) -> str:
         kind, text = self._tokens[self._place]
         if kind != "sign" or text not in signs:
             return ""
         self._place += 1
         return text
 
-    def _unexpected(self, at_end: str = "it is not complete") -> BadExpression:
+    def _unexpected_token_error(self, at_end: str = "it is not complete") -> BadExpression:
         kind, text = self._tokens[self._place]
         return BadExpression(at_end if kind == "end" else f"{text!r} is not allowed there")
 
@@ -468,10 +467,10 @@ def values_written(text: str, words: Mapping[str, str]) -> str:
 
     For example, "eta = 0.05, fresh = False" becomes "η = 0.05, not fresh".
     """
-    return ", ".join(_value_written(assignment, words) for assignment in text.split(", "))
+    return ", ".join(_value_in_words(assignment, words) for assignment in text.split(", "))
 
 
-def _value_written(text: str, words: Mapping[str, str]) -> str:
+def _value_in_words(text: str, words: Mapping[str, str]) -> str:
     name, equals, value = text.partition(" = ")
     if not equals:
         return text
@@ -502,7 +501,7 @@ def fill(text: str, names: Mapping[str, float]) -> str:
         if match[1] is None:
             raise BadExpression(f"{match[0]!r} has no matching brace; write {{{{ or }}}} for a single brace")
         try:
-            return _written(exact(match[1], names))
+            return _value_text(exact(match[1], names))
         except BadExpression as error:
             raise BadExpression(f"{match[0]} does not fit: {error}") from error
 
@@ -519,7 +518,7 @@ def plain(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _written(value: Fraction | float) -> str:
+def _value_text(value: Fraction | float) -> str:
     if isinstance(value, Fraction) and value.denominator == 1:
         text = str(value.numerator)
     else:

@@ -85,7 +85,7 @@ def write(path: Path, content: bytes | bytearray, option: str = "--out") -> None
     with faults(f"{option} {path}", "cannot be written"):
         path = path.resolve()  # replaces the file that a link points to, and keeps the link
         remove_leftovers(path.parent)
-        unfinished, descriptor = _begin(path.parent)
+        unfinished, descriptor = _create_unfinished_file(path.parent)
         try:
             with open(descriptor, "wb") as file:
                 file.write(content)
@@ -97,8 +97,8 @@ def write(path: Path, content: bytes | bytearray, option: str = "--out") -> None
             raise
 
 
-def _begin(folder: Path) -> tuple[Path, int]:
-    """Create an unfinished file, and return its path and descriptor. Lock it if the file system has locks."""
+def _create_unfinished_file(folder: Path) -> tuple[Path, int]:
+    """Return the path and the descriptor of the file, locked if the file system has locks."""
     while True:
         unfinished = folder / f".{os.urandom(8).hex()}{UNFINISHED}"
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)

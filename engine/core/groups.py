@@ -38,7 +38,7 @@ class Group(msgspec.Struct, frozen=True):
             return False
         # If each coarse factor joins adjacent fine factors, rotations of the fine factors also rotate the
         # coarse factors.
-        return self.factors != () and _products(other.factors) <= _products(self.factors)
+        return self.factors != () and _partial_products(other.factors) <= _partial_products(self.factors)
 
     def __and__(self, other: Group) -> Group:
         if self <= other or other <= self:
@@ -66,7 +66,7 @@ def rotations(*factors: int) -> Group:
     return Group(factors if len(factors) > 1 else ())
 
 
-def _products(factors: tuple[int, ...]) -> set[int]:
+def _partial_products(factors: tuple[int, ...]) -> set[int]:
     """Return the products d₁, d₁d₂, d₁d₂d₃, … of the factors' sizes.
 
     The products of a coarser factorisation are a subset: (2, 3, 4) gives {2, 6, 24}, and (6, 4) gives {6,

@@ -46,7 +46,6 @@ class JournalFrame(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Offset of the first byte after the frame, from the beginning of the file."""
         return self.start + _HEADER.size + len(self.packed)
 
     @property
@@ -64,7 +63,7 @@ def unpack(packed: bytes) -> Any:
     return _DECODER.decode(packed)
 
 
-def _of_array(array: object) -> Any:
+def _packed_array(array: object) -> Any:
     import numpy as np  # imported late: lists of runs have no arrays, and must not wait for numpy
 
     if isinstance(array, np.generic):
@@ -74,7 +73,7 @@ def _of_array(array: object) -> Any:
     return msgspec.msgpack.Ext(_ARRAY, struct.pack("<I", len(head)) + head + array.tobytes())
 
 
-def _to_array(code: int, packed: memoryview) -> Any:
+def _unpacked_array(code: int, packed: memoryview) -> Any:
     if code != _ARRAY:
         raise ValueError(f"the journal has a value of unknown kind {code}")
     import numpy as np
@@ -84,21 +83,20 @@ def _to_array(code: int, packed: memoryview) -> Any:
     return np.frombuffer(bytearray(packed[4 + length :]), dtype).reshape(shape)
 
 
-_ENCODER = msgspec.msgpack.Encoder(enc_hook=_of_array)
-_DECODER = msgspec.msgpack.Decoder(ext_hook=_to_array)
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_packed_array)
+_DECODER = msgspec.msgpack.Decoder(ext_hook=_unpacked_array)
 
 
 class Journal:
     """Journal that this process writes. It holds a lock on its file until `close` is called."""
 
     def __init__(self, path: Path) -> None:
-        """Create the journal's file, and lock it. Raises: OSError."""
         self.path = path
         self._descriptor = os.open(path, _NEW, 0o644)
         with suppress(OSError):  # some file systems have no locks
             flock(self._descriptor, LOCK_EX)
         try:
-            _write(self._descriptor, MAGIC)
+            _write_all_bytes(self._descriptor, MAGIC)
         except OSError:
             path.unlink(missing_ok=True)
             self.close()
@@ -109,7 +107,7 @@ class Journal:
 
         Raises: OSError.
         """
-        return _append(self._descriptor, kind, packed)
+        return _append_frame(self._descriptor, kind, packed)
 
     def sync(self) -> None:
         """Flush all appended frames to the disk. Raises: OSError if the disk is full."""
@@ -134,15 +132,17 @@ def append(path: Path, kind: str, content: Any) -> None:
                     end = frame.end
                 if end < os.fstat(descriptor).st_size:
                     os.ftruncate(descriptor, end)
-        _append(descriptor, kind, pack(content))
+        _append_frame(descriptor, kind, pack(content))
     finally:
         os.close(descriptor)
 
 
-def _append(descriptor: int, kind: str, packed: bytes) -> int:
+def _append_frame(descriptor: int, kind: str, packed: bytes) -> int:
     start = os.fstat(descriptor).st_size
     try:
-        _write(descriptor, header(kind, packed) + packed)  # one call, so that frames of two writers never mix
+        _write_all_bytes(
+            descriptor, header(kind, packed) + packed
+        )  # one call, so that frames of two writers never mix
     except OSError:
         with suppress(OSError):
             os.ftruncate(descriptor, start)
@@ -156,7 +156,7 @@ def header(kind: str, packed: bytes) -> bytes:
     return _HEADER.pack(name, len(packed), zlib.crc32(packed, zlib.crc32(name)))
 
 
-def _write(descriptor: int, content: bytes) -> None:
+def _write_all_bytes(descriptor: int, content: bytes) -> None:
     remaining = memoryview(content)
     while remaining:
         remaining = remaining[os.write(descriptor, remaining) :]
@@ -169,7 +169,7 @@ def frames(path: Path) -> Iterator[JournalFrame]:
     """
     with path.open("rb") as file:
         start = check_format(path, file.read(len(MAGIC)))
-        while (frame := _read(file, start)) is not None:
+        while (frame := _read_frame(file, start)) is not None:
             yield frame
             start = frame.end
 
@@ -192,7 +192,7 @@ class Tail:
         """Yield the frames that writers have completed since the last call."""
         while True:
             self._file.seek(self._place)
-            if (frame := _read(self._file, self._place)) is None:
+            if (frame := _read_frame(self._file, self._place)) is None:
                 return
             self._place = frame.end
             yield frame
@@ -205,7 +205,7 @@ def frame_at(path: Path, start: int) -> JournalFrame | None:
     """Return the frame at the offset `start`, or None if the frame is incomplete. Raises: OSError."""
     with path.open("rb") as file:
         file.seek(start)
-        return _read(file, start)
+        return _read_frame(file, start)
 
 
 def check_format(path: Path, line: bytes) -> int:
@@ -219,7 +219,7 @@ def check_format(path: Path, line: bytes) -> int:
     return len(MAGIC)
 
 
-def _read(file: Any, start: int) -> JournalFrame | None:
+def _read_frame(file: Any, start: int) -> JournalFrame | None:
     header = file.read(_HEADER.size)
     if len(header) < _HEADER.size:
         return None

@@ -64,7 +64,7 @@ def load_torch(threads: int | None = None) -> None:
         torch.set_num_threads(threads)
     # TF32 has 10 bits of mantissa: on a GPU, losses near 0 would consist of rounding errors.
     torch.set_float32_matmul_precision("highest")
-    _exempt()
+    _freeze_present_objects()
 
 
 @cache
@@ -78,6 +78,6 @@ def _keep_freed_memory() -> None:
 
 
 @cache
-def _exempt() -> None:
+def _freeze_present_objects() -> None:
     """Exempt all present objects from garbage collection, at the first call only."""
     gc.freeze()

@@ -21,7 +21,7 @@ LARGE = 1 << 22
 
 
 @cache
-def _linear_algebra() -> Any:
+def _threadpool_controller() -> Any:
     import scipy.linalg  # type: ignore[import-untyped]  # noqa: F401 - it loads a BLAS library of its own
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
@@ -46,7 +46,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
         return
     with _lock:
         if _inside == 0:
-            _limited.enter_context(_linear_algebra().limit(limits=1, user_api="blas"))
+            _limited.enter_context(_threadpool_controller().limit(limits=1, user_api="blas"))
         _inside += 1
     try:
         yield
@@ -58,13 +58,13 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 
 
 def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Return the products a xᵀ [R, k, n] of `several` a [R, k, d] with rows x [R, n, d].
+    """Return the products a xᵀ [R, k, n] of vectors a [R, k, d] with rows x [R, n, d].
 
     torch's `@` uses MKL. On processors that Intel did not make, MKL runs its slower AVX2 code. On a core of
     an AMD EPYC with AVX-512, MKL makes 90 · 10⁹ float32 operations a second. oneDNN, which torch also
     includes, makes 170 · 10⁹ for k = 64 and 216 · 10⁹ for k = 256.
     """
-    if _by_onednn() and _is_large(several, rows):
+    if _has_onednn_product() and _is_large(several, rows):
         parts = zip(several.contiguous(), rows, strict=True)
         products = [torch.ops.mkldnn._linear_pointwise(a, x, None, "none", [], "") for a, x in parts]
         return products[0][None] if len(products) == 1 else torch.stack(products)
@@ -82,7 +82,6 @@ def moment(rows: torch.Tensor) -> torch.Tensor:
 
 
 def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
-    """Return whether size and type of the matrices are such that oneDNN is faster than MKL."""
     (_, k, d), n = several.shape, rows.shape[1]
     of_cpu = several.device.type == rows.device.type == "cpu"
     return (
@@ -94,8 +93,7 @@ def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
 
 
 @cache
-def _by_onednn() -> bool:
-    """Return whether torch includes oneDNN, and the processor has AVX-512, which MKL may leave unused."""
+def _has_onednn_product() -> bool:
     if torch.backends.cpu.get_cpu_capability() != "AVX512" or not torch._C._has_mkldnn:
         return False
     return hasattr(torch.ops.mkldnn, "_linear_pointwise")

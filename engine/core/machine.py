@@ -67,14 +67,14 @@ class Sampler:
             return None
         memory = psutil.virtual_memory()
         used = int(memory.total - memory.available)
-        return MachineSample(load, used, int(memory.total), self._of_gpus())
+        return MachineSample(load, used, int(memory.total), self._gpu_samples())
 
     def rest(self) -> None:
         """Restart the measurement after a pause of the run, so that the pause does not count."""
         self._looked = time.monotonic()
         self._has_begun = False
 
-    def _of_gpus(self) -> tuple[GpuSample, ...]:
+    def _gpu_samples(self) -> tuple[GpuSample, ...]:
         import pynvml
 
         if self._gpus is None:
@@ -95,13 +95,13 @@ class Sampler:
 
 def in_words(sample: MachineSample) -> str:
     """Return a sample as text, such as "processor 87 % · memory 3.1 of 16 GiB · GPU 64 %, 4.2 of 80 GiB"."""
-    words = [f"processor {sample.load:.0%}", f"memory {_bytes(sample.used, sample.total)}"]
+    words = [f"processor {sample.load:.0%}", f"memory {_bytes_in_words(sample.used, sample.total)}"]
     for number, gpu in enumerate(sample.gpus):
         name = "GPU" if len(sample.gpus) == 1 else f"GPU {number}"
         load = "" if gpu.load is None else f"{gpu.load:.0%}, "
-        words.append(f"{name} {load}{_bytes(gpu.used, gpu.total)}")
+        words.append(f"{name} {load}{_bytes_in_words(gpu.used, gpu.total)}")
     return " · ".join(words).replace("%", " %")
 
 
-def _bytes(used: int, total: int) -> str:
+def _bytes_in_words(used: int, total: int) -> str:
     return f"{used / 2**30:.3g} of {total / 2**30:.3g} GiB"

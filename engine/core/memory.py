@@ -96,11 +96,10 @@ def free_bytes() -> int:
     """
     import psutil
 
-    return max(0, min([int(psutil.virtual_memory().available), *_left_to_process(), *left_to_groups()]))
+    return max(0, min([int(psutil.virtual_memory().available), *_bytes_left_to_process(), *left_to_groups()]))
 
 
-def _left_to_process() -> Iterator[int]:
-    """Yield the bytes that remain under each limit of the process, RLIMIT_AS and RLIMIT_DATA, that is set."""
+def _bytes_left_to_process() -> Iterator[int]:
     if sys.platform == "win32":
         return
     import resource
@@ -133,22 +132,24 @@ def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
             mounted = root / "sys/fs/cgroup" / folder
             group = mounted / place.lstrip("/")
             for ancestor in (group, *group.parents):
-                if (size := _number(ancestor / limit)) is not None and size < UNLIMITED:
-                    yield size - (_number(ancestor / use) or 0) + _listed(ancestor / "memory.stat", cache)
+                if (size := _number_in_file(ancestor / limit)) is not None and size < UNLIMITED:
+                    yield (
+                        size
+                        - (_number_in_file(ancestor / use) or 0)
+                        + _listed_number(ancestor / "memory.stat", cache)
+                    )
                 if ancestor == mounted:
                     break
 
 
-def _number(file: Path) -> int | None:
-    """Return the number in a file; None if it has none, as in a limit `max`."""
+def _number_in_file(file: Path) -> int | None:
     try:
         return int(file.read_text())
     except (OSError, ValueError):
         return None
 
 
-def _listed(file: Path, name: str) -> int:
-    """Return the number beside `name` in a file with a name and a number on each line; 0 if missing."""
+def _listed_number(file: Path, name: str) -> int:
     try:
         pairs = dict(line.split() for line in file.read_text().splitlines())
         return int(pairs.get(name, 0))

@@ -233,7 +233,7 @@ def make_optimizer(
     }
     rate = {} if lr is None else {"max_lr" if "max_lr" in signature else "lr": lr}
     keywords |= {argument: model for argument in ("model", "module") if argument in signature}
-    groups = _groups(name, list(parameters))
+    groups = _parameter_groups(name, list(parameters))
     if "optimizer" in signature:
         keywords["optimizer"] = SGD(groups, **rate)
     else:
@@ -250,20 +250,20 @@ def make_optimizer(
     return optimizer_of_model
 
 
-def _groups(name: str, parameters: list[Any]) -> list[Any]:
-    """Group the parameters as an optimizer accepts them.
-
-    Some optimizers take all parameters, some only the matrices, some matrices and biases in separate groups.
-    """
+def _parameter_groups(name: str, parameters: list[Any]) -> list[Any]:
+    """Group all parameters, only matrices, or matrices and biases separately, as the optimizer needs."""
     if not any(isinstance(group, dict) for group in parameters):
-        parts = _parts(name, parameters)
+        parts = _groups_by_dimension(name, parameters)
         return [part for part in parts if part["params"]] if len(parts) > 1 else parts[0]["params"]
     return [
-        {**group, **part} for group in parameters for part in _parts(name, group["params"]) if part["params"]
+        {**group, **part}
+        for group in parameters
+        for part in _groups_by_dimension(name, group["params"])
+        if part["params"]
     ]
 
 
-def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
+def _groups_by_dimension(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
     if name not in MATRICES_ONLY | MATRICES_APART:
         return [{"params": parameters}]
     matrices = [parameter for parameter in parameters if parameter.dim() > 1]

@@ -52,7 +52,7 @@ class Outside:
 
     def request(self, paths: Iterable[Path]) -> None:
         """Add Python files to load. Raises: BadInput if modules were already loaded."""
-        for path in dict.fromkeys(map(_absolute, paths)):
+        for path in dict.fromkeys(map(_absolute_path, paths)):
             if path in self._files:
                 continue
             if self._loaded is not None:
@@ -75,13 +75,12 @@ class Outside:
 
     def modules(self) -> list[ModuleType]:
         """Return the modules from outside the program, and load them at the first call. Raises: BadInput."""
-        return [loaded.module for loaded in self._all()]
+        return [loaded.module for loaded in self._loaded_modules()]
 
     def origins(self) -> list[Origin]:
-        return [origin for loaded in self._all() for origin in loaded.origins]
+        return [origin for loaded in self._loaded_modules() for origin in loaded.origins]
 
     def digest(self) -> str:
-        """Return a digest of all code from outside the program; "" if there is none."""
         hashes = sorted(origin["sha256"] for origin in self.origins())
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 
@@ -92,20 +91,20 @@ class Outside:
         """
         from engine.core.user_errors import typed
 
-        sources = {str(file) for loaded in self._loaded or () for file in _sources(loaded.module)}
+        sources = {str(file) for loaded in self._loaded or () for file in _source_files(loaded.module)}
         frames = traceback.extract_tb(error.__traceback__)
         places = [(frame.filename, frame.lineno) for frame in frames if frame.filename in sources]
         return BadInput("{}:{}".format(*places[-1]), typed(error)) if places else None
 
-    def _all(self) -> list[LoadedModule]:
+    def _loaded_modules(self) -> list[LoadedModule]:
         if self._loading:
             raise RuntimeError("the catalogue is incomplete while parts are loaded; ask for parts later")
         if self._loaded is None:
             self._loading = True
             try:
-                configured = () if self._requested_only else map(_absolute, self._configured())
-                loaded = [_from_file(path) for path in dict.fromkeys([*self._files, *configured])]
-                self._loaded = loaded + ([] if self._requested_only else list(_from_packages()))
+                configured = () if self._requested_only else map(_absolute_path, self._configured())
+                loaded = [_module_from_file(path) for path in dict.fromkeys([*self._files, *configured])]
+                self._loaded = loaded + ([] if self._requested_only else list(_modules_from_packages()))
                 for module, _ in self._loaded:
                     _register_optimizers(module)
             finally:
@@ -113,11 +112,11 @@ class Outside:
         return self._loaded
 
 
-def _absolute(path: Path) -> Path:
+def _absolute_path(path: Path) -> Path:
     return Path(os.path.expanduser(path)).absolute()
 
 
-def _from_file(path: Path) -> LoadedModule:
+def _module_from_file(path: Path) -> LoadedModule:
     """Load a file as a module. Raises: BadInput, also if the file defines no part."""
     where = str(path)
     if path.suffix != ".py":
@@ -147,13 +146,13 @@ def _from_file(path: Path) -> LoadedModule:
     if not _offers_parts(module):
         raise BadInput(where, 'it defines no part; a part is a class with a tag, such as tag="my-rule"')
     imported = (getattr(sys.modules[name], "__file__", None) for name in sorted(set(sys.modules) - names))
-    beside = dict.fromkeys(Path(file) for file in imported if file and _stands_beside(Path(file), path))
+    beside = dict.fromkeys(Path(file) for file in imported if file and _is_user_code_beside(Path(file), path))
     return LoadedModule(
-        module, tuple({"file": str(file), "sha256": _digest([file])} for file in [path, *beside])
+        module, tuple({"file": str(file), "sha256": _digest_of_files([file])} for file in [path, *beside])
     )
 
 
-def _stands_beside(file: Path, path: Path) -> bool:
+def _is_user_code_beside(file: Path, path: Path) -> bool:
     """Return whether `file` is the user's own code in or below the folder of `path`.
 
     It must not be part of an installed package.
@@ -162,8 +161,7 @@ def _stands_beside(file: Path, path: Path) -> bool:
     return file.is_relative_to(path.parent) and not is_installed
 
 
-def _from_packages() -> Iterator[LoadedModule]:
-    """Load the modules that installed packages offer as entry points. Raises: BadInput."""
+def _modules_from_packages() -> Iterator[LoadedModule]:
     if not any(map(_offers_entry_points, sys.path)):
         return
     from importlib.metadata import entry_points
@@ -180,7 +178,7 @@ def _from_packages() -> Iterator[LoadedModule]:
         _check_methods(module, where)
         version = point.dist.version if point.dist is not None else ""
         origin = {"distribution": where, "version": version, "module": point.module}
-        yield LoadedModule(module, ({**origin, "sha256": _digest(_sources(module))},))
+        yield LoadedModule(module, ({**origin, "sha256": _digest_of_files(_source_files(module))},))
 
 
 def _offers_entry_points(folder: str) -> bool:
@@ -197,14 +195,14 @@ def _offers_entry_points(folder: str) -> bool:
     return False
 
 
-def _sources(module: ModuleType) -> list[Path]:
+def _source_files(module: ModuleType) -> list[Path]:
     folders = getattr(module, "__path__", None)
     if folders is not None:
         return sorted(file for folder in folders for file in Path(folder).rglob("*.py"))
     return [Path(module.__file__)] if module.__file__ else []
 
 
-def _digest(sources: Iterable[Path]) -> str:
+def _digest_of_files(sources: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for source in sources:
         digest.update(source.read_bytes())

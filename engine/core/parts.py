@@ -21,7 +21,7 @@ from engine.core.groups import ROTATIONS, TRIVIAL, Group
 from engine.core.texts import message
 
 _MODULE = ""
-"""Key of a module's own docstring in the result of `_in_source`."""
+"""Key of a module's own docstring in the result of `_docstrings_in_source`."""
 
 
 @cache
@@ -43,20 +43,20 @@ def restore(documented: Any) -> None:
     if sys.flags.optimize < 2:
         return
     for owner in documented.__mro__ if isinstance(documented, type) else (documented,):
-        if owner.__doc__ is None and (text := _from_source(owner)):
+        if owner.__doc__ is None and (text := _docstring_from_source(owner)):
             owner.__doc__ = text
 
 
-def _from_source(documented: Any) -> str | None:
+def _docstring_from_source(documented: Any) -> str | None:
     if isinstance(documented, ModuleType):
-        return _in_source(documented).get(_MODULE)
+        return _docstrings_in_source(documented).get(_MODULE)
     module = sys.modules.get(documented.__module__)
-    return None if module is None else _in_source(module).get(documented.__qualname__)
+    return None if module is None else _docstrings_in_source(module).get(documented.__qualname__)
 
 
 @cache
-def _in_source(module: ModuleType) -> Mapping[str, str | None]:
-    """Return the docstrings in a module's source, by qualified name; empty if the source is missing."""
+def _docstrings_in_source(module: ModuleType) -> Mapping[str, str | None]:
+    """Map qualified names to docstrings; empty if the source is missing."""
     import ast
 
     def named(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, str | None]]:
@@ -166,7 +166,6 @@ class Verdict(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Verdict and reason as a sentence, with the smaller symmetry group if one is known."""
         addition = (
             "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} do not change predictions"
         )
@@ -228,8 +227,8 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]
         of_member = any(is_member(base) for base in bases)
-        written = set().union(*(_written(base) for base in (bases if of_member else bases[:-1])))
-        if written & _written(cls) - cls.declares:
+        written = set().union(*(_defined_attributes(base) for base in (bases if of_member else bases[:-1])))
+        if written & _defined_attributes(cls) - cls.declares:
             for attribute in (cls.declares | cls.shortcuts) - vars(cls).keys():
                 setattr(
                     cls,
@@ -269,7 +268,7 @@ def summary_of(part: type[msgspec.Struct]) -> str:
     return docstring(part).split("\n", 1)[0]
 
 
-def _written(part: type[Part]) -> set[str]:
+def _defined_attributes(part: type[Part]) -> set[str]:
     return {
         attribute
         for attribute, value in vars(part).items()

@@ -19,11 +19,11 @@ class Stopped(Exception):
     """Exception: the computation was cancelled."""
 
 
-def _never() -> bool:
+def _never_stops() -> bool:
     return False
 
 
-_stopped: ContextVar[Callable[[], bool]] = ContextVar("stopped", default=_never)
+_stopped: ContextVar[Callable[[], bool]] = ContextVar("stopped", default=_never_stops)
 
 _turn = threading.Lock()
 """Lock that lets only one call of `aside` compute at a time, so that abandoned calls do not pile up."""
@@ -52,7 +52,7 @@ def aside(call: Callable[[], T]) -> T:
 
     Raises: Stopped.
     """
-    if _stopped.get() is _never:
+    if _stopped.get() is _never_stops:
         return call()
     result: Future[T] = Future()
 

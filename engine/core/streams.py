@@ -49,17 +49,17 @@ class Stream:
 
     def normal(self, *shape: int) -> Floats:
         """Draw independent N(0, 1) numbers, [replicas, *shape]."""
-        return self._filled(shape, np.random.Generator.standard_normal)
+        return self._drawn_numbers(shape, np.random.Generator.standard_normal)
 
     def uniform(self, *shape: int) -> Floats:
         """Draw independent uniform numbers from [0, 1), [replicas, *shape]."""
-        return self._filled(shape, np.random.Generator.random)
+        return self._drawn_numbers(shape, np.random.Generator.random)
 
     def integers(self, below: int, *shape: int) -> NDArray[np.int64]:
         """Draw independent uniform integers from 0 to below − 1, [replicas, *shape]."""
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
 
-    def _filled(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
+    def _drawn_numbers(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
         numbers = np.empty((self.replicas, math.prod(shape)))
         unchecked = UNCHECKED
         for generator, row in zip(self._generators, numbers, strict=True):

@@ -32,16 +32,16 @@ def fault(text: str, allowed: str = "") -> str:
     """Return a message about the first character of a text that is not allowed; "" if all are allowed."""
     if text.isprintable() and text.isascii():
         return ""
-    refused = next((letter for letter in text if letter not in allowed and _refused(letter)), None)
+    refused = next((letter for letter in text if letter not in allowed and _is_refused(letter)), None)
     if refused is None:
         return ""
     remedy = "take emoji that are not joined" if refused == "\u200d" else "leave it out"
-    return f"holds {_named(refused)}, which terminals do not show as text; {remedy}"
+    return f"holds {_letter_name(refused)}, which terminals do not show as text; {remedy}"
 
 
 def printable(text: str) -> str:
     """Remove characters that are not allowed."""
-    return text if not fault(text) else "".join(letter for letter in text if not _refused(letter))
+    return text if not fault(text) else "".join(letter for letter in text if not _is_refused(letter))
 
 
 def escaped(text: str) -> str:
@@ -49,7 +49,7 @@ def escaped(text: str) -> str:
     if text.isprintable() and text.isascii():
         return text
     return "".join(
-        letter.encode("unicode_escape").decode() if _refused(letter) else letter for letter in text
+        letter.encode("unicode_escape").decode() if _is_refused(letter) else letter for letter in text
     )
 
 
@@ -94,11 +94,11 @@ def listed(choices: Iterable[str]) -> str:
     return f"{', '.join(cut_choices[:FIRST])}, … {cut_choices[-1]} ({len(cut_choices)} in all)"
 
 
-def _refused(letter: str) -> bool:
+def _is_refused(letter: str) -> bool:
     return unicodedata.category(letter) in REFUSED
 
 
-def _named(letter: str) -> str:
+def _letter_name(letter: str) -> str:
     plain = {"\n": "a line break", "\r": "a line break", "\t": "a tab"}
     if unicodedata.category(letter) == "Cs":
         return "bytes that are not UTF-8"

@@ -53,19 +53,16 @@ class Rule(NamedTuple):
     """
 
     start: Callable[[Batch, int], Parameters]
-    """Function of the rows and the number of rates. It returns the starting parameters [rates · J, …]."""
+    """Maps the rows and the number of rates to the starting parameters [rates · J, …]."""
 
     scores: Callable[[Parameters, Array], Array]
-    """Function of parameters and rows. It returns the scores [rates · J, rows, c]."""
+    """Maps parameters and rows to scores [rates · J, rows, c]."""
 
     gradients: Callable[[Parameters, Array, Array], Parameters]
-    """Function of parameters, rows, and the derivative of the loss with respect to the scores.
-
-    It returns gradients.
-    """
+    """Maps parameters, rows, and the derivative of the loss with respect to the scores to gradients."""
 
     rate: Callable[[Batch], Array]
-    """Function of the rows. It returns a learning rate for each split [J]."""
+    """Maps the rows to a learning rate for each split [J]."""
 
 
 def trained_scores(rule: Rule, batch: Batch) -> Array:

@@ -289,7 +289,6 @@ class _Measurement:
 
 
 def _constant(labels: Floats, are_classes: bool) -> float:
-    """Return the best constant prediction: the mean label, or the most frequent class."""
     return float(np.bincount(labels.astype(np.int64)).argmax() if are_classes else labels.mean())
 
 

@@ -64,7 +64,7 @@ CLASSES = NUMBERS | {
 
 PROBE_ROWS, PROBE_FEATURES = 60, 20
 PROBES = 5
-"""Number of fits that measure the speed, also if other programs delay some of them."""
+"""Number of fits whose mean time measures the speed of this machine."""
 
 
 def work(learner: DiagnosisLearner, size: int, plan: Plan) -> float:

@@ -83,7 +83,6 @@ class Treatment(NamedTuple):
     """Number of features that skrub makes of the column; 0 for a column of numbers."""
 
     missing: int = 0
-    """Number of missing cells."""
 
 
 class MixedColumns:
@@ -157,7 +156,6 @@ class MixedColumns:
         self._frame = self._frame.assign(**{name: to_datetime(self._frame[name]) for name in dates})
 
     def treatments(self) -> Iterator[Treatment]:
-        """Yield the treatment of each column, in the order of the file."""
         numeric = set(self._numeric)
         for name in self._columns:
             missing = self._missing[name]
@@ -194,7 +192,6 @@ class MixedColumns:
         return fitted, asked
 
     def _encoded(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
-        """Return the features of columns of strings, which skrub learns from the training rows."""
         vectorizer, chosen = _vectorizer(0), self._frame[self._strings]
         fitted = vectorizer.fit_transform(chosen.iloc[train])
         asked = vectorizer.transform(chosen.iloc[tested])

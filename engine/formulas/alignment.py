@@ -30,9 +30,9 @@ rows and columns.
 def coefficients(rows: Floats, labels: Floats) -> Floats:
     """Return the Fourier coefficients f̂(S) = E f(x) ∏_{i ∈ S} x_i of the labels f, for all S, [2ⁿ].
 
-    `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values of f there, scaled to E f² =
-    1. Bit i of an index of the result is 1 if i ∈ S. The fast Walsh–Hadamard transform computes all
-    coefficients.
+    `rows` [2ⁿ, n] are the points of the cube, and `labels` [2ⁿ] are the values of f there. They are first
+    scaled so that E f² = 1. Bit i of an index of the result is 1 if i ∈ S. The fast Walsh–Hadamard transform
+    computes all coefficients.
     """
     bits = rows.shape[1]
     transformed = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())

@@ -57,7 +57,6 @@ def _middles(ends: Floats) -> Floats:
 
 
 def _beyond(ends: Floats) -> tuple[float, float]:
-    """Return a point below and a point above all finite numbers in `ends`."""
     finite = ends[np.isfinite(ends)]
     if not len(finite):
         return -1.0, 1.0

@@ -168,7 +168,6 @@ class LearnerJudgement:
 
     @property
     def sound(self) -> bool:
-        """Whether structure and measurement agree, and no lower bound is violated."""
         return self.agrees and all(respect.holds is not False for respect in self.bounds)
 
 

@@ -138,7 +138,6 @@ class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     ] = "gradient"
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes needed to draw the noise of one step."""
         return DERIVED * sizes.replicas * sizes.parameters
 
 
@@ -398,7 +397,6 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
     def stream_of_start(self, streams: Streams) -> Stream:
-        """Return the stream of random numbers that draws the initial weights."""
         return streams.printed(self.start_seed) if self.start_seed else streams("init")
 
     @property
@@ -408,7 +406,6 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_net_by_net(self) -> bool:
-        """Whether the update rule computes the steps of each net separately, one net after another."""
         return self.update is not None and self.update.structure().net_by_net
 
     @property

@@ -149,7 +149,6 @@ class Probe:
 
     @property
     def solver_of_limit(self) -> Solver:
-        """Solver that computes `limit`, the weights to which training should converge."""
         assert self._limit is not None, "only learners of which this is said have it"
         return self._limit.solver
 

@@ -61,6 +61,5 @@ class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
 
 
 def _distances(points: torch.Tensor) -> torch.Tensor:
-    """Return the distances [n, n] between all pairs of the given points [n, d], in float64."""
     centred = points.double() - points.double().mean(0)
     return torch.cdist(centred, centred, compute_mode="use_mm_for_euclid_dist")

@@ -65,5 +65,4 @@ class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
 
 
 def _kernels(probe: Probe, tensors: Params) -> Iterator[torch.Tensor]:
-    """Yield the tangent kernel J Jᵀ [n, n] of every net, computed with the given tensors."""
     return tangent_kernels(probe.architecture, tensors, probe.data.instances, FIRST_LAYER)

@@ -37,7 +37,7 @@ Taken = Literal["last", "first", "max", "min", "mean"]
 
 Extreme = Literal["max", "min", "gap"]
 PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest gap of"}
-"""Words for the extreme values for which a reading can return the position."""
+"""Words for the extreme values whose place a reading can return."""
 
 
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -367,7 +367,6 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def split_by(self) -> tuple[str, ...]:
-        """Sweep axes that `curves` names."""
         named = (self.curves,) if isinstance(self.curves, str) else self.curves
         return tuple(axis_name for axis_name in named if axis_name != "learner")
 

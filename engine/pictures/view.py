@@ -309,12 +309,10 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return self.title or self.kind
 
     def over(self, replicas: Sequence[int]) -> Floats:
-        """Return the values [N], computed from only some of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
 
     @cached_property
     def mean(self) -> float:
-        """Mean of the finite values, or NaN."""
         finite = self.y[np.isfinite(self.y)]
         return float(finite.mean()) if len(finite) else np.nan
 
@@ -446,12 +444,10 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def beneath(self) -> View | None:
-        """View of the picture that is drawn below this one, or None."""
         return self.beneath_of()
 
     @cached_property
     def places(self) -> Floats:
-        """Sorted x positions at which curves have a value now, or will have one later in the run."""
         return self.places_of(self)
 
 

@@ -51,12 +51,11 @@ class PlannedLine:
     on_learners: Mapping[str, Finding]
 
     def binds(self, learner: Learner) -> bool:
-        """Return whether the theorem applies to the problem and to `learner`."""
         return self.on_problem.holds and self.on_learners[learner.name].holds
 
 
 def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verdict]) -> PlannedLine:
-    """Return a theory line with answers whether its theorem applies to the problem and to each learner.
+    """Check whether a theory line's theorem applies to the problem, and to each learner.
 
     `verdicts` has the verdict on invariance of each learner, by name. If the theorem does not apply to the
     problem, this answer is also that for every learner.
@@ -74,9 +73,9 @@ def planned_line(line: Line, experiment: Experiment, verdicts: Mapping[str, Verd
 def lines_along_runs(
     experiment: Experiment, recorded: Collection[str], verdicts: Mapping[str, Verdict]
 ) -> tuple[PlannedLine, ...]:
-    """Return the theory lines about measures in `recorded` whose formulas use measured values.
+    """Return the theory lines that are computed from measured values, so that they grow during runs.
 
-    They become longer as runs advance.
+    Only lines about measures in `recorded` are returned.
     """
     return tuple(
         planned_line(line, experiment, verdicts)
@@ -115,9 +114,9 @@ class SideRuns(NamedTuple):
     """Experiments of the side runs, without repetitions. Several theory lines may use the same side run."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
-    """Side runs that the theory line of a curve needs, as indices in `experiments`.
+    """Indices in `experiments` of the side runs that the theory line of a curve needs.
 
-    The theory line gives each side run a name, which is the key of its index.
+    The keys are the names that the theory line gives to its side runs.
     """
 
 
@@ -201,7 +200,7 @@ class RecordedMeasures(NamedTuple):
 
     by_learner: Mapping[str, tuple[Measure, ...]]
     by_replica: Mapping[str, frozenset[str]]
-    """Names of the measures for which a picture, a claim or a theory line needs every replica's values."""
+    """Names of the measures that a picture, claim or theory line needs for every single replica."""
 
     along: tuple[PlannedLine, ...]
     """Theory lines that are computed from values measured in runs, and whether their theorems apply."""
@@ -269,7 +268,6 @@ def _requested(experiment: Experiment) -> dict[str, Measure]:
 
 
 def _read_until(pictures: Sequence[Picture]) -> list[str]:
-    """Return the names of the measures in `until` conditions of pictures."""
     readings = (picture.reading for picture in pictures)
     ends = (None if reading is None else reading.until for reading in readings)
     return [end.measure for end in ends if end is not None and end.measure is not None]
@@ -278,7 +276,7 @@ def _read_until(pictures: Sequence[Picture]) -> list[str]:
 def _of_lines(
     experiment: Experiment, learner: Learner, along: Sequence[PlannedLine], requested: Mapping[str, Measure]
 ) -> dict[str, Measure]:
-    """Return the measures that theory lines about requested measures need, by name."""
+    """Return further measures, from which theory lines about requested measures are computed."""
     binding = [
         planned.line for planned in along if planned.line.measure in requested and planned.binds(learner)
     ]
@@ -286,7 +284,7 @@ def _of_lines(
 
 
 def _read_by_replica(experiment: Experiment) -> frozenset[str]:
-    """Return the names of measures whose values of every replica a picture or a claim needs.
+    """Return the names of measures that pictures or claims need for every single replica.
 
     The default picture of a run counts, too.
     """
@@ -307,10 +305,9 @@ class LearnerPlan:
     learner: Learner
     rates: tuple[float, ...]
     measures: tuple[Measure, ...]
-    """Recorded measures."""
 
     by_replica: frozenset[str]
-    """Names of the measures for which a picture, a claim or a theory line needs every replica's values."""
+    """Names of the measures that a picture, claim or theory line needs for every single replica."""
 
     verdict: Verdict
     backend: Backend
@@ -352,13 +349,11 @@ class RunPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Measures that are recorded for at least one learner, each once."""
         by_name = {measure.name: measure for planned in self.learners for measure in planned.measures}
         return tuple(by_name.values())
 
     @property
     def all_learners(self) -> tuple[LearnerPlan, ...]:
-        """Learners of side runs, followed by those of the experiment."""
         return (*self.side_learners, *self.learners)
 
     @property

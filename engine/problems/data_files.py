@@ -182,7 +182,7 @@ class TableSettings:
 
 
 class Version(NamedTuple):
-    """Version of a file on disk, which changes when the file is rewritten."""
+    """Version of a file on disk: time of its last change in nanoseconds, and size in bytes."""
 
     file: Path
     modified: int

@@ -53,7 +53,6 @@ class FirstRows(NamedTuple):
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:
-        """Return how a preset refers to a column: by its name if this is unique, else by its position."""
         name = self.names[column]
         return column if self.names.count(name) > 1 or name == str(column) else name
 
@@ -73,7 +72,6 @@ class FirstRows(NamedTuple):
     def columns_without(
         self, omitted: Collection[int], label: int | None, settings: TableSettings
     ) -> tuple[int | str, ...]:
-        """Return all columns except the `omitted` ones, the label, the index and empty ones."""
         index = 0 if settings.index is True else None
         if settings.index not in (None, True, False):
             index = self.position(settings.index)

@@ -84,7 +84,6 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def data_sentence(self) -> str:
-        """Reports on the files of instances and labels in one line; "" without files."""
         return "; ".join(report.sentence for report in self.data_reports)
 
     def bytes_drawn(self, replicas: int, itemsize: int, as_matrix: bool) -> int:

@@ -145,8 +145,7 @@ records, including the start. If the indices are None, the rows are in stored or
 class ModelGroup(Interface):
     """Interface of a group of models that train at the same time, each on its first k rows.
 
-    Every model has its own k. The values of k in a group are consecutive ones of those that the protocol
-    measures.
+    Every model has its own k. A group has successive values among the k that the protocol measures.
     """
 
     @property
@@ -264,7 +263,6 @@ class Extent(NamedTuple):
     """Position of the last record on the x-axis. The first record is at 0."""
 
     records: int
-    """Number of records."""
 
     rows: int
     """Number of training rows. They are the first rows of the data."""

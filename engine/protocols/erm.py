@@ -183,7 +183,7 @@ class BatchedModels:
         return 1
 
     def _shares_of(self, drawn: Drawn) -> torch.Tensor:
-        """Return the share of each training row in each batch member's mini-batch gradient."""
+        """Return the weights of training rows in the mini-batch gradient, for every batch member."""
         batch, members = drawn.shape[-1], self._data_of_one_k.variants * self._data_of_one_k.targets
         rows = torch.from_numpy(drawn).to(self._shares.device).repeat_interleave(members, 1).view(-1, batch)
         ones = torch.full_like(rows, 1 / batch, dtype=self._shares.dtype)

@@ -208,7 +208,6 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
 
 def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round numbers ≥ 0 to 12 digits."""
     scale = 10.0 ** (11 - np.floor(np.log10(np.where(numbers > 0, numbers, 1.0))))
     return np.asarray(np.rint(numbers * scale) / scale)
 
@@ -262,7 +261,6 @@ class Flowing(InPieces):
             yield
 
     def _fields(self, descent: Descent) -> Iterator[GradientField]:
-        """Yield the vector field of every net, or of every group of coupled nets."""
         update = self._learner.trained.update
         assert update.mirror is not None, "refuses() admits no other rule"
         dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors

@@ -118,7 +118,6 @@ class InBatches:
         self.recorder = Recorder(inputs, self.hypothesis, records, order)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Make an update if example k completes a batch."""
         if k % self._batch > 0:
             return ()
         new = slice(k - self._batch, k)

@@ -112,7 +112,7 @@ class Gathered(NamedTuple):
     """
 
     kinds: dict[CurveKey, KindPlace]
-    """Kind of the learner of every curve, and the index of the curve among the curves of this kind."""
+    """For each curve, the kind of its learner, and its index among the curves of this kind."""
 
     to_come: dict[Key, CurveView]
     """Empty views of curves that have no values yet. Only pictures that follow the training have them."""
@@ -127,14 +127,13 @@ class Gathered(NamedTuple):
     """For each learner that the picture's measure cannot measure, the unmet condition, by learner name."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
-        """Return the kind of a curve's learner, or None for a reference learner, drawn like a theory line."""
         keys = (curve.learner, apart, _rate_of(curve, point).number), (curve.learner, apart, 0)
         return next((self.kinds[key] for key in keys if key in self.kinds), None)
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
         """Return the values by which a picture divides the curve `key`; empty if there are none.
 
-        A theory line is divided like the curve that it belongs to.
+        The values for a theory line are those for its curve.
         """
         (curve_name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:
@@ -237,7 +236,6 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
 
 
 def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
-    """Return the curve's name in the picture; None if x is the learning rate and the curve has no rate."""
     if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
         return None
     return curve.learner if steps.along_rates or steps.over_rates else curve.name
@@ -304,10 +302,6 @@ def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
 def _places_of_line(
     curve_name: str, point: Point, trace: Trace, steps: PictureSteps
 ) -> list[tuple[Point, str]]:
-    """Return the sweep points at which a theory line has values, each with the name of the line's curve.
-
-    The name is "" if all curves share the line. In a picture over learning rates, each rate is a sweep point.
-    """
     if not (steps.along_rates or steps.over_rates):
         return [(point, curve_name)]
     curves = [curve for curve in trace.curves if curve_name in (curve.name, "")]
@@ -383,7 +377,6 @@ def is_reference(curve: Curve, point: Point) -> bool:
 def _to_come(
     curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
-    """Return a view without points, for a curve that has no values yet."""
     return CurveView(
         name=curve_name,
         number=number,
@@ -434,7 +427,6 @@ def known_at(results: Results, number: int) -> frozenset[str]:
 
 
 def _along(results: Results, point: Point, axis: int) -> Results:
-    """Return the results at the sweep points that differ from `point` only on the axis with index `axis`."""
     sweep = results.sweep
 
     def elsewhere(point: Point) -> tuple[int, ...]:

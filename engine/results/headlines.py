@@ -49,7 +49,6 @@ def headline(
 
 
 def _law_of_split(view: View, experiment: Experiment, results: Results | None) -> str:
-    """Return a scaling law of a picture whose x is the axis that separates these curves, or ""."""
     if results is None:
         return ""
     along = [picture for picture in drawn(experiment) if picture.x in view.picture.split_by]
@@ -96,7 +95,10 @@ LEVEL = 0.1
 
 
 class _Move(NamedTuple):
-    """Number of a curve before and after a change of the set-up. Infinity means "never"."""
+    """A number of one curve, such as its last loss, before and after a change of the set-up.
+
+    Infinity means "never".
+    """
 
     name: str
     called: str
@@ -150,7 +152,7 @@ def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
 
 
 def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return where the loss of each curve begins to stay below LEVEL, before and after the change.
+    """Return the x from which the loss of each curve stays below LEVEL, before and after the change.
 
     Curves whose loss stays below LEVEL in neither run are left out.
     """

@@ -38,7 +38,7 @@ def judge(results: Results) -> list[Outcome]:
 
 
 def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of the claims about a picture, as `is_about` decides."""
+    """Return the outcomes of those claims that are about a picture, as `is_about` decides."""
     return [outcome for outcome in outcomes if is_about(outcome.claim, picture, experiment)]
 
 
@@ -85,8 +85,7 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
 def _of_curve(claim: Claim, seen: View) -> Outcome:
     """Judge a claim about one curve.
 
-    The outcome's `detail` says so if the claim compares the curve with a theory line that does not apply to
-    it.
+    The `detail` of the outcome says so if the claim uses a theory line that does not apply to the learner.
     """
     outcome, curve = _found(claim, seen), claim.of(seen)
     for field in claim.line_fields if outcome.measured is not None else ():
@@ -111,7 +110,6 @@ def _of_maps(claim: Claim, seen: View) -> Outcome:
 
 
 def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
-    """Return the first outcome that does not hold; if all hold, return the first."""
     if not outcomes:
         return claim.fails("the curve has no evaluation points")
     name, worst = next(

@@ -37,7 +37,7 @@ class Samples(NamedTuple):
     """
 
     indices: dict[str, Floats]
-    """Coordinates of each index of the measure, by index name, in the order of the dimensions of `values`."""
+    """Coordinates along the dimensions `*index` of `values`, in their order, by index name."""
 
     values: Floats
     """Values [R, S, *index] of the measure for R replicas at S records; NaN where it was not measured."""
@@ -75,7 +75,7 @@ class Samples(NamedTuple):
         return shaped
 
     def at(self, name: str, nearest_to: float) -> Samples:
-        """Keep only the record, or the index value, at which the clock or index `name` is nearest to a value.
+        """Return the samples at one value of the clock or index `name`: the value nearest to `nearest_to`.
 
         Samples without a clock or index of this name are returned unchanged.
         """
@@ -104,7 +104,6 @@ class Samples(NamedTuple):
         return reductions.held(self.values, self.passed)
 
     def subset(self, replicas: Sequence[int] | None) -> Samples:
-        """Return the samples of some replicas. Values [1, …], which all replicas share, stay unchanged."""
         if replicas is None or len(self.values) == 1:
             return self
         subset, passed = [replica for replica in replicas if replica < len(self.values)], self.passed
@@ -128,7 +127,7 @@ class Samples(NamedTuple):
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
-    """Return the clocks of a curve, and those of its measures that are in `names`, as means over replicas.
+    """Return a curve's clocks, and the means over replicas of its measures in `names`.
 
     Each array has one value per record. Measures that were not recorded are left out.
     """
@@ -139,11 +138,10 @@ def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
 def of_curve(
     curve: Curve, measure: Measure, trace: Trace, names: Collection[str] = (), until: Until | None = None
 ) -> Samples | None:
-    """Return the samples (values) of a measure of a curve. None if the curve has no values of the measure.
+    """Return the values of a measure along a curve as samples, or None if it has no values.
 
     Args:
-        names: names in the expression for the picture's x. Measures among them count as clocks of the
-            samples.
+        names: names in the expression for the picture's x. Measures among them count as clocks.
         until: condition up to which the picture reads each replica, or None.
     """
     passed = None if until is None else _passed(curve, until)
@@ -296,7 +294,6 @@ class PictureSteps:
         return set() if self.picture.y is None else names_in(self.picture.y)
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
-        """Yield one row per index value if y contains an index of the measure, and otherwise a single row."""
         for index in self._of_rows & samples.indices.keys():
             for place in samples.indices[index].tolist():
                 assert self.picture.y is not None, "it names an index"
@@ -455,7 +452,6 @@ class PictureSteps:
             raise BadInput("pictures", f"{undrawn} must be named in `x`, reduced by `read`, or fixed by `at`")
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
-        """Yield one result for each combination of values of the other axes."""
         number = self._along.index(reading.over)
         groups: dict[tuple[int, ...], list[AtPoint]] = defaultdict(list)
         for part in parts:

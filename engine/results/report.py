@@ -117,7 +117,6 @@ def _check_size(views: Sequence[View]) -> None:
 
 
 def _pictures(results: Results) -> Sequence[Picture]:
-    """Return the experiment's pictures. If it has none, return one of the loss and one per other number."""
     experiment = results.sweep.experiment
     if pictures := drawn(experiment):
         return pictures
@@ -187,7 +186,6 @@ def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
 
 
 def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
-    """Describe the training run of a curve. `path` names its backends."""
     return {
         "name": curve.name,
         "learner": curve.learner,

@@ -40,7 +40,6 @@ class Results:
 
     @property
     def left_out(self) -> list[int]:
-        """Indices of the sweep points at which every learner is skipped."""
         points = self.sweep.points
         return [
             number
@@ -56,7 +55,7 @@ class Results:
 
     @property
     def points_done(self) -> tuple[float, float]:
-        """Number of computed sweep points, and of those still to come. A running point is split."""
+        """Number of computed sweep points, and of those still to come. A running point counts in part."""
         number = max(self.traces, default=None)
         if number is None:
             return 0.0, float(len(self.sweep.points))
@@ -65,7 +64,6 @@ class Results:
         return computed, len(self.sweep.points) - len(self.left_out) - computed
 
     def experiment(self, number: int) -> Experiment:
-        """Return the experiment at sweep point `number`, without the learners that are skipped there."""
         experiment, skipped = self.sweep.points[number].experiment, self.skipped.get(number)
         if not skipped:
             return experiment

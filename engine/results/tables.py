@@ -165,7 +165,6 @@ def as_text(values: Floats) -> list[str]:
 
 
 def _cells(cells: Sequence[str]) -> str:
-    """Return text cells as the beginning of a line of CSV, quoted where necessary."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(cells)
     return line.getvalue()

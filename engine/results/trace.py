@@ -158,7 +158,6 @@ class Curve:
         return None if series is None else series.mean[: self.length]
 
     def stderr_of(self, measure: str) -> Floats | None:
-        """Return the standard error [S] of the mean; None for a single replica or an unrecorded measure."""
         series = self._series.get(measure)
         return None if series is None or series.stderr is None else series.stderr[: self.length]
 
@@ -194,7 +193,6 @@ class Curve:
 
     @property
     def all_indices(self) -> Mapping[str, Mapping[str, Floats]]:
-        """Coordinates along the dimensions of array-valued measures, by measure and by index name."""
         return self._indices
 
     def indices(self, measure: str) -> Mapping[str, Floats]:
@@ -241,7 +239,6 @@ class Curve:
         self.length = start + len(x)
 
     def complete_early(self) -> None:
-        """Mark the curve as complete, although it has fewer records than planned."""
         self.capacity = self.length
 
     def copy(self, winner: Curve, grid: Mapping[float, float]) -> None:
@@ -369,7 +366,7 @@ class Along(NamedTuple):
     """Values of each clock [S]; the first clock is the x-axis."""
 
     indices: dict[str, Floats]
-    """Coordinates of each index of the measure, by index name, in the order of the dimensions of `values`."""
+    """Coordinates along the dimensions `*index` of `values`, in their order, by index name."""
 
     values: Floats
     """Values [R, S, *index], or [1, S, *index] for a line that is the same for all replicas."""

@@ -125,7 +125,6 @@ def view(picture: Picture, results: Results) -> View:
 
 
 def _best_curves(collected: Gathered) -> set[Curve]:
-    """Return each learner's curve, or that of its best rate, in the first run of every curve of a picture."""
     traces = {id(stretches[0].trace): stretches[0].trace for stretches in collected.curves.values()}
     return {
         trace.curve(learner)
@@ -157,10 +156,6 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the sweep points of one curve, by index.
-
-    The curve has the value with index `apart[i]` on the i-th axis that separates curves of the picture.
-    """
     sweep = results.sweep
     return {
         number: point
@@ -336,7 +331,6 @@ def _contour(
 
 
 def _error(how: str, values: Floats) -> Floats:
-    """Return the standard error [N] of a summary of values [R, N] over replicas."""
     error = reductions.standard_error(
         how, len(values), lambda subset: reductions.summary(how, values[subset])
     )
@@ -482,10 +476,6 @@ class _Reduction:
         return np.asarray(np.isnan(y).sum(0), np.int64)
 
     def _diverged_at(self, only: Stretch) -> float | None:
-        """Return the x position at which the first replica diverged.
-
-        The result is None if no replica diverged, or if the position is unknown.
-        """
         if not len(self._divergences):
             return None
         at = float(self._divergences[0])
@@ -525,7 +515,6 @@ class _Reduction:
 
 
 def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return how charts write the sweep axes and the measures in the expression for x, by name."""
     loss = f"{sweep.experiment.protocol.loss} "
     labels = _labels(picture, sweep).items()
     brief = {
@@ -564,10 +553,6 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
 
 
 def _divisor(picture: Picture) -> str:
-    """Return the name of a picture's divisor, or "" if it has none.
-
-    For a theory line, it is the formula or the title, whichever is shorter.
-    """
     line: Any = catalogue.members("theory").get(picture.relative or "")
     if line is None:
         return picture.relative or ""

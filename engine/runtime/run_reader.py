@@ -173,7 +173,6 @@ def _empty(described: Mapping[str, Any]) -> Curve:
 
 
 def _end_learner(trace: Trace, content: Mapping[str, Any]) -> None:
-    """Fill the complete curves of a learner, from a frame of the run's file, into a trace."""
     shown = [curve for curve in trace.curves if curve.learner == content["learner"]]
     curves = [_empty(described) for described in content["described"]]
     if shown and not shown[0].oracle_tuned:
@@ -184,7 +183,6 @@ def _end_learner(trace: Trace, content: Mapping[str, Any]) -> None:
 
 
 def _grow(curve: Curve, start: int, arrays: Mapping[str, Any]) -> None:
-    """Append records to a curve that may grow further. The first of them has the index `start`."""
     earlier = curve.as_arrays() if start else {}
     grows = {name for name in earlier if name.partition("/")[0] in GROWING}
     appended = {

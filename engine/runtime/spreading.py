@@ -247,7 +247,6 @@ class Spread:
             ]
 
     def fill(self, planned: LearnerPlan, curves: Sequence[Curve]) -> bool:
-        """Fill the empty curves of a learner, and return whether devices computed them."""
         keys = self._groups_of.get(_key(planned), [])
         if not keys or any(key not in self._curves for key, _ in keys):
             return False

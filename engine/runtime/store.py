@@ -144,13 +144,11 @@ class Store:
         self._index.forget(Path(run.path).name)
 
     def bring_back(self, run: StoredRun) -> None:
-        """Restore a run that was set aside. Raises: BadInput."""
         with files.faults(run.path, "cannot be restored"):
             _aside(run).rename(run.path)
         self.observe(Path(run.path))
 
     def discard(self, run: StoredRun) -> None:
-        """Delete a run that was set aside."""
         with suppress(OSError):
             _aside(run).unlink()
 
@@ -192,7 +190,6 @@ class Store:
         return removed
 
     def touch(self, file_name: str) -> None:
-        """Record that a run is used now."""
         self._index.rows("update runs set used = ? where file = ?", time.time(), file_name)
 
     def observe(self, path: Path, keys: Collection[tuple[bytes, int]] | None = None) -> None:
@@ -219,7 +216,6 @@ def _refuse_if_written(run: StoredRun) -> None:
 
 
 def _aside(run: StoredRun) -> Path:
-    """Return the path of the hidden file that holds a run while it is set aside."""
     path = Path(run.path)
     return path.with_name(f".{path.name}")
 

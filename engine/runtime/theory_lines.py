@@ -26,7 +26,7 @@ MOST_BEYOND = 1 << 16
 
 
 Others = Mapping[ForLine, Mapping[str, Curve]]
-"""Curves of the side runs that a curve's theory line needs, by the name that the line gives each side run."""
+"""Curves of the side runs (additional training runs) that a theory line needs, by name of the side run."""
 
 
 def theory_lines(
@@ -109,11 +109,11 @@ def _is_drawn(line: Line, setup: Setup) -> bool:
 
 
 def _beyond(line: Line, at: At) -> Along | None:
-    """Return the values of a theory line at numbers k of examples beyond the end of the run.
+    """Return the values of a theory line at numbers k of examples beyond the end of the run, or None.
 
-    They are needed if a picture shows the x at which the measure passes a threshold. The line may pass it
-    later than the run ends. Otherwise, the result is None. It is also None if training could not continue
-    with further examples after the end of the run.
+    A picture that shows where a measure passes a threshold needs them, because the line may pass it later
+    than the run ends. The result is None without such a picture, and if training could not continue with
+    further examples.
     """
     pictures = getattr(at.experiment, "pictures", ())
     n, protocol = at.experiment.n, at.experiment.protocol
@@ -140,10 +140,6 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
 def _along_runs(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
-    """Return the values so far of a theory line that is computed from measured values.
-
-    They are measured in the curve's own run, and in additional side runs. None if the line does not apply.
-    """
     learner_plan = learners[curve.learner]
     if not planned.binds(learner_plan.learner):
         return None

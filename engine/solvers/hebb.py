@@ -37,7 +37,6 @@ class Mean:
     """Hypothesis whose weights are the mean of label times instance over the examples seen."""
 
     def __init__(self, start: torch.Tensor) -> None:
-        """Begin with w = 0, a tensor of zeros [R, m, d]."""
         self._count, self._sum, self._dtype = 0, start.double(), start.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:

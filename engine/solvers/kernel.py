@@ -242,7 +242,6 @@ class KernelFit:
         return factor, new
 
     def _add(self, step: KernelStep, y: torch.Tensor) -> None:
-        """Update the solution by one example, given its labels y [R, m, 1]."""
         k, seen, added = self._k, slice(self._k), slice(self._k, self._k + 1)
         self._make_room()
         z, new, root = step.z, step.new > 0, step.root
@@ -381,7 +380,6 @@ class GrowingRows:
         return self._chunks[number // CHUNK][:, place : place + 1]
 
     def columns(self, selected: slice) -> torch.Tensor:
-        """Return the selected columns of all rows, [R, k, b]."""
         return torch.cat(
             [self._nothing[:, :, selected], *(part[:, :, selected] for _, part in self._parts())], 1
         )
@@ -401,7 +399,6 @@ class GrowingRows:
         return combinations
 
     def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
-        """Yield each chunk of the stack: its range of row numbers, and its rows."""
         for number, chunk in enumerate(self._chunks):
             rows = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
             yield rows, chunk[:, : rows.stop - rows.start]

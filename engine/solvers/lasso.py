@@ -78,7 +78,6 @@ class Gram:
         self._rows = np.empty((0, d))
 
     def add(self, instances: Floats) -> None:
-        """Append instances [c, d] to X as rows."""
         count = self._count + len(instances)
         if count > len(self._instances):
             larger = np.empty((max(count, 2 * self._count), self._d))

@@ -134,7 +134,6 @@ class Path:
         """
 
     def is_of(self, X: Floats, y: Floats) -> bool:
-        """Return whether this path was computed for the examples X and y."""
         instances, labels = self._examples
         return np.array_equal(instances, X) and np.array_equal(labels, y)
 
@@ -216,7 +215,6 @@ class Dual:
         self._evaluate()
 
     def go_to(self, scale: float, point: Point) -> None:
-        """Continue Newton's method at the scale c = `scale`, from a stored point."""
         self.scale = scale
         self._nu, self._z, self._below, self._above = point
         self._evaluate()

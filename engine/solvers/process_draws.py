@@ -50,7 +50,6 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
         return SolverStructure(learner_kind="exact", linear_in_instance=False)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Return the untrained hypothesis. Without `streams`, the seeds are 0, 1, …."""
         return ConditionedDraws(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -66,7 +65,7 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
 
 
 class ConditionedDraws:
-    """Examples seen. It predicts by the mean of draws that are conditioned on them."""
+    """Hypothesis that predicts by the mean of draws, each conditioned on the examples seen."""
 
     def __init__(self, dataset: Data, solver: ProcessDraws, streams: Streams) -> None:
         self._solver, self._streams = solver, streams

@@ -44,7 +44,6 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Return the untrained hypothesis. Without `streams`, the seeds are 0, 1, …."""
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -74,11 +73,9 @@ class Features(KernelFit):
 
     @cached_property
     def _of_all(self) -> torch.Tensor:
-        """Features φ of all rows of the data."""
         return self._of(self._rows)
 
     def _of(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the random features φ of every row, [R, n, D]."""
         angles = rows @ self._frequencies.mT + self._phases
         return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
 

@@ -6,7 +6,7 @@ import importlib
 import inspect
 import warnings
 from functools import cache, partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -39,13 +39,10 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
     `name` is the class of any public estimator that scikit-learn lists, as in `name = "Lasso"`. Regressors
     predict numbers. Classifiers need labels ±1, which they predict, or one-hot labels of several classes. For
     these, one classifier learns all classes. It predicts their probabilities or, without probabilities, 1 for
-    one class and 0 for all others.
-    If all examples have the same label, classifiers predict this label. Predictions are 0 before the first
-    fit. Each replica gives random estimators its own seed, unless `options` sets `random_state`. Fits use
-    float64 and one thread. Source: Pedregosa et al. 2011.
+    one class and 0 for all others. If all examples have the same label, classifiers predict this label.
+    Predictions are 0 before the first fit. Each replica gives random estimators its own seed, unless
+    `options` sets `random_state`. Fits use float64 and one thread. Source: Pedregosa et al. 2011.
     """
-
-    experimental: ClassVar[bool] = True
 
     name: Annotated[
         str, Meta(max_length=100, title="name", description="class of the estimator, such as Lasso")
@@ -222,8 +219,11 @@ def _class_of(name: str) -> Any:
             module = importlib.import_module(f"sklearn.{package}")
         except ImportError:
             continue
-        cls = getattr(module, name, None) if name in getattr(module, "__all__", ()) else None
-        if isinstance(cls, type) and issubclass(cls, (RegressorMixin, ClassifierMixin)):
+        cls = getattr(module, name, None)
+        if not isinstance(cls, type) or not issubclass(cls, (RegressorMixin, ClassifierMixin)):
+            continue
+        # A module without __all__, such as kernel_ridge, also imports the abstract classes.
+        if name in module.__all__ if hasattr(module, "__all__") else cls.__module__ == module.__name__:
             return cls
     return None
 

@@ -172,7 +172,7 @@ def _dimensions(
 ) -> Dimensions:
     """Return the dimensions along which a measure varies, for the learners that it applies to.
 
-    If `experiments` lack some of the `learners`, these cannot be determined. The result then has all clocks,
+    These learners are unknown if `experiments` lack some of the `learners`. The result then has all clocks,
     and the dimensions of all learners in `experiments`.
     """
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
@@ -260,7 +260,6 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
 
 
 def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
-    """Return whether x depends on sweep axes, indices or rates, and on no clock or measure."""
     few = {*dimensions.of_axes, *dimensions.indices, *dimensions.rates}
     named = _named(picture, "x", where)
     return bool(named & few) and named.isdisjoint([*dimensions.clocks, *dimensions.measures])

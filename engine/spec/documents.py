@@ -173,7 +173,6 @@ def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _with_each_learner(sweep: Sweep) -> list[Experiment]:
-    """Return the experiments at enough sweep points to include every learner."""
     seen: set[str] = set()
     experiments: list[Experiment] = []
     for point in sweep.points:

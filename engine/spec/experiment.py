@@ -1,7 +1,4 @@
-"""An experiment: problem, protocol, learners, pictures and claims.
-
-A set-up is the part that runs depend on.
-"""
+"""Experiments: problem, protocol, learners, pictures and claims."""
 
 from __future__ import annotations
 
@@ -128,7 +125,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 def missing(measure: Measure, setup: Setup, learner: Learner) -> str | None:
-    """Return a condition of a measure that a learner does not meet. None if the measure can be computed.
+    """Return None if a measure can be computed for a learner; otherwise, a condition that it violates.
 
     The text completes the sentence "it is measured only where …".
     """
@@ -138,7 +135,7 @@ def missing(measure: Measure, setup: Setup, learner: Learner) -> str | None:
 
 
 def no_hessian(setup: Setup, learner: Learner) -> str | None:
-    """Return a reason why the Hessian of a net's loss cannot be computed, or None if it can."""
+    """Return None if the Hessian of a net's loss can be computed; otherwise, a condition for it."""
     loss, outputs = setup.loss, _outputs(learner)
     if not loss.joint or outputs == setup.m:
         return None
@@ -216,9 +213,9 @@ def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
 
 
 def drawn(experiment: Experiment) -> tuple[Picture, ...]:
-    """Return the experiment's pictures, besides the loss against the clock of a run.
+    """Return the pictures of an experiment; none if it is a single run that lists no pictures.
 
-    The result is empty for an experiment without sweep axes and without listed pictures.
+    Such a run has only the default picture, which shows the loss against the clock.
     """
     return pictures_of(experiment) if experiment.axes or experiment.pictures else ()
 

@@ -106,7 +106,6 @@ class Sweep:
 
     @property
     def data_sentences(self) -> tuple[str, ...]:
-        """Sentences about how the data files were read, each of them once."""
         sentences = (point.experiment.problem.data_sentence for point in self.points)
         return tuple(sentence for sentence in dict.fromkeys(sentences) if sentence)
 

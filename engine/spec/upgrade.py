@@ -136,7 +136,6 @@ def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace former on-off switches in run settings by measures."""
     switches = {key: setting for key, setting in run.items() if key in SWITCHES and isinstance(setting, bool)}
     converted = {key: setting for key, setting in run.items() if key not in switches}
     measures = converted.get("measures", ())

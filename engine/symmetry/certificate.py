@@ -108,7 +108,7 @@ def change_by_rounding(
 
 
 def _share(going: Going, part: int, parts: int, done: float) -> None:
-    """Report the finished share of a task with equal parts, given the finished share of one part."""
+    """Report progress of a task with `parts` equal parts. Part number `part` is finished up to `done`."""
     going((part + done) / parts)
 
 

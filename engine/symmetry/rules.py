@@ -94,7 +94,6 @@ class Symmetry(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The verdict, with the measured numbers from which it follows."""
         verdicts = {
             "invariant": f"invariant under {self.group}",
             "not invariant": f"not invariant under {self.group}",
@@ -151,7 +150,6 @@ def symmetries(
 
 
 def _severity(measured: Symmetry) -> tuple[int, float]:
-    """Return a sort key that is larger for results further from invariance."""
     return ("invariant", "unstable", "not invariant").index(measured.word), measured.change
 
 

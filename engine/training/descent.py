@@ -89,7 +89,7 @@ The relative error of λ is about the square of this residual, which is as small
 """
 
 MANY = 1 << 14
-"""Number of weights from which on two exponentials per weight vector are faster than one per weight."""
+"""From this number of weights on, two exponentials per vector are faster than one per weight."""
 
 
 class Descent:
@@ -244,7 +244,6 @@ class Descent:
     def _slope(
         self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
     ) -> torch.Tensor:
-        """Return the derivatives [B, n] of the mean loss, in which `shares` weight the examples."""
         slopes = self._loss.slope(predictions, labels)
         if shares is not None:
             return slopes * shares
@@ -296,7 +295,6 @@ class Descent:
         return 1.0 if self._options is None else self._options.factor
 
     def _observed(self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None) -> State:
-        """Let the rule observe the signals of the layers on these examples. Return its new state."""
         assert self._update is not None, "`descend` says so"
         if (wanted := self._observes) is None:
             return self._state

@@ -1,4 +1,4 @@
-"""Evaluators. They compute average losses and shares of mistakes during a training run."""
+"""Evaluators, which compute average losses and shares of mistakes during a training run."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ class Blocks:
         return self._first + len(self._waiting) == self._size
 
     def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """Apply `product`, [size, B, d] → [size, …], to the block; return results of added weights only."""
+        """Apply `product` to the block, and return the results of the weights that were added to it.
+
+        `product` maps a block [size, B, d] to [size, …].
+        """
         count = len(self._waiting)
         waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
         self._waiting.clear()
@@ -88,7 +91,7 @@ class Blocks:
 
 
 MOST_CELLS = 1 << 25
-"""Largest number of predictions over all records for which mistakes are counted at every record."""
+"""Mistakes are counted at every record if a run makes at most this many predictions in total."""
 
 
 class Mistakes:
@@ -238,7 +241,6 @@ class ByPredictions:
         self._waiting.clear()
 
     def _measure(self, predictions: torch.Tensor) -> None:
-        """Measure S evaluations from their predictions [S, B, n]."""
         self._mistakes.take_each(predictions)
         # The bits of an unsteady loss depend on the position in a tensor. A curve must not depend on where
         # calls of `advance` end.
@@ -304,7 +306,6 @@ class ByWeights:
         return measures | self._mistakes.measured()
 
     def _values(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the losses [S, B] of weights [S, B, d] at S evaluations."""
         losses = self._data.instances.mean_square(self._data.from_w_star(weights))
         assert losses is not None, "an evaluator is chosen for instances that have a second moment"
         return losses
@@ -366,7 +367,7 @@ def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
 
 
 def _together(data: Data, records: int) -> int:
-    """Return the number of evaluation points whose weights one product multiplies by the instances."""
+    """Return the number of evaluation points that one matrix product handles."""
     if not data.instances.better_together:
         return 1
     limit = min(TOGETHER, data.instances.d // SHARE) // len(data.labels)

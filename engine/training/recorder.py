@@ -1,4 +1,4 @@
-"""Recorder. It evaluates a model during training, for every replica and hyperparameter setting."""
+"""Recorder, which evaluates a model during training, for every replica and hyperparameter setting."""
 
 from __future__ import annotations
 
@@ -228,7 +228,6 @@ class Recorder:
         return self._every_record or not schedule.expensive or looked_at(record)
 
     def _first_weights(self) -> torch.Tensor:
-        """Return the weights [V, d] of the first replica and target, in the hypothesis's coordinates."""
         weights = _signal_weights(self._hypothesis)
         assert weights is not None, "only hypotheses that have weights are recorded with them"
         members = self._data.variants * self._data.targets
@@ -264,7 +263,10 @@ class Recorder:
         return block
 
     def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
-        """Spread values [R or 1, V] of single records over all records, [S, R, V]; the others are NaN."""
+        """Return an array over all records, [S, R, V], with NaN for records that `by_record` lacks.
+
+        `by_record` has values [R or 1, V].
+        """
         series = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
         for record, numbers in by_record.items():
             series[record, : len(numbers)] = numbers.numpy()
@@ -272,7 +274,7 @@ class Recorder:
 
 
 def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
-    """Return the vectors w [B, d] of which predictions are functions, f(xᵀw); None if there are none."""
+    """Return w [B, d] if predictions are functions f(xᵀw), else None."""
     weights = hypothesis.weights()
     if weights is None and isinstance(hypothesis, Parametrised):
         edges = hypothesis.architecture.edges(hypothesis.tensors, slice(None), 1)

@@ -258,9 +258,9 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def pause(self, active: torch.Tensor, state: State) -> State:
-        """Prepare the state for a step of which the caller uses only the results of the `active` nets [N].
+        """Prepare the state for a step that counts for the `active` nets [N] only.
 
-        The step may move the other nets too.
+        The step may move the other nets too, because the caller discards their results.
         """
         return state
 
@@ -438,7 +438,7 @@ def norms(params: Params) -> Params:
 
 
 def with_direction(gradients: Params) -> Params:
-    """Return where the gradient of a layer is larger than a rounding error, [B, 1, …].
+    """Return a mask [B, 1, …] of the layers whose gradients exceed rounding errors.
 
     Rounding errors are relative to the largest gradient norm of the batch member. A gradient that is only a
     rounding error has no meaningful direction, and must not become a step of full length.

@@ -102,7 +102,6 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _entry(self) -> str:
-        """Name of the optimizer in tables such as ELEMENT_WISE."""
         return optimizers.entry(self.name, self.library)
 
     @property
@@ -125,7 +124,6 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _copies(self) -> int:
-        """Number of tensors of a net's size that an optimizer holds: net, gradient, moments and history."""
         history = optimizers.arguments(self._optimizer).get("history_size")
         length = self.options.get("history_size", 0 if history is None else history.default)
         # LBFGS keeps a step and a change of the gradient for each entry of its history.
@@ -195,7 +193,6 @@ class Torch(Update, frozen=True, tag="torch"):
         return divided + [self._begun(params, nets, by_net[nets[0]]) for nets in together]
 
     def _begun(self, params: Params, nets: list[int], rates: NetRates) -> OptimizerGroup:
-        """Create an optimizer for nets that have the same learning rates."""
         nn: Any = torch.nn  # mypy reads no stubs of modules
         model = nn.Module()
         for layer, w in params.items():

@@ -92,7 +92,6 @@ def _frequent_learners(documents: Sequence[Raw]) -> list[Beginner]:
 
 
 def document(problem: FirstProblem, learner: Beginner) -> Raw:
-    """Return an experiment as a preset document: a learner sees each example once. The rest are defaults."""
     parts = {part: {"kind": kind} for part, kind in learner.parts}
     return {
         "title": f"{learner.name} on {problem.title}",

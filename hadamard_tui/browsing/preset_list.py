@@ -70,10 +70,8 @@ def _plain(word: str) -> str:
 
 
 YOURS = "Yours"
-"""Heading of the user's own presets."""
 
 PATHS = "Guided paths"
-"""Heading of the guided paths."""
 
 NEW = "new experiment"
 """Name of the list entry that starts a new experiment."""

@@ -121,7 +121,6 @@ def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
 
 
 def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tuple[int, int, str, int]]:
-    """Add an ellipsis to a full legend, in place of the last entry if there is no room behind it."""
     row, column, text, _ = entries[-1]
     end = column + cell_len(text) + 1
     if end < WIDTH:
@@ -208,10 +207,6 @@ FILE = Path(__file__).with_name("thumbnails.json")
 
 
 def preview(entry: PresetEntry, coloured: bool = True) -> Text:
-    """Return the preview of a preset: title, cost, chart, story, learners, claims and source.
-
-    The preview of a guided path lists its stops.
-    """
     if entry.name in (NEW, OWN_TABLE):
         return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
     if (path := talks().get(entry.name)) is not None:

@@ -72,7 +72,7 @@ def features_of(
 ) -> tuple[int | str, ...] | None:
     """Return the feature columns, without columns of words and `omitted` columns.
 
-    Return None if there are none of these, because `TableChoices.read` then finds the features itself.
+    If no column has to be left out, return None: `TableChoices.read` then finds the features itself.
     """
     unused = {column for column in (*first.words, *omitted) if column != label}
     return first.columns_without(unused, label, settings) if unused else None

@@ -21,7 +21,6 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([\w-]+)?(?:\.md)?#([\w-]+)\)")
 
 
 def section_parts(section: Section, coloured: bool = True) -> Iterator[RenderableType]:
-    """Yield the title and the text of a section, with the stored thumbnail of each run that it shows."""
     yield Text.assemble((section.title, "bold underline"), (f"  theory/{section.address}", "dim"), "\n")
     linked = _LINK.sub(lambda link: f"{link[1]} (theory/{link[2] or section.page}#{link[3]})", section.text)
     prose_and_presets = _CHART.split(_COMMENT.sub("", linked))
@@ -34,7 +33,6 @@ def section_parts(section: Section, coloured: bool = True) -> Iterator[Renderabl
 
 
 def contents() -> Table:
-    """Return a table of all sections of the theory pages, in the order in which to teach them."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("section", no_wrap=True)
     table.add_column("title")

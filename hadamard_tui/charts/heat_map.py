@@ -82,14 +82,12 @@ class ValueScale(msgspec.Struct, frozen=True):
         return np.where(defined, steps.clip(0, count - 1), -1).astype(np.int16)
 
     def share(self, value: float) -> float:
-        """Return the position of a value on the scale, from 0 at the lower limit to 1 at the upper limit."""
         return float(Scale(self.limits, self.log, 2).place(np.asarray(value)))
 
 
 def value_scale(z: np.ndarray, log: bool) -> ValueScale:
-    """Return the colour scale for the values `z`.
+    """Return the colour scale from the smallest to the largest of the values `z` that it can show.
 
-    It reaches from the smallest to the largest value that it can show.
     If no value is above 0, the scale is linear although `log` is True, and its field `hidden` says so.
     """
     finite = z[np.isfinite(z)]
@@ -139,7 +137,7 @@ class ContourLine(msgspec.Struct, frozen=True, eq=False):
 
 
 class MarkedPoint(msgspec.Struct, frozen=True):
-    """Point that is marked with one letter or sign, which the legend explains by the point's name."""
+    """Point of a heat map with a mark, one letter or sign. The legend explains the mark by `name`."""
 
     name: str
     x: float
@@ -152,7 +150,7 @@ class MarkedPoint(msgspec.Struct, frozen=True):
 
 
 class Column(msgspec.Struct, frozen=True):
-    """Column of a heat map that is marked above and below the map. The legend explains the sign used."""
+    """Column of a heat map with a mark above and below the map. The legend explains the mark by `name`."""
 
     name: str
     x: float

@@ -131,7 +131,6 @@ def _linear(limits: Limits, most_ticks: int, is_whole: bool) -> list[float]:
 
 
 def _steps(limits: Limits, most_ticks: int) -> list[float]:
-    """Return possible distances between neighbouring ticks, in increasing order."""
     low, high = limits
     reach = (high - low) / most_ticks
     if _power_of_two(high) and low in (0, 1):

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 STANDARD_OUTPUT = Path("-")
-"""File name that means standard output."""
 
 
 def flag(option: str, help: str, **more: Any) -> Any:

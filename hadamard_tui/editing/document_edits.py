@@ -86,7 +86,6 @@ def give_axis_by(raw: Raw, number: int, kind: str) -> None:
 
 
 def add_picture(raw: Raw, clock: str) -> None:
-    """Add a picture of the loss against the clock of the run, with a curve for each sweep point."""
     curves = [axis.get("name") for axis in raw["axes"]] or "learner"
     raw["pictures"].append({"x": clock, "measure": {"kind": "loss"}, "curves": curves})
 
@@ -167,7 +166,7 @@ class Names:
         self._last = ""
 
     def blamed(self, raw: Raw, place: str) -> str:
-        """Return the place that an error at `place` should name, such as `learners[1].name`.
+        """Return the field to blame for an error at `place`, such as `learners[1].name`.
 
         If the error is that two names are equal, this is the name that was typed last.
         """
@@ -258,7 +257,7 @@ def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fi
 def _left_out(
     refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]
 ) -> tuple[int, LeftOutClaim]:
-    """Return the claim that was refused, after its position among all claims.
+    """Return the position of the refused claim among all claims, and the claim.
 
     Args:
         numbers: for each claim of the refused document, its position among all claims.

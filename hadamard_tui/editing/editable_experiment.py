@@ -79,13 +79,11 @@ class EditableExperiment:
         return cls(presets.document(preset, changes), preset)
 
     def saved_as(self, preset: str, document: Raw) -> None:
-        """Record that the set-up was saved as the preset file `preset`, with the content `document`."""
         self.preset, self._origin_document = preset, document
         self._origin = documents.first(document)
         self._check()
 
     def copied(self) -> EditableExperiment:
-        """Return a copy that does not follow later changes."""
         twin = copy.copy(self)
         twin.raw, twin._names = copy.deepcopy((self.raw, self._names))
         twin.off = {place: twin.learners[place] for place in self.off}
@@ -143,7 +141,7 @@ class EditableExperiment:
         self.error: BadInput | None = None
         self._claims = claims
         self.last = float(experiment.protocol.extent(experiment.n).last)
-        """Value of x at which a run ends."""
+        """x at which a run ends."""
         self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):
             self.learners.insert(place, self.off[place])
@@ -172,12 +170,10 @@ class EditableExperiment:
 
     @property
     def left_out(self) -> dict[int, LeftOutClaim]:
-        """Claims that do not fit the experiment, and why, by their position among all claims."""
         return self._claims.left_out
 
     @property
     def claims_left_out(self) -> dict[int, dict[str, Any]]:
-        """Claims that do not fit the experiment, by their position among all claims."""
         return {place: omission.claim for place, omission in self.left_out.items()}
 
     @property
@@ -279,12 +275,10 @@ class EditableExperiment:
         self._check()
 
     def add_learner(self, learner_number: int) -> int:
-        """Insert a linear neuron, trained by GD, after a learner. Return its position."""
         parts = {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
         return self._insert(learner_number + 1, {"name": self._free_name("GD"), **parts})
 
     def copy_learner(self, learner_number: int) -> int:
-        """Insert a copy of a learner, with a new name, after it. Return the position of the copy."""
         twin = copy.deepcopy(self.learners[learner_number])
         return self._insert(learner_number + 1, twin | {"name": self._free_name(twin["name"])})
 
@@ -355,7 +349,6 @@ class EditableExperiment:
         return len(self.raw[part]) - 1
 
     def remove(self, part: str, number: int) -> None:
-        """Remove an axis, a picture or a claim from the list `part` of the document."""
         self._names.forget()
         match part:
             case "axes":
@@ -418,7 +411,7 @@ class EditableExperiment:
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
         """Return title, story and source of the experiment.
 
-        If it runs something else than its preset, the title states the change, and the others are empty.
+        After a change of what is run, the title states the change, and the others are empty.
         """
         origin = self._origin
         origin_title = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"

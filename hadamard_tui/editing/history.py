@@ -118,11 +118,9 @@ class History:
         self._typed = None
 
     def undo(self) -> Step | None:
-        """Go back to the state before the last change, and return it; None if there is none."""
         return self._step(-1) if self._now else None
 
     def redo(self) -> Step | None:
-        """Go to the state after the last undone change, and return it; None if there is none."""
         return self._step(1) if self._now + 1 < len(self._states) else None
 
     def _step(self, by: int) -> Step:
@@ -156,7 +154,6 @@ def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[
 
 
 def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
-    """Yield descriptions of the changes in a list of the document, such as the learners."""
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
             yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))

@@ -126,7 +126,6 @@ class Done:
     document: Raw
     results: Results
     outcomes: list[Outcome]
-    """Outcomes of all claims."""
 
     strayed: list[str]
     """Names of the learners that diverged although no claim expects it."""

@@ -33,10 +33,6 @@ STYLES = {"axes pay": "bold green", "invariance pays": "bold cyan", "not decided
 
 
 def diagnosed(table: LabelledTable, plan: Plan, errors: Console) -> Diagnosis:
-    """Run a diagnosis, which measures whether the columns of a table carry meaning.
-
-    The console `errors` shows its plan and its progress.
-    """
     for note in table.notes:
         errors.print(f"data: {note}", soft_wrap=True)
     errors.print(announcement(plan), soft_wrap=True)
@@ -69,10 +65,6 @@ def shown(diagnosis: Diagnosis, console: Console) -> ConsoleRenderable:
 
 
 def losses(diagnosis: Diagnosis) -> Table:
-    """Return a table of the mean losses of all learners, with a verdict on each pair of learners.
-
-    Columns are numbers of training rows.
-    """
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 1))
     unit = "error" if diagnosis.table.is_classified else "loss"
     table.add_column(f"{unit} after")

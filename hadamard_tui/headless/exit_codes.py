@@ -58,7 +58,6 @@ def broken(error: Exception) -> int:
 
 
 def usage(error: TyperException) -> str:
-    """Return a message about wrong arguments of a command, which names the --help command to read."""
     context = getattr(error, "ctx", None)
     message = error.format_message().rstrip(".")
     if message.startswith("Got unexpected extra argument") and "=" in message:

@@ -28,7 +28,7 @@ WIDEST_COLUMN = 24
 """Maximum width of every column but the last, which has the meanings and needs most of the width."""
 
 SINGULAR = {singular: family for family, singular in part_files.SINGULAR.items()} | {"claim": "claims"}
-"""Families by the word for one part, which `parts new` takes."""
+"""Family by the singular of its name, such as “update”."""
 
 FORMER = {"bounds": "theory"}
 """Current names of families that were renamed, by their former names."""
@@ -134,7 +134,6 @@ def members_list(family: str) -> Group:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, on one line."""
     line = " ".join(text.split())
     return re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
 
@@ -168,9 +167,9 @@ def _row(field: Field) -> tuple[str, ...]:
 
 
 def _facts(member: type[Part]) -> list[str | Text]:
-    """Return a further line about a part, in a list: an example of a claim, or a statement of a theory line.
+    """Return further lines about a part; most parts have none.
 
-    Most parts have no such line. That of an expensive measure states its cost.
+    A claim has an example, an expensive measure has a cost, and a theory line has a statement.
     """
     if example := getattr(member, "example", ""):
         return [example]

@@ -104,7 +104,6 @@ def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> 
 
 
 def _write_page(folder: Path, preset_name: str, document: Raw, errors: Console, fresh: bool) -> IndexEntry:
-    """Run a preset, write its page, and return the entry for the index. Raises: BadInput."""
     done = computed(preset_name, document, errors, fresh)
     file = f"{presets.name_of(preset_name)}.html"
     files.write(folder / file, web_page(done.results, done.outcomes, preset_name, document))
@@ -127,7 +126,6 @@ def _key(document: Raw) -> str:
 
 @cache
 def _code() -> str:
-    """Return a digest of the program's files."""
     digest = hashlib.sha256()
     for package in (engine, hadamard_tui):
         folder = Path(str(package.__file__)).parent
@@ -220,7 +218,6 @@ def _question(number: int, stop: Stop) -> str:
 
 
 def _answer(number: int, stop: Stop, errors: Console) -> str:
-    """Run the preset of a stop. Return headline, explanation, and the change that breaks the theorem."""
     done = computed(stop.preset, presets.document(stop.preset, stop.changes), errors)
     return _section(number, done.experiment.title, *_answers(stop, done))
 

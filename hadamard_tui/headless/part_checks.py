@@ -113,7 +113,6 @@ class CheckedPart(NamedTuple):
 
 
 def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
-    """Yield the parts, optimizers and panels that modules define, with their checks. Raises: BadInput."""
     modules_by_name = {module.__name__: module for module in modules}
     for family in catalogue.FOLDERS:
         for kind, member in catalogue.members(family).items():
@@ -158,7 +157,6 @@ def _check_optimizer(name: str) -> Iterator[Check]:
 
 
 def _check_panel(panel: Panel) -> Iterator[Check]:
-    """Yield the checks of a panel: its name is new, and it shows each learner of a small run."""
     from hadamard_tui import panels
 
     yield from _guarded("name", lambda: Check("name", panel in panels.PANELS, panel.about))

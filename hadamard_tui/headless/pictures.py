@@ -104,7 +104,6 @@ def said_of(
 
 
 def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[ConsoleRenderable]:
-    """Yield a heading and each claim with its outcome; nothing if there are no claims."""
     if not outcomes:
         return
     yield Text(f"\n{heading}", "bold")

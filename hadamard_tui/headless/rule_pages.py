@@ -123,7 +123,6 @@ def _losses(judged: RuleJudgement, console: Console) -> Table:
 
 
 def _losses_separated(judged: RuleJudgement, separator: str) -> Table:
-    """Return the table of losses, with `separator` between a loss and its rate."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 1))
     table.add_column("loss after k examples")
     for k in MARKS:
@@ -148,7 +147,6 @@ def _chart(judged: RuleJudgement, console: Console) -> Text:
 
 
 def as_markdown(judged: RuleJudgement) -> str:
-    """Return the symmetries and the losses of an update rule as Markdown, for the appendix of a paper."""
     lines = [f"## {judged.name}", "", "| inputs | verdict | change of predictions | by rounding |"]
     lines += ["|---|---|---|---|"]
     lines += [_row(symmetry) for symmetry in judged.symmetries]

@@ -30,7 +30,6 @@ def done(path: Path) -> tuple[StoredRun, Done]:
 
 
 def difference(before: StoredRun, after: StoredRun) -> Iterator[Text | Table]:
-    """Yield a comparison of two runs: changed settings, headlines, and measured numbers of claims."""
     full_documents = [
         documents.in_full(run.document, documents.first(run.document)) for run in (before, after)
     ]
@@ -54,7 +53,6 @@ def difference(before: StoredRun, after: StoredRun) -> Iterator[Text | Table]:
 
 
 def _measured(run: StoredRun, text: str) -> str:
-    """Return the number that a run measured for a claim, with standard error and verdict."""
     claim = next((claim for claim in run.claims if claim["text"] == text), None)
     if claim is None:
         return "no such claim"

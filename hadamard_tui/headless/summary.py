@@ -60,7 +60,6 @@ NOTHING = "—"
 
 
 def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
-    """Return the curves and theory lines of each loss in the table of losses, by the measure's name."""
     results = of_one(experiment, trace)
     return {
         measure_name: view(of_run(experiment, measure_name), results) for measure_name in ("loss", *MEASURES)
@@ -111,7 +110,6 @@ def loss_signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
 
 
 def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
-    """Yield notes on backends, separate optimizers for each net, and the learning rates that were tried."""
     for backend in backends().values():
         names = ", ".join(curve.name for curve in trace.curves if curve.backends[-1] == backend.name)
         if backend.words and names:
@@ -126,7 +124,6 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
 
 
 def _rate(losses: View, curve: CurveView) -> str:
-    """Return a line of text with the best learning rate of a curve, or "" if no other rates were tried."""
     if curve.training.grid:
         return f"\n  η={curve.training.rate:.4g}, best of {len(curve.training.grid)}"
     rivals = sum(other.learner == curve.learner for other in losses.curves)
@@ -264,7 +261,6 @@ def _diverged(curve: Curve, clock: str) -> str:
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
-    """Yield hints about options that print more."""
     options = {
         "--bounds lists the theory lines that apply here, to which learners, and why": not bounds,
         "--notes shows how the run was computed": not notes,

@@ -35,7 +35,6 @@ class Verified:
 
     @property
     def holds(self) -> bool:
-        """Whether all claims of the preset hold, and no learner diverged unexpectedly."""
         return not self.strayed and all(outcome.holds for outcome in self.outcomes)
 
 

@@ -35,7 +35,7 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
         {respect.bound: respect for respect in judged.bounds} if judged is not None and curve.best else {}
     )
     for bound in bounds:
-        text.append(f"  {bound.called}  ", "dim").append_text(_here(context, drawn, bound))
+        text.append(f"  {bound.called}  ", "dim").append_text(_distance_from_bound(context, drawn, bound))
         if (respect := respects.get(bound.kind)) is not None:
             text.append(f"\n    {respect.word}", RESPECT_STYLES[respect.holds])
             text.append(f" by the whole curve: {respect.detail}")
@@ -69,7 +69,7 @@ def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text
     return text
 
 
-def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
+def _distance_from_bound(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
     from engine.pictures.bounds import standing
 
     count = int(np.searchsorted(curve.x, context.place, side="right"))

@@ -50,8 +50,10 @@ def show(context: PanelContext) -> Plot | Text:
         return nothing(uncached(curve))
     if curve.weights is None:
         why = f"The learner “{curve.name}” is not linear in the instance, so it has no weight per feature."
-        return nothing(f"{why} The weights of nets are in the panel “network”." if _is_net(context) else why)
-    if not _has_course(context):
+        return nothing(
+            f"{why} The weights of nets are in the panel “network”." if _may_be_net(context) else why
+        )
+    if not _do_weights_change(context):
         return _by_feature(context)
     series = weight_series(context)
     options = replace(context.chart_options, x_log=context.loss.resolved.x_log)
@@ -71,19 +73,16 @@ def _learner(context: PanelContext) -> Learner:
     return next(learner for learner in context.experiment.learners if learner.name == context.curve.learner)
 
 
-def _is_net(context: PanelContext) -> bool:
-    """Return whether the selected learner may be a net: whether it takes steps, and is not solved."""
-    return _learner(context).solver is None
+def _may_be_net(context: PanelContext) -> bool:
+    return _learner(context).solver is None  # nets take steps, and are not solved
 
 
-def _has_course(context: PanelContext) -> bool:
-    """Return whether the weights change during the run, so that each weight can be drawn as a curve."""
+def _do_weights_change(context: PanelContext) -> bool:
     solved_once = _learner(context).solver is not None and context.experiment.protocol.clock != "k"
     return len(context.trace.x) > 2 and not solved_once
 
 
 def _by_feature(context: PanelContext) -> Plot:
-    """Return a chart of the weights at the playhead against the index of the feature."""
     curve, marked = context.curve, target_features(context.experiment)
     assert curve.weights is not None, "a curve without weights has nothing to draw"
     record = max(0, int(np.searchsorted(curve.weights_x, context.place, side="right")) - 1)

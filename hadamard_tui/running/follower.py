@@ -66,7 +66,6 @@ class Follower:
         self._stopped.set()
 
     def join(self, seconds: float) -> bool:
-        """Wait at most `seconds` for the end of the reading thread, and return whether it has ended."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
         return not self._thread.is_alive()
@@ -123,7 +122,6 @@ class Follower:
             self._notify(Changed("stopped"))
 
     def _say_what_is_missing(self) -> None:
-        """Notify the user once about each kind of data that this version does not know."""
         run, missing = self._reader.run, self._reader.unknown - self._said_missing
         if missing:
             self._said_missing |= missing

@@ -31,7 +31,6 @@ class Pace:
     unlimited: bool = False
 
     def change(self, by: float) -> None:
-        """Multiply the playback speed by `by`, within its limits, and end an unlimited speed."""
         self.unlimited = False
         self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
@@ -82,10 +81,7 @@ class Playback:
         return self._head is not None
 
     def seek(self, record: int) -> None:
-        """Move the playhead to an evaluation point.
-
-        If this is the last one on the screen, the playhead follows the run from then on.
-        """
+        """Move the playhead to an evaluation point. At the last shown one, it follows the run again."""
         self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None
 

@@ -55,7 +55,6 @@ class Remaining:
 
 
 def duration_in_words(seconds: float) -> str:
-    """Return a rounded duration as text, such as "about 2 min"."""
     if seconds < 10:
         return "a few seconds"
     if seconds < 55:
@@ -99,7 +98,6 @@ class EngineTime:
         return x / max(self.seconds, 1e-9)
 
     def observe(self, seconds: float, results: Results) -> None:
-        """Record the progress of a sweep, `seconds` of work after the last call."""
         if self._axes and self.is_counting:
             self._remaining.see(seconds, *results.points_done)
 

@@ -17,7 +17,6 @@ def began(run: StoredRun) -> str:
 
 
 def state(run: StoredRun) -> str:
-    """Return the state of a run as text, for a sweep with the number of finished points."""
     return run.fate if run.points == 1 else f"{run.fate} {run.finished}/{run.points}"
 
 

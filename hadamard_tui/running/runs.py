@@ -74,12 +74,12 @@ class Kept:
         return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
 
     def compared(self, document: Raw) -> tuple[str, str]:
-        """Return a name for this run beside another set-up, and the change that leads to that set-up.
+        """Return a label that says how this run differs from `document`, and the change to `document`.
 
         For example, "d = 128" and "d 128 → 256". A run that the user has renamed keeps its name.
 
         Args:
-            document: the other set-up.
+            document: another set-up.
         """
         changed_values, change = compare(self.document, document, self.experiment)
         if not change and differences(self.document, document):
@@ -120,7 +120,6 @@ class ListedRun:
 
     @property
     def key(self) -> object:
-        """Key of the run in the list: the run in memory, else the id of the stored run."""
         return self.kept or (self.stored.id if self.stored is not None else None)
 
     @property
@@ -243,7 +242,6 @@ class Runs:
         return dropped
 
     def of(self, trace: Trace | None) -> Kept | None:
-        """Return the run with these results; None if it is not in memory."""
         return next((run for run in self.finished if run.trace is trace), None)
 
     def holds(self, trace: Trace) -> bool:
@@ -269,7 +267,6 @@ class Runs:
         return [run for run in self.pinned if run.trace is not trace]
 
     def last_but(self, trace: Trace | None) -> Kept | None:
-        """Return the newest run in memory, apart from the run with the results `trace`."""
         return next((run for run in reversed(self.finished) if run.trace is not trace), None)
 
     def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:
@@ -294,7 +291,6 @@ class Runs:
 
 
 def changes(before: Raw, after: Raw) -> str:
-    """Return the differences between two preset documents as one line of text."""
     return ", ".join(map(str, differences(before, after))) or "the same set-up"
 
 

@@ -107,7 +107,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
         """Return the evaluation point whose x is nearest to `x`, or 0 if the run has not begun.
 
         Args:
-            log: whether the nearest evaluation point is that with the nearest logarithm.
+            log: whether to compare logarithms, as on a logarithmic axis.
         """
         if self.trace is None:
             return 0
@@ -167,7 +167,7 @@ class Session:
     ) -> None:
         self.sweep, self.document, self.preset, self.left_out = sweep, document, preset, left_out
         self.letters = letters
-        """Numbers that determine the learners' letters and colours, by learner name."""
+        """For each learner, by name, the number that determines its letter and colour."""
 
         self.views = Viewed(letters)
         self._pace, self.at_once = pace, at_once
@@ -220,7 +220,6 @@ class Session:
         self._worker.start(paused)
 
     def receive(self, event: engine.Event | Silent) -> None:
-        """Update the session after an event of the engine, such as the start or the end of a run."""
         match event:
             case Begun(results, run):
                 self.point, self.stored_as = replace(self.point, results=results), run
@@ -240,7 +239,6 @@ class Session:
                 self.engine_time.count(state == "running" and self.trace is not None)
 
     def _load(self, trace: Trace) -> None:
-        """Show the run that begins. In a sweep, each point has its run."""
         former, results = self.trace, self.point.results
         assert results is not None, "a sweep begins before its runs"
         number = next(number for number, candidate in results.traces.items() if candidate is trace)
@@ -321,7 +319,6 @@ class Session:
 
     @property
     def state(self) -> str:
-        """State of the run, in one or two words for the screen."""
         if self._engine == "failed":
             return "failed"
         if self.playback.replaying:
@@ -340,7 +337,6 @@ class Session:
 
     @property
     def ended(self) -> bool:
-        """Whether the engine has finished the run or was stopped."""
         return self._stopped or self._engine in ("finished", "stopped")
 
     @property
@@ -412,7 +408,6 @@ class Session:
             self._stopped, self.playback.playing = True, False
 
     def end(self, seconds: float = 0.0) -> bool:
-        """Stop all threads of the session, and return whether they ended within `seconds`."""
         self._worker.stop()
         self.retraining.stop()
         retraining = [*self._former_retraining, self.retraining]

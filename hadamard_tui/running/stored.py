@@ -66,7 +66,6 @@ class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     headline: str = ""
 
     def plot(self, note: str, faint: bool) -> Plot:
-        """Return the chart, with `note` in its legend."""
         return Plot([series.drawn(faint) for series in self.series], self.axes, f"{STORED} · {note}")
 
     def ghost(self) -> tuple[Series, ...]:
@@ -108,7 +107,6 @@ def read(name: str) -> StoredPictures | None:
 
 
 def write(name: str, stored: StoredPictures) -> None:
-    """Write the stored pictures of a built-in preset. Raises: BadInput."""
     file_of(name).parent.mkdir(exist_ok=True)
     content = msgspec.json.encode(stored, enc_hook=np.generic.item)  # axes may hold numpy numbers
     files.write(file_of(name), content + b"\n", f"stored pictures of {name}")

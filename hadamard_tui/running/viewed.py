@@ -126,9 +126,9 @@ class Retraining:
     snapshots: SnapshotWorker | None = None
 
     def measure_certificates(self, learner_name: str, again: bool = False) -> None:
-        """Start to measure certificates, which are empirical tests of invariances; `learner_name` is next.
+        """Start to test the invariances of all learners, with `learner_name` as the next one.
 
-        All learners are measured. With `again`, a stopped measurement starts again.
+        The results are called certificates. With `again`, a stopped test starts again.
         """
         from hadamard_tui.running.workers import CertificateWorker
 
@@ -154,7 +154,6 @@ class Retraining:
             worker.stop()
 
     def join(self, seconds: float) -> bool:
-        """Wait at most `seconds` for each worker's thread, and return whether all have ended."""
         return all(worker.wait(seconds) for worker in self._workers)
 
     @property

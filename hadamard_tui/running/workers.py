@@ -29,7 +29,6 @@ class CertificateWorker(BackgroundWork[None]):
         self.at: str | None = None
         """Name of the learner that is being measured."""
         self.percent = 0
-        """Finished share of the current measurement, in percent."""
         self._experiment, self._trace = experiment, trace
         self._first: str | None = None
         super().__init__("certificates")
@@ -75,7 +74,6 @@ class SnapshotWorker(BackgroundWork[None]):
 
     def __init__(self, experiment: Experiment, trace: Trace, target: int | None, first: str) -> None:
         self.by_learner: dict[str, Snapshots] = {}
-        """Snapshots by learner name."""
 
         self.reasons: dict[str, str] = {}
         """Reasons why some learners have no snapshots, by learner name."""

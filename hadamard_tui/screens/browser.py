@@ -63,7 +63,6 @@ class Browser(Framed[str | None]):
     """
 
     def __init__(self, opened: str | None = None, typed: str = "", ascii_only: bool = False) -> None:
-        """Highlight the preset `opened`, and search for the words `typed`."""
         super().__init__()
         self._opened, self._typed, self._ascii_only = opened, typed, ascii_only
         self._groups: Sequence[PresetGroup] = ()
@@ -167,7 +166,6 @@ class Browser(Framed[str | None]):
 
 
 def _lines(group: PresetGroup, titled: bool) -> Iterator[Option]:
-    """Yield the heading of a group, and the name of each preset; if `titled`, also its title."""
     heading, entries = group
     yield Option(heading, disabled=True)
     for entry in entries:

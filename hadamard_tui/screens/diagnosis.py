@@ -121,7 +121,6 @@ class DiagnosisPage(Framed[None]):
 
     @work(exclusive=True)
     async def _announce(self) -> None:
-        """Read the table, and show how many fits, how much memory and how much time the diagnosis needs."""
         with suppress(NoMatches):  # the page may have been closed
             await self._plan()
 
@@ -187,7 +186,6 @@ class DiagnosisPage(Framed[None]):
             self._say("stopping …")
 
     def _look(self) -> None:
-        """Show the progress of the diagnosis. Once it has ended, show its answer or its error."""
         if self._job is None or not self.is_attached:
             return
         if self._job.wait(0.0):
@@ -212,7 +210,6 @@ class DiagnosisPage(Framed[None]):
         self._next_look = call_after(POLL_SECONDS, self, self._look)
 
     def _end(self) -> None:
-        """Stop the diagnosis and its timer."""
         if self._next_look is not None:
             self._next_look.cancel()
         if self._job is not None:
@@ -221,7 +218,6 @@ class DiagnosisPage(Framed[None]):
 
     @work(exclusive=True)
     async def _answer(self, diagnosis: Diagnosis) -> None:
-        """Show the answer in words, the losses, and a chart of each pair of learners."""
         from engine.diagnosis.answer import answers
         from hadamard_tui.charts.plots.diagnosis_plot import chart_of, pairs_of
         from hadamard_tui.headless.diagnosis_text import losses

@@ -180,7 +180,6 @@ class Export(Framed[None]):
 
 
 def _with_note(sentence: str, path: Path, shown: Shown) -> str:
-    """Return `sentence`, with a note if no font can draw some characters of the picture."""
     return "\n".join(filter(None, (sentence, exporting.missing_letters(path, shown))))
 
 

@@ -53,7 +53,6 @@ class Guide:
         await self.present()
 
     async def leave(self) -> None:
-        """End the tour: remove its banner, and leave the rest of the screen unchanged."""
         self._laboratory.watchers.remove(self._look)
         self._laboratory.asks_first = False
         if self._next_look is not None:
@@ -88,7 +87,6 @@ class Guide:
         await self._put_up(editable, run=not waits)
 
     async def break_stop(self) -> None:
-        """Run the experiment of the stop with the change that breaks its theorem."""
         if (change := self.tour.stop.breaks) is None:
             self._laboratory.notify("No change that breaks the theorem of this stop is listed.")
             return

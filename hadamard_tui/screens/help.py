@@ -203,7 +203,6 @@ def _paths() -> Iterator[Option]:
 
 
 def preset_option(name: str, title: str) -> Option:
-    """Return a line of a list of presets: the name above the title."""
     return Option(Text.assemble((name, "bold"), f"\n  {title}"), id=name)
 
 
@@ -253,10 +252,6 @@ class PartPage(Framed[str | None]):
 
 
 def about(family: str, kind: str) -> Text:
-    """Return the text that documents a part, such as an update rule.
-
-    For a theory line, it starts with direction (such as lower bound), formula and source.
-    """
     from engine.theory import statement
 
     member: Any = catalogue.members(family)[kind]

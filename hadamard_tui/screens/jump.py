@@ -76,7 +76,6 @@ def _ends(page: Screen[Any], widget: Widget) -> Iterator[Region]:
 
 
 def _seen(page: Screen[Any], widget: Widget, cells: Region) -> bool:
-    """Return whether no other widget covers these cells of `widget`."""
     try:
         tops = [page.get_widget_at(x, cells.y)[0] for x in range(*cells.column_span)]
     except NoWidget:
@@ -111,7 +110,6 @@ class Jump(Modal[Place | None]):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Return row `y` of the screen with the jump labels drawn over it."""
         strip, style = super().render_line(y), self.get_component_rich_style("jump--label")
         for key, (_, cells) in self.spots.items():
             if cells.y == y:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
@@ -62,7 +63,6 @@ WORDS = {
 
 
 def waiting_words(session: Session) -> str:
-    """Return the text that replaces the chart until the run has a first evaluation point."""
     words = WORDS.get(session.state, "")
     return words.format(run=key("run"), pause=key("pause"), step=key("step"))
 
@@ -92,7 +92,6 @@ TALL = 30
 
 
 ENDED = ("finished", "stopped", "failed")
-"""Final states of a run."""
 
 
 class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
@@ -148,7 +147,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         yield Keys(id="keys")
 
     def _fit(self, size: Size) -> None:
-        """Set the CSS classes for the screen size before widgets exist, because it would restyle them."""
+        """Set the CSS classes for the screen size while there are no widgets, which it would restyle."""
         breakpoints = (size.width, self.HORIZONTAL_BREAKPOINTS), (size.height, self.VERTICAL_BREAKPOINTS)
         for cells, classes in breakpoints:
             self.add_class(max(pair for pair in classes if pair[0] <= cells)[1])
@@ -224,11 +223,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         await setup.add_item(part)
 
     def action_recipe(self) -> None:
-        """Focus the selection bar, which shows the main parts of the experiment."""
         self.query_one(SelectionBar).enter()
 
     def action_full(self) -> None:
-        """Show only the open panel, or only the chart if the table of learners is open. Again: show all."""
+        """Show only the open panel, or only the chart if the table is open. A second call shows all."""
         self.toggle_class(FULL)
         self.refresh_bindings()
 
@@ -256,7 +254,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         await self._vary(event.row.place, event.row.is_whole, event.row.symbol)
 
     async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
-        """Make the set-up sweep one of its numbers, and run it. If this is impossible, show the reason."""
         from hadamard_tui.editing.editable_experiment import swept
 
         try:
@@ -323,7 +320,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self.has_class("-narrow", "-setup-toggled")
 
     def view(self) -> KeptView:
-        """Return the view, which the app restores at its next start."""
         return KeptView(
             panel=None if (chosen := self.query_one(Stage).chosen) == TABLE else chosen,
             setup_hidden=self.has_class("-setup-hidden"),
@@ -334,7 +330,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         )
 
     def redraw(self) -> None:
-        """Draw the whole screen again, as after a change of theme."""
         self.wake()
         self.query_one(SetupPane).show_list()
         if self._trace is None:
@@ -361,7 +356,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._ticked, self._spent = time.monotonic(), time.thread_time()
 
     def _frame(self) -> None:
-        """Draw a frame, unless output is blocked. Schedule the next frame if anything is still moving."""
         self._next_frame = None
         session = self.session
         is_moving = self._frames_due > 0 or (session is not None and session.is_moving)
@@ -482,7 +476,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         )
 
     def show_set_up(self) -> None:
-        """Show a preview of the set-up while no run is on the screen."""
         from engine.spec.experiment import drawn
 
         experiment, error = self._editable.experiment, self._editable.error
@@ -500,9 +493,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def _complete_set_up(self) -> None:
         """Do what the first frame need not wait for: dim the tabs of panels that do not apply.
 
-        From now on, stored curves of earlier runs are drawn, too.
+        From now on, stored curves of earlier runs are drawn, too, and garbage is collected.
         """
         self._has_painted = True
+        gc.enable()
         stage = self.query_one(Stage)
         stage.dim(self._editable.experiment)
         if self._trace is None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from engine.problems.table import Table
 
 AUTO = "auto"
-"""Choice that lets the code that reads the file detect the setting from the file's content."""
+"""Choice by which a setting is detected from the file's content."""
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "header": {AUTO: None, "yes": True, "no": False},
@@ -125,7 +125,6 @@ class OwnTable(Framed[dict[str, Any] | None]):
     """
 
     def __init__(self, path: str = "") -> None:
-        """Open the page with the file at `path`, or with a list of files if `path` is empty."""
         super().__init__()
         self._path = path
         self._listed_path: str | None = None
@@ -198,7 +197,6 @@ class OwnTable(Framed[dict[str, Any] | None]):
                 self._open_highlighted()
 
     def _open_highlighted(self) -> None:
-        """Open the highlighted file or folder. If the list is empty, open the typed path."""
         listed = self.query_one("#files", Lines)
         if listed.highlighted is None:
             self._open(self._typed_path)
@@ -215,7 +213,6 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     @on(Input.Submitted, "#path")
     def _submitted(self, event: Input.Submitted) -> None:
-        """Open the typed file or the highlighted one. If a file is read already, focus the run button."""
         event.stop()
         if self.has_class("-read"):
             self.query_one("#run").focus()
@@ -241,7 +238,6 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._open(path)
 
     def _open(self, path: str) -> None:
-        """Reset all settings, and read the first rows of a file."""
         self._path, self._settings, self._chosen_label = path, {}, None
         for choice in self.query(".setting Choice").results(Choice):
             choice.value = AUTO
@@ -277,7 +273,6 @@ class OwnTable(Framed[dict[str, Any] | None]):
                 self._ask(self._first.question.field, self._first.question.fault)
 
     def _offer_labels(self, first: FirstRows) -> None:
-        """Offer the columns as labels. The user's choice, else the probable label, is preselected."""
         is_possible = self._chosen_label in set(first.columns) - first.aside
         label = self._chosen_label if is_possible else probable_label(first)
         names = [(first.names[column], str(column)) for column in first.columns if column not in first.aside]
@@ -332,7 +327,6 @@ class OwnTable(Framed[dict[str, Any] | None]):
         return int(typed) / 100
 
     async def _read_table(self) -> None:
-        """Read the table with the choices on the page, and report how it was read."""
         from engine.problems.table import MixedTable
 
         self._table, self._is_mixed, self._gaps = None, False, []
@@ -356,7 +350,6 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._say(f"{rows.report.sentence}{self._omission()}")
 
     def _omission(self) -> str:
-        """Return a sentence about the columns that runs omit; empty if there are none."""
         has_words = self._first is not None and self._first.words - {self._label}
         kinds = [*(["words"] if has_words else []), *(["missing cells"] if self._gaps else [])]
         return f". Runs omit columns of {' and of '.join(kinds)}; a diagnosis can use them" if kinds else ""
@@ -449,7 +442,6 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     @work(exclusive=True, group="table")
     async def _run(self) -> None:
-        """Close the page and return the experiment. If the table cannot be used, show the reason."""
         if self._first is None or self._first.question is not None:
             self._refuse(NO_FILE)
             return
@@ -467,7 +459,6 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
 
 def _choice_controls() -> Iterator[Widget]:
-    """Yield the controls below the first rows of the file."""
     kind = Choice([(words, words) for words in KINDS], value="detect", id="kind")
     yield Horizontal(Static("label"), Choice((), value="", id="label"), Static("labels are"), kind)
     omitted = compact(Entry("", id="omitted", placeholder="columns, separated by commas"))

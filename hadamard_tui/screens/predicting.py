@@ -27,7 +27,6 @@ class Predicting(ViewControl):
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self.guesses: Guesses | None = None
-        """Guesses in progress, or None."""
 
         self.asks_first = False
         """Whether the stop of a tour asks a question that the stored curves of its preset would answer."""
@@ -76,7 +75,6 @@ class Predicting(ViewControl):
         super()._forget()
 
     def _show_guess(self) -> None:
-        """Draw marks at the confirmed guesses on the empty chart, and the playhead at the current guess."""
         from engine.protocols import CLOCKS
 
         guesses = self.guesses
@@ -160,7 +158,6 @@ class Predicting(ViewControl):
             self._show_guess()
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
-        """Start the run, and pass it the confirmed guesses."""
         guesses, self.guesses, before = self.guesses, None, self.session
         super()._begin(paused, at_once)
         if guesses is not None and self.session is not None and self.session is not before:

@@ -87,7 +87,6 @@ class RunComparison(RunControl):
             self._list_runs()
 
     def _pin(self, run: ListedRun) -> None:
-        """Pin or unpin a run of the list. A stored run is pinned as soon as its curves are read."""
         if run.kept is not None:
             run.kept.pinned = not run.kept.pinned
         elif run.stored is not None and run.stored.fate == "running":
@@ -123,7 +122,6 @@ class RunComparison(RunControl):
         self._read_stored()
 
     def say_what_is_pinned(self) -> None:
-        """Notify the user that pinned runs stay visible with a new preset, and say how to unpin them."""
         if names := ", ".join(run.name for run in self.runs.pinned):
             unpinned = UNPINNED.format(runs=key("runs"), pin=key("pin"))
             self.notify(f"Pinned runs are drawn with this preset, too: {names}. {unpinned}", timeout=10)
@@ -163,7 +161,6 @@ class RunComparison(RunControl):
 
     @work(exclusive=True, group="stored runs")
     async def _read_stored(self) -> None:
-        """Read the stored runs in a thread: first only the newest runs, then all runs."""
         from hadamard_tui.state import run_store
 
         store = run_store.store()
@@ -226,7 +223,6 @@ class RunComparison(RunControl):
         self._update_stored(run)
 
     def _update_stored(self, name: str) -> None:
-        """Read a stored run's entry again, if the list shows stored runs."""
         from hadamard_tui.state import run_store
 
         if self.runs.stored and (store := run_store.store()) is not None and (run := store.run(name)):
@@ -312,7 +308,6 @@ class RunComparison(RunControl):
 
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
-        """Show the chosen run with its set-up and curves. A stored run is read first."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         run = event.run.kept
@@ -332,7 +327,6 @@ class RunComparison(RunControl):
         self.notify(f"This is {run.name}; {key('run')} runs its set-up again.")
 
     def _show_finished(self, run: Kept) -> None:
-        """Show the curves of a finished run of the current set-up."""
         from engine.spec.experiment import drawn
 
         if self.session is run.session:

@@ -59,7 +59,6 @@ class RunControl(Screen[None]):
         self._editable, self._pace = editable, pace
         self.session: Session | None = None
         self.runs = Runs()
-        """Finished runs, kept for comparison."""
 
         self.devices: Sequence[Begin] = ()
         """Devices to which runs are spread; without any, this process computes every run."""
@@ -275,7 +274,6 @@ class RunControl(Screen[None]):
         self.run_changed(message.session)
 
     def _conclude(self, session: Session, run: str) -> None:
-        """Store what lists show of a finished run: its finding, a small chart and its claims."""
         from engine.runtime.conclusion import conclude
         from hadamard_tui.state import run_store
 
@@ -345,7 +343,6 @@ class RunControl(Screen[None]):
         return self.session is None or self.session.end(seconds)
 
     async def present(self, editable: EditableExperiment, run: bool = True) -> None:
-        """Show another experiment in place of the current set-up. If `run`, also run it."""
         await self._take(editable)
         if run:
             self._begin()
@@ -361,7 +358,6 @@ class RunControl(Screen[None]):
 
 
 def divergence_message(diverged: Diverged, session: Session) -> str:
-    """Return a message that a learner diverged or lost accuracy, and where."""
     experiment = session.experiment
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
     if session.point.label:

@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 
 
 def cited_sections(source: str) -> list[Section]:
-    """Return the sections of the theory pages that the text `source` cites."""
     by_address = theory_pages.sections()
     return [by_address[address] for address in theory_pages.cited(source) if address in by_address]
 
 
 def section_option(section: Section) -> Option:
-    """Return a line of a list of sections: title and address."""
     label = Text.assemble((section.title, "bold"), (f"  theory/{section.address}", "dim"))
     return Option(label, id=section.address)
 

@@ -80,7 +80,6 @@ class ViewControl(RunControl):
             return session.look(0, self.chart_options, pinned), str(error)
 
     def _say_what_is_not_drawn(self) -> None:
-        """Notify the user once of each pinned run that has too few replicas for the picture."""
         for run in self.runs.pinned:
             if run.missing and run not in self._incomplete:
                 self._incomplete.append(run)
@@ -121,11 +120,9 @@ class ViewControl(RunControl):
     def _stored_curves(self, session: Session) -> Sequence[Series]:
         """Return the stored curves of an earlier run, to draw behind the run.
 
-        There are none once the run has ended, during a replay, if each curve has a separate chart, and for
-        all pictures
-        but the first.
+        There are none once the run has ended, during a replay, and for all pictures but the first.
         """
-        is_live = not (session.over or session.playback.replaying or self.chart_options.multiples)
+        is_live = not (session.over or session.playback.replaying)
         if not (is_live and self.query_one(Stage).has_first_chosen):
             return ()
         return () if self.stored_beside(session) is None else self._curves_of_stored
@@ -171,7 +168,6 @@ class ViewControl(RunControl):
         self.query_one(f"#{HEAT}", HeatMapView).take_cursor_away()
 
     def _look_anew(self) -> None:
-        """Reset the zoom, and remove the user's cursor from the picture."""
         self._look_where_the_run_is()
         self.chart_options = replace(self.chart_options, window=None)
 
@@ -199,7 +195,6 @@ class ViewControl(RunControl):
             self._move(times * max(1, count // LEAPS))
 
     def _move(self, places: int) -> None:
-        """Move the playhead, or the cursor of a picture, by `places` x values; back if it is negative."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -215,7 +210,6 @@ class ViewControl(RunControl):
         self._follow()
 
     def _go(self, to_the_end: bool) -> None:
-        """Move the playhead, or the cursor of a picture, to the first or the last x value."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -294,7 +288,8 @@ class ViewControl(RunControl):
         self._change_chart_options(smooth=not self.chart_options.smooth)
 
     def action_multiples(self) -> None:
-        self._change_chart_options(multiples=not self.chart_options.multiples)
+        options = self.chart_options if (look := self.look) is None else look.resolved
+        self._change_chart_options(multiples=not options.multiples)
 
     def action_band(self) -> None:
         curves = [] if (look := self.look) is None else look.view.curves

@@ -50,7 +50,6 @@ class ViewerDriver(WebDriver):
         self._send(b"M", json.dumps(data).encode(errors="ignore"))
 
     def _send(self, kind: bytes, content: bytes) -> None:
-        """Write a packet to the server. The lock keeps packets of other threads out of it."""
         packet = kind + len(content).to_bytes(4, "big") + content
         try:
             with self._lock:

@@ -142,7 +142,6 @@ class Server:
         return web.FileResponse(file)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
-        """Return a file that a viewer's app has made, with headers that make the browser save it."""
         for viewer in self._viewers:
             if (file := viewer.files.get(request.match_info["key"])) is not None:
                 file_name, content = file

@@ -177,7 +177,6 @@ class Viewer:
                 await process.wait()
 
     async def _offer(self, content: bytes) -> None:
-        """Offer a file of the app for download, and ask the browser to download it."""
         file_name, _, data = content.partition(b"\0")
         key = secrets.token_urlsafe(16)
         self.files[key] = file_name.decode(), data
@@ -203,13 +202,11 @@ class Viewer:
             self.silent = True
 
     async def _collect(self, process: Process) -> None:
-        """Read the app's standard error, and keep its end for an error message."""
         assert process.stderr is not None
         while text := await process.stderr.read(4096):
             self._complaint = (self._complaint + text)[-4096:]
 
     async def _say_goodbye(self, code: int | None) -> None:
-        """Tell the page why the app has ended. If the app has failed, print the reason on stderr."""
         if code:
             lines = self._complaint.decode(errors="replace").strip().splitlines() or [f"exit code {code}"]
             print(f"the app of a viewer has failed: {_printable(lines[-1])}", file=sys.stderr, flush=True)

@@ -166,7 +166,6 @@ def asciicast(
 
 
 def _rows(series: Sequence[Series], sheet: ChartSheet) -> Iterator[str]:
-    """Yield the rows of a chart as text, with escape codes for the colours of curves and names."""
     surround, picture, names, legend_lines = sheet
     glyphs = np.full((ROWS, COLUMNS), ord(" "), dtype=np.uint32)
     inks = np.full(glyphs.shape, -1)
@@ -194,7 +193,6 @@ def _in_colour(text: str, colour: str) -> str:
 
 
 def _on_ground(row: str) -> str:
-    """Return a row of text in the colours of a page. The background fills the row."""
     (ink, ground) = (";".join(map(str, triplet(colour))) for colour in (INK, GROUND))
     page = f"\x1b[38;2;{ink};48;2;{ground}m"
     return f"{page}{row.replace(PLAIN, PLAIN + page)}{TO_THE_END}"

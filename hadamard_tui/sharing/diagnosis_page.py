@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def diagnosis_page(diagnosis: Diagnosis) -> bytes:
-    """Return the page of a diagnosis: answers, learning curves of pairs of learners, and tables of losses."""
     table = diagnosis.table
     title = escape(f"Which bias does {table.name} reward?")
     first, *sentences = answers(diagnosis)

@@ -96,7 +96,7 @@ class Shown:
     outcomes: Sequence[Outcome] = ()
     caption: str = ""
     multiples: Sequence[Plot] = ()
-    """Charts with one curve each, if the screen shows a separate chart for every curve."""
+    """Charts of single learners, if the screen shows a separate chart for each."""
 
     beneath: Plot | None = None
     """Chart below the first chart; None if the picture has only one chart."""
@@ -130,7 +130,6 @@ def finished(
 
 
 def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] = ()) -> Shown:
-    """Return what an export of a finished sweep may contain, with its first picture as the chart."""
     experiment, trace = results.sweep.experiment, next(iter(results.traces.values()))
     shown = Shown(
         document, experiment, trace, document=document, pictures=Pictures(results), outcomes=outcomes
@@ -139,7 +138,10 @@ def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] =
 
 
 def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> Shown:
-    """Return an export's content with picture `number` of the experiment as its chart, or with no chart."""
+    """Return an export's content with picture `number` as its chart, or without a chart.
+
+    There is no chart if the experiment lacks this picture.
+    """
     assert shown.pictures is not None, "an experiment without pictures has none to choose"
     results = shown.pictures.results
     try:
@@ -165,7 +167,7 @@ def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Show
             heat = heat_map(look, chosen)
             return replace(shown, axes=None, pictures=replace(shown.pictures, heat=heat))
         drawing, *lower = [difference(look)] if is_difference(look) else stacked(look)
-        is_split = look.options.multiples and has_multiples(look) and not is_difference(look)
+        is_split = look.resolved.multiples and has_multiples(look) and not is_difference(look)
         apart = multiples(look, len(look.view.curves), learner_name or "")[0] if is_split else ()
     beneath = next(iter(lower), None)
     return replace(shown, series=drawing.series, axes=drawing.axes, multiples=apart, beneath=beneath)
@@ -196,7 +198,6 @@ class FileKind(NamedTuple):
 
     @property
     def installation(self) -> str:
-        """Command that installs the library for the running Python interpreter."""
         return f"{shlex.quote(sys.executable)} -m pip install {self.library}"
 
 
@@ -227,7 +228,6 @@ KINDS: dict[str, FileKind] = {
     ".json": FileKind("all results, as run --json prints them", lambda shown, _: _report(shown)),
     ".toml": FileKind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
 }
-"""File formats by suffix."""
 
 DRAWN = ".pdf", ".png", ".gif"
 """Suffixes of files that contain the characters themselves, so that characters may be missing."""
@@ -277,7 +277,6 @@ def check_download(name: str) -> None:
 
 
 def download(name: str, shown: Shown, progress: Progress = lambda share: None) -> BytesIO:
-    """Return the bytes of an exported file that a browser downloads under `name`. Raises: BadInput."""
     check_download(name)
     return BytesIO(_file_content(Path(name), shown, name, progress))
 
@@ -292,7 +291,6 @@ def check_kind(path: Path, option: str) -> None:
 
 
 def _file_content(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
-    """Return the bytes of an exported file. Raises: BadInput, also if a library cannot be loaded."""
     kind = KINDS[path.suffix.lower()]
     try:
         return kind.make(shown, progress)
@@ -345,14 +343,12 @@ def page_of(shown: Shown) -> SvgSheet:
 
 
 def _growing(shown: Shown) -> tuple[Sequence[Chart], str]:
-    """Return the charts and the caption for an animation. Raises: BadInput for a heat map."""
     if _heat(shown) is not None:
         raise BadInput("", "a heat map has no curves that grow; take .svg, or a picture of curves")
     return charts_of(shown), shown.caption
 
 
 def charts_of(shown: Shown) -> list[Chart]:
-    """Return the chart to export, and the chart beneath it if there is one."""
     lower = [] if shown.beneath is None else [(shown.beneath.series, shown.beneath.axes)]
     return [(shown.series, _axes(shown)), *lower]
 

@@ -26,7 +26,6 @@ COLUMNS, ROWS = 120, 40
 """Size in cells of a virtual screen. Curves that coincide on this screen are drawn as one line."""
 
 FAINT = 0.35
-"""Opacity of faint series."""
 
 DOT = 3.0
 """Size, in typographic points, of a data point that is drawn as a separate dot."""
@@ -98,7 +97,6 @@ def draw_chart(
 
 
 def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
-    """Draw a heat map in the colours of the light theme, with contours, marked points and a colour bar."""
     from matplotlib.colors import ListedColormap, LogNorm, Normalize
 
     low, high = heat.scale.limits

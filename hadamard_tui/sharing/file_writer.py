@@ -84,7 +84,6 @@ def _why_not(result: Future[Any]) -> str:
 
 
 def place_file(path: Path, content: bytes) -> str:
-    """Write an exported file, and return a sentence that says so. Raises: BadInput."""
     with files.faults(str(path), "cannot be written"):
         wrote = f"{'Replaced' if path.exists() else 'Wrote'} {escaped(str(path.absolute()))}"
     files.write(path, content, "")

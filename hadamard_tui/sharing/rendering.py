@@ -311,7 +311,6 @@ def _transform(words: str) -> np.ndarray:
 
 
 def _path(tag: str, attributes: dict[str, str]) -> Any:
-    """Return the outline of a shape as a matplotlib path, or None if the element is not a shape."""
     from matplotlib.path import Path
 
     if tag == "path":

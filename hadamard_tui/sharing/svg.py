@@ -88,7 +88,6 @@ def chart(
 
 
 Chart = tuple[Sequence["Series"], Axes]
-"""Series and axes of a chart."""
 
 
 def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:
@@ -267,7 +266,6 @@ def _names(page: SvgPage, picture: Raster, series: Sequence[Series]) -> None:
 
 
 def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[SvgEntry]:
-    """Yield the entries of a chart's legend, with full names. The chart's remark comes last."""
     for entry in legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log):
         for number, part in enumerate(entry.parts):
             curve = series[part.at]
@@ -418,7 +416,6 @@ def _point(mark: str, into: Element, x: float, y: float) -> None:
 def _bar(
     into: Element, page: SvgPage, scale: ValueScale, label: str, marked: Sequence[Tick], widest: float
 ) -> None:
-    """Draw the colour bar of a heat map with its numbers and label."""
     bar_x, height = page.right + FROM_AREA, AREA_HEIGHT / STEPS
     bar = put(into, "g", shape_rendering="crispEdges")
     for step, colour in enumerate(colour_map(dark_is_more=True).colours.tolist()):
@@ -436,7 +433,6 @@ def _bar(
 
 
 def heat_map_entries(heat: HeatMap) -> list[SvgEntry]:
-    """Return the legend entries of a heat map: for dotted cells, named contours and named points."""
     missing = [SvgEntry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
     lines = [
         SvgEntry(contour.name, partial(_contour_sample, contour)) for contour in heat.contours if contour.name

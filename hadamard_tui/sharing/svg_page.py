@@ -143,7 +143,6 @@ class SvgSheet:
 
     @property
     def height(self) -> float:
-        """Height in pixels of the content so far."""
         return round(self._end + EDGE)
 
     @property
@@ -151,7 +150,6 @@ class SvgSheet:
         return "".join(self.root.itertext())
 
     def caption(self, words: str, into: Element | None = None) -> None:
-        """Append a paragraph of text to the sheet."""
         if not words:
             return
         SubElement(self.root, "desc").text = printable(words)
@@ -242,11 +240,9 @@ class SvgPage(SvgSheet):
         return self.bottom - pixels(axes.y_limits, axes.y_log, AREA_HEIGHT, values)
 
     def define(self, tag: str, **attributes: object) -> Element:
-        """Add a definition, such as a pattern, that other elements refer to by its id."""
         return put(put(self.root, "defs"), tag, **attributes)
 
     def legend(self, entries: Sequence[SvgEntry]) -> None:
-        """Append a legend to the page, with several entries in a row where there is room."""
         x, foot = WIDTH, self._end + GAP - 0.4 * WORDS
         for number, entry in enumerate(entries):
             needed, after = entry.width, number + 1

@@ -135,7 +135,6 @@ def _title(experiment: Experiment) -> str:
 
 
 def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterator[str]:
-    """Yield the HTML of a run: headline and figures. The ids in the figures start with `prefix`."""
     experiment = results.sweep.experiment
     views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
     yield f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>'
@@ -264,7 +263,6 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
 
 
 def _row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
-    """Return the HTML of a row in a figure's legend: letter, sample of the line, name and `value_cell`."""
     sample = Element("svg", {"viewBox": f"0 0 {SAMPLE:g} 12"})
     if legend_entry.sample is not None:
         legend_entry.sample(sample, 0, 6)
@@ -331,7 +329,6 @@ def _figcaption(axes: Axes, caption: str, *quantities: str) -> str:
 
 
 def _figure(page: SvgPage, figcaption: str, figure_name: str, below: str, data: dict[str, Any]) -> str:
-    """Return the HTML of a figure: caption, SVG page, HTML `below` the SVG page, and data for the script."""
     page.written()  # sets the size of the page
     page.root.set("class", "chart")
     name_apart(page.root, figure_name)
@@ -351,7 +348,6 @@ def _story(story: str, source: str) -> Iterator[str]:
 
 
 def _theorems(results: Results) -> Iterator[str]:
-    """Yield HTML about the theory lines that apply to a learner. The first sweep point is used."""
     trace = next(iter(results.traces.values()))
     items = []
     for line in trace.theorems:

@@ -137,7 +137,10 @@ def _unfit(setting_name: str, value: object) -> str:
 
 
 def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """Split configured keys, which are given by action: return the valid keys, and faults of the others."""
+    """Separate valid keys from invalid ones. Return the valid keys, and the faults of the others.
+
+    Keys and faults are given by action.
+    """
     from hadamard_tui.keyboard import ACTIONS, EVERY, MOTIONS
 
     sound: dict[str, str] = {}

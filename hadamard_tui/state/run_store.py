@@ -63,7 +63,6 @@ def drop_former_points() -> str:
 
 
 def removed_in_words(removed: list[StoredRun]) -> str:
-    """Return a sentence which says that runs were removed to make room in the store."""
     count = f"{len(removed)} old runs" if len(removed) > 1 else "1 old run"
     size = sum(run.bytes for run in removed) / MB
     return (

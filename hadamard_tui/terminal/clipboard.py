@@ -54,7 +54,6 @@ def _through_tmux(plain: str) -> str:
 
 
 def _tmux(scope: str, option: str) -> str:
-    """Return the value of a tmux option, or "" if tmux does not answer."""
     command = ["tmux", "show-options", scope, "-v", option]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout.strip()

@@ -35,7 +35,7 @@ def exit_code(number: int) -> int:
 
 @contextmanager
 def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
-    """If a signal to terminate arrives inside the block, end the app in order.
+    """If a signal to terminate arrives inside the block, shut the app down cleanly.
 
     A second signal ends it at once, and so does a timer GRACE seconds after the first. A second hangup is
     ignored,

@@ -40,14 +40,12 @@ def prepare() -> None:
 
 
 def print_ascii() -> None:
-    """Print only ASCII from now on, whatever the encoding of the streams."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="ascii", errors=DRAWN)
 
 
 def lacks_letters() -> bool:
-    """Return whether the encoding of standard output lacks characters that charts need."""
     try:
         LETTERS.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:

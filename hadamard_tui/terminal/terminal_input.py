@@ -14,7 +14,6 @@ from textual.message import Message
 from hadamard_tui.terminal.textual_internals import TerminalParser
 
 CHUNK = 4096
-"""Bytes per read."""
 
 
 class ExitEvent(threading.Event):
@@ -71,9 +70,9 @@ LONGEST_BRACKET = max(len(BRACKETED_PASTE_START), len(BRACKETED_PASTE_END))
 class InputReader:
     """Reader of a terminal's input. It drops garbled escape sequences, and keeps pasted text unchanged.
 
-    Textual's parser would read escape sequences inside a paste. It sends unknown sequences as keys, among
-    them `q`,
-    which ends the app. So the parser gets the start and the end of a paste, but never its text.
+    Textual's parser would read escape sequences inside a paste. It sends the characters of unknown sequences
+    as keys,
+    and the key `q` ends the app. So the parser gets the start and the end of a paste, but never its text.
     """
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ SLOWEST = 1.0
 """Minimum frame rate in frames per second, however slow the connection is."""
 
 FORGETTING = 0.8
-"""Factor for the longest write and drawing times after each frame, so that the frame rate can recover."""
+"""Factor by which remembered write and drawing times shrink at each frame, so that the rate recovers."""
 
 PATIENCE = 0.5
 """Seconds to wait for a pending write before the terminal is restored anyway."""
@@ -178,7 +178,6 @@ class TimedDriver(LinuxDriver):
 
 
 def line_of(app: App[Any]) -> TimedFile | None:
-    """Return the object that times an app's output; None if the app's driver has none."""
     return getattr(driver_of(app), "line", None)
 
 
@@ -214,5 +213,4 @@ class FrameRate:
 
 
 def most_frames(fps: float, fps_over_ssh: float) -> float:
-    """Return the highest frame rate: `fps_over_ssh` in an SSH session, otherwise `fps`."""
     return fps_over_ssh if os.environ.get("SSH_CONNECTION") else fps

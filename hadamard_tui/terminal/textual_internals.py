@@ -85,7 +85,6 @@ class FailingApp(App[None]):
     """
 
     def fails_by(self, error: Exception) -> bool:
-        """Return whether an unhandled exception ends the app."""
         return True
 
     def _handle_exception(self, error: Exception) -> None:
@@ -108,7 +107,6 @@ class SelectiveScreen(MessagePump):
     """
 
     def accepts(self, message: Message) -> bool:
-        """Return whether the screen handles a message."""
         return True
 
     async def _on_message(self, message: Message) -> None:

@@ -97,7 +97,6 @@ class CellView(Widget):
         self._glyphs = np.zeros((0, 0), dtype=np.uint32)
 
     def _redraw(self) -> list[Region]:
-        """Compose all cells, rebuild the strips that changed, and return the changed regions."""
         if self._ground != self.rich_style:  # Textual does not notify of styles set in code
             self._drop_styles()
         glyphs, inks = self._compose_cells()
@@ -119,7 +118,6 @@ class CellView(Widget):
         return np.full(shape, _BLANK, dtype=np.uint32), np.full(shape, self._ink("frame"), dtype=np.int16)
 
     def _hinted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return blank cells with the hint in their centre."""
         (width, height), (glyphs, inks) = self.size, self._empty()
         hint = [cut for line in self.hint.split("\n") for cut in wrap(line, max(width - 2, 1)) or [""]]
         for row, line in enumerate(hint, start=(height - len(hint) + 1) // 2):

@@ -117,7 +117,6 @@ class Row(Vertical):
         self.remove_class("-edited")
 
     def say_value(self, value: Any) -> None:
-        """Show the value of the typed expression to the right of the control; None hides it."""
         self._say_beside("" if value is None else f"= {text_of(value, digits=6)}")
 
     def say_sweep(self, points: Sequence[Any]) -> None:
@@ -155,7 +154,6 @@ class Row(Vertical):
         return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
     def complain(self, problem: str) -> None:
-        """Show an error below the control of the row; an empty text hides it."""
         self.set_class(bool(problem), "-wrong")
         if problem:
             self._write("problem", f"▲ {problem}")
@@ -170,7 +168,6 @@ class Row(Vertical):
 
     @property
     def typed(self) -> bool:
-        """Whether the user types the row's value letter by letter, instead of choosing it."""
         return isinstance(self._control, Entry)
 
     @on(Input.Changed)
@@ -282,7 +279,6 @@ class FieldRow(Row):
 
 
 def _word(value: Any) -> str:
-    """Return the word that stands for a value of the set-up in a list of choices."""
     return FLAGS[value] if value in (None, True, False) else str(value)
 
 
@@ -290,7 +286,6 @@ class KindRow(Row):
     """Form row in which the user chooses the kind of a part, such as the kind of update rule, or no part."""
 
     def __init__(self, part: str, title: str, help: str, control: Widget, value: Any) -> None:
-        """Show the kind of the part at the place `part` of the preset document."""
         super().__init__(f"{part}.kind", title, help, control, value)
         self.part = part
 

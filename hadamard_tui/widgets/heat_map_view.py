@@ -85,7 +85,6 @@ class HeatMapView(CellView, can_focus=True):
         self._forget()
 
     def take_cursor_away(self) -> None:
-        """Hide the cursor of the heat map until the user moves it."""
         self._cursor = self._place = None
 
     @property

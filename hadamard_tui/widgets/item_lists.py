@@ -241,7 +241,6 @@ class ItemList(Vertical):
         return Text.assemble(("▲ left out: ", "bold"), line, (f" – {left_out.why.fault}", "italic"))
 
     async def turn(self, editable: EditableExperiment, number: int | None) -> None:
-        """Close the open form, and open the form of item `number` unless it is None."""
         self.open = number
         await self.query(ItemForm).remove()
         if number is not None:

@@ -150,7 +150,6 @@ def _forms(situation: Situation) -> list[list[Piece]]:
 
 
 def keys_to_run(in_field: bool) -> str:
-    """Return the keys that run the set-up. In a field, a key that leaves the field comes first."""
     return f"{key('leave')} {key('run')}" if in_field else key("run")
 
 

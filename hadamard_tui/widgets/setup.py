@@ -315,7 +315,6 @@ class SetupPane(VerticalScroll, can_focus=False):
         return self._stale or self not in around or not self._leaving.isdisjoint(around)
 
     def _rows(self, kind: type[AnyRow]) -> Iterator[AnyRow]:
-        """Yield the form rows of class `kind`, except rows that are about to be replaced."""
         if not self._stale:
             for panel in self.children:
                 if panel not in self._leaving:
@@ -332,7 +331,6 @@ class SetupPane(VerticalScroll, can_focus=False):
                     select.offer(self._presets(), self._preset())
 
     def show_list(self) -> None:
-        """Redraw the lists of learners, sweep axes, pictures and claims, for example in a new theme."""
         for learners in self.query(LearnerList):  # there are no lists while the panels are being replaced
             learners.show(self.editable, self.learner)
         for items in self.query(ItemList):
@@ -412,7 +410,6 @@ class SetupPane(VerticalScroll, can_focus=False):
             event.stop()
 
     def on_descendant_blur(self) -> None:
-        """Start a new undo step, because the user leaves a field of the pane."""
         self._history.pause()
 
     def change(self, place: str, value: Any) -> None:
@@ -509,7 +506,6 @@ class SetupPane(VerticalScroll, can_focus=False):
             await self.choose(str(event.value))
 
     async def choose(self, preset: str) -> None:
-        """Show a preset, given by its name or by the path of its file."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         try:
@@ -548,7 +544,6 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#add")
     async def add(self) -> None:
-        """Add an item to the list with the focus. If none has it, add a learner after the selected one."""
         if (items := self._list_in_focus) is not None:
             items.request("add")
             return
@@ -560,7 +555,6 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#remove")
     async def remove_learner(self) -> None:
-        """Remove the highlighted item of the list with the focus, or else the selected learner."""
         if (items := self._list_in_focus) is not None:
             items.request("remove")
             return

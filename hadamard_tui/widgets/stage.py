@@ -72,6 +72,9 @@ TOUR = "-tour"
 FULL = "-full"
 """CSS class of the screen while the chart or the open panel is shown alone."""
 
+WITH_TABLE = "-table"
+"""CSS class of the stage while the table of learners is open."""
+
 
 def _draw(chart: ChartView, shown: Plot) -> None:
     """Show a plot in a chart. If curves are smoothed, a note names the key that ends the smoothing."""
@@ -158,7 +161,7 @@ class PanelView(ContentSwitcher):
         self.query_one(Static).update(words)
 
     def announce(self, about: str) -> None:
-        """Show what the panel will show, or why it remains empty, as text in an empty chart.
+        """Show in an empty chart what the panel will show, or why it remains empty.
 
         The chart stays, so that the layout does not change.
         """
@@ -168,7 +171,6 @@ class PanelView(ContentSwitcher):
         chart.clear()
 
     def scroll(self, pages: int) -> None:
-        """Scroll the text of the panel down by a number of pages, or up if it is negative."""
         words = self.query_one(PanelWords)
         height = words.size.height
         lines = height - 1 if height >= LEAST_WITH_OVERLAP else height
@@ -182,7 +184,7 @@ class Stage(Vertical):
     """
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
-        super().__init__(id=id)
+        super().__init__(id=id, classes=WITH_TABLE)  # from the start: a later change computes styles anew
         self._drawn: object = None
         self._ascii_only = ascii_only
         self._of: Experiment | None = None
@@ -224,12 +226,11 @@ class Stage(Vertical):
 
     @property
     def chosen(self) -> str:
-        """Name of the panel whose tab is open."""
         return self.query_one(Tabs).chosen
 
     def choose(self, name: str) -> None:
         self.query_one(Tabs).chosen = name
-        self.set_class(name == TABLE, "-table")
+        self.set_class(name == TABLE, WITH_TABLE)
         self._drawn = None
 
     def next(self, places: int = 1) -> None:
@@ -238,7 +239,6 @@ class Stage(Vertical):
 
     @property
     def panel(self) -> Panel | None:
-        """Panel below the picture; None if the table of learners is open instead."""
         return next((panel for panel in PANELS if panel.name == self.chosen), None)
 
     @property
@@ -277,7 +277,7 @@ class Stage(Vertical):
         self.choose_picture((row.chosen + 1) % max(len(row.names), 1))
 
     def offer_pictures(self, pictures: Sequence[Picture]) -> None:
-        """Set the pictures among which the user can choose. The first is the experiment's main picture."""
+        """Set the pictures among which the user can choose. If they have changed, choose the first."""
         names = [picture.title or picture.measure.label for picture in pictures]
         cut = shortened(names)
         short = [picture.name or picture_name for picture, picture_name in zip(pictures, cut, strict=True)]
@@ -321,7 +321,7 @@ class Stage(Vertical):
             switcher.current = "loss"
             _draw(chart, difference(look))
             return
-        if look.options.multiples and has_multiples(look) and not refused:
+        if look.resolved.multiples and has_multiples(look) and not refused:
             switcher.current = MULTIPLES
             grid = self.query_one(MultiplesView)
             plots, more = multiples(look, grid.room, learner_name)
@@ -340,7 +340,6 @@ class Stage(Vertical):
             _draw(chart, plot(look))
 
     def _draw_law(self, law: StoredPicture) -> None:
-        """Draw the stored outcome of a sweep, with the experiment's reason why the curves are as they are."""
         sentences = () if self._of is None else self._of.reason.strip().splitlines()
         stored = law.plot(_computes("vary"), faint=False)
         _draw(self.query_one("#loss", ChartView), stored._replace(sentences=sentences))
@@ -394,20 +393,17 @@ class Stage(Vertical):
             self.screen.query_one(Caption).say(picture.headline if is_law else self._title(title))
 
     def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
-        """Return the headline of a picture, or the experiment's title if the picture cannot be drawn."""
         if not refused and context.predictions.outcomes is not None:
             return headline(context, look)
         return self._title(context.experiment.title if refused else headline(context, look))
 
     def _title(self, title: str) -> str:
-        """Return a title, or an empty text if the screen already shows it."""
         stands = self.panel is story.PANEL or any(
             banner.has_title(title) for banner in self.screen.query(Banner)
         )
         return "" if stands else title
 
     def is_of_picture(self, chart: ChartView) -> bool:
-        """Return whether a chart belongs to the chosen picture, and not to a panel below it."""
         return self.query_one("#picture") in chart.ancestors
 
     def redraw(self) -> None:

@@ -119,7 +119,6 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
-    """Return how many words at the beginning of two lists of words are equal."""
     pairs = zip(words, other_words, strict=False)
     return next(
         (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))
@@ -161,7 +160,6 @@ class Tabs(Widget):
 
     @property
     def in_sight(self) -> list[Tab]:
-        """Tabs that fit into the line, including the open one."""
         words = [
             _with_digit(number, self.words.get(panel_name, panel_name))
             for number, panel_name in enumerate(self.names, 1)

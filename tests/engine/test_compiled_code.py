@@ -56,7 +56,7 @@ def test_a_note_is_of_a_processor_and_of_the_settings_of_the_compiler(code, monk
         patch.setenv("NUMBA_CACHE_DIR", "/elsewhere")
         assert not code.is_there
     assert code.is_there
-    monkeypatch.setattr(compiled_code, "_machine", lambda: ("another",))
+    monkeypatch.setattr(compiled_code, "_machine_description", lambda: ("another",))
     assert not code.is_there
 
 

@@ -26,7 +26,7 @@ def test_both_libraries_compute_the_same(monkeypatch):
     a, x = torch.randn(2, 3, 8), torch.randn(2, 5, 8)
     products_by_library = {}
     for onednn in (False, torch.backends.mkldnn.is_available()):
-        monkeypatch.setattr(linear_algebra, "_by_onednn", lambda onednn=onednn: onednn)
+        monkeypatch.setattr(linear_algebra, "_has_onednn_product", lambda onednn=onednn: onednn)
         products_by_library[onednn] = with_rows(a, x)
     for products_found in products_by_library.values():
         torch.testing.assert_close(products_found, a @ x.mT)

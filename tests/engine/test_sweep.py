@@ -254,7 +254,7 @@ def a_full_disk(folder, monkeypatch):
     def full(descriptor, content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(journal, "_write", full)
+    monkeypatch.setattr(journal, "_write_all_bytes", full)
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,9 @@ def keep(loop: Any, *sources: Path) -> None:
 
 
 def kept_at(loop: Any) -> tuple[Path, ...]:
-    """Return the path of the index file in which numba lists the stored versions of a compiled loop.
+    """Return the index file in which numba lists the stored versions of a loop; empty if none is stored.
 
-    The path is empty if no version is stored. The public `loop.stats` names only the folder, which contains
-    files of other loops as well.
+    The public `loop.stats` names only the folder, which contains files of other loops as well.
     """
     index = _index_of(loop)
     return () if index is None else (Path(index._index_path),)

@@ -214,7 +214,7 @@ def weight(halves: Array, i: int) -> Any:
 
 @part
 def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
-    """Return the two factors, for x_i = +1 and for x_i = −1, by which an example multiplies the entries a_i.
+    """Return the factors of a_i for x_i = +1 and for x_i = −1.
 
     They depend on the example's residual ŷ − y.
     """
@@ -230,9 +230,9 @@ def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
 
 @part
 def step_apart(members: Any, member: int, signs: Array, up: float, down: float) -> float:
-    """Make the multiplicative step for those entries of a and b where the target weight w*_i is not 0.
+    """Make the multiplicative step for the entries in `apart`, where w*_i ≠ 0.
 
-    These entries are stored in `apart`. Return Σ (w_i − w*_i)² over them.
+    Return Σ (w_i − w*_i)² over these entries.
     """
     apart, loss = members.apart[member], 0.0
     up, down = apart.dtype.type(up), apart.dtype.type(down)
@@ -247,10 +247,7 @@ def step_apart(members: Any, member: int, signs: Array, up: float, down: float) 
 
 @part
 def residual_apart(members: Any, member: int, signs: Array) -> float:
-    """Return what the entries with w* ≠ 0 contribute to an example's residual: Σ x_i (w_i − w*_i).
-
-    These entries are stored in `apart`.
-    """
+    """Return Σ x_i (w_i − w*_i) over the entries in `apart`: what they contribute to the residual."""
     apart, total = members.apart[member], 0.0
     for n in range(apart.shape[1]):
         total += signs[members.places[member, n]] * np.float64(weight(apart, n) - members.sizes[member, n])

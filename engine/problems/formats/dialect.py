@@ -73,11 +73,9 @@ class Dialect:
 
     @property
     def width(self) -> int:
-        """Number of columns, including empty ones at the end."""
         return len(self.rows[0])
 
     def name(self, column: int) -> str:
-        """Return how messages name a column: by its position and its name."""
         position = f"column {column}"
         named = self.names is not None and self.names[column]
         return f"{position} ({quoted_cell(self.names[column])})" if self.names and named else position
@@ -255,7 +253,6 @@ def _score(records: Sequence[Row], decimal: str) -> float:
 
 
 def _check_thousands(records: Sequence[Row]) -> None:
-    """Check that decimal commas cannot also be read as thousands separators. Raises: BadField."""
     cells = [cell for row in records for cell in row if "," in cell and is_number(cell, ",")]
     if cells and all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in cells):
         value = float(cells[0].replace(",", "."))
@@ -328,10 +325,6 @@ def _is_header(
 
 
 def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
-    """Return whether the file has one record more than rows are needed, so that the first is a header.
-
-    Raises: BadField, with the reason `doubt`, if the required number of rows is unknown.
-    """
     if (by_count := has_extra_record()) is None:
         raise _undecided(doubt)
     return by_count
@@ -385,7 +378,6 @@ def _steps_by_one(row: Row) -> bool:
 
 
 def _are_numbers(column: Sequence[str], decimal: str) -> bool:
-    """Return whether the cells of a column are mostly numbers, or only truth values."""
     values = [cell for cell in column if cell not in MISSING]
     return 2 * sum(is_number(cell, decimal) for cell in values) > len(values) or _are_truth_values(values)
 

@@ -199,7 +199,6 @@ def _of_archive(file: Path) -> Images:
 
 
 def _all_of(stream: IO[bytes]) -> bytearray:
-    """Read all bytes of a stream. Raises: NotATable if they do not fit into free memory."""
     content = bytearray()
     while piece := stream.read(PIECE):
         _check_memory(len(content) + len(piece))
@@ -208,7 +207,6 @@ def _all_of(stream: IO[bytes]) -> bytearray:
 
 
 def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> None:
-    """Check that each image has a label, and that each label is one of the ten classes. Raises: NotATable."""
     if len(classes) != count:
         raise NotATable(f"has {len(classes)} labels for the {count} images of {images}")
     if not 0 <= int(classes.min()) <= int(classes.max()) < CLASSES:

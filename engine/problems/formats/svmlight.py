@@ -58,7 +58,6 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
 
 def _check_labels(file: Path) -> None:
-    """Check that each line begins with a number, its label. Raises: NotATable."""
     with formats.opened(file) as stream:
         for number, line in enumerate(stream, 1):
             label = line.split(b"#")[0].decode(errors="replace").split(maxsplit=1)[:1]

@@ -275,7 +275,6 @@ def _cells(count: int) -> str:
 
 
 def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
-    """Check that columns that are empty in the first rows stay empty later. Raises: NotATable."""
     for column in dialect.empty:
         if (filled := frame[column].notna().to_numpy()).any():
             where = place(int(filled.argmax()), column)
@@ -299,7 +298,6 @@ def _check_no_gaps(file: Path, dialect: Dialect) -> None:
 
 
 def _notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Iterator[str]:
-    """Yield phrases about unusual properties of the file's format, for the report on the file."""
     if dialect.width > 1 and dialect.separator != ("\t" if suffix == ".tsv" else ","):
         yield f"separated by {SEPARATORS_IN_WORDS[dialect.separator]}"
     if dialect.decimal != ".":

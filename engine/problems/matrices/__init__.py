@@ -217,7 +217,6 @@ class MatrixStructure(NamedTuple):
 
     @property
     def has_orthogonal_rows(self) -> bool:
-        """Whether the matrix has d orthogonal rows of length √d, before repetition."""
         return self.is_hadamard or self.is_scaled_orthogonal
 
     @property
@@ -226,7 +225,6 @@ class MatrixStructure(NamedTuple):
 
     @property
     def has_no_direction(self) -> bool:
-        """Whether instances are independent with a rotation-invariant distribution."""
         return self.isotropic or self.on_sphere
 
     @property

@@ -123,7 +123,6 @@ class File(Matrix, frozen=True, tag="file"):
         return rows
 
     def _training(self, n: int) -> int:
-        """Return the number of rows that are not held out, at least 1."""
         return max(1, n - round(self.test_share * n))
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:

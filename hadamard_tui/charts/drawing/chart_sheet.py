@@ -146,10 +146,7 @@ def _layers(
     layout: FrameLayout,
     groups: Sequence[tuple[int, ...]],
 ) -> list[Layer]:
-    """Return the cells that plotext draws: regions, curves, and arrows where curves leave the chart.
-
-    Each curve is drawn in the columns in which it is visible.
-    """
+    """Return the cells that plotext draws: regions, curves, and arrows where curves leave the chart."""
     lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
     seen = lines.shown & ~repeated(series, lines, groups)
     for group in groups:
@@ -171,7 +168,6 @@ def _layers(
 
 
 def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
-    """Return a sparse selection of the cells in a region that a theory line excludes."""
     inside = [
         (column, rows - 1 - row)
         for column in np.flatnonzero(bands.shown[index]).tolist()

@@ -102,12 +102,7 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
 def drawn_once(
     series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
 ) -> list[Series]:
-    """Return the series, with gaps where a line coincides with another one and need not be drawn.
-
-    Args:
-        axes: the axes for which the vertical ranges in `lines` were computed.
-        groups: indices of series that are drawn as one line anyway.
-    """
+    """Return the series with gaps where `repeated` hides a line. `axes` are those of `lines`."""
     hidden = repeated(series, lines, groups)
     edges = Scale(axes.x_limits, axes.x_log, lines.shown.shape[1]).edges()
     return [
@@ -155,7 +150,6 @@ def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
 
 
 def _sparseness(line: Series) -> float:
-    """Return the fraction of a dashed line that is gaps."""
     dashes = PATTERNS.get(line.style, (True,))
     return 1 - sum(dashes) / len(dashes)
 
@@ -193,7 +187,7 @@ def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]
 def are_close(curve: Series, other: Series, axes: Axes) -> bool:
     """Return whether two curves differ by at most the share CLOSE of the y-axis, wherever both are visible.
 
-    On a log axis, they may also differ by at most the factor FACTOR.
+    On a log axis, they must also differ by at most the factor FACTOR.
     """
     y, at = (_along(values, axes.y_log) for values in _side_by_side(curve, other, axes))
     low, high = _along(np.array(axes.y_limits), axes.y_log)

@@ -110,7 +110,6 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
 
 
 def _label(text: str, room: int) -> str:
-    """Cut a label to `room` cells. If too little of it would remain, return ""."""
     return elided(text, room) if room >= min(_LEAST, cell_len(text)) else ""
 
 
@@ -122,7 +121,7 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _BOX = (10, 4)
 _TICK_HEIGHT = 6
 _ROWS_PER_TICK, _MOST_Y_TICKS, _MOST_X_TICKS = 3, 9, 11
-_LEAST_Y_TICKS, _ROWS_WITH_LEAST = 3, 9  # minimum number of y ticks, if there are so many rows
+_LEAST_Y_TICKS, _ROWS_WITH_LEAST = 3, 7  # minimum number of y ticks, if there are so many rows
 _NO_LABELS_BELOW = 3  # y labels may take a third of the width
 _WIDEST_NAME = 6  # names of rows, instead of y labels, may take a sixth of the width
 
@@ -256,7 +255,6 @@ def uncoloured(text: str) -> str:
 
 
 def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
-    """Return the ticks of the y-axis of a chart with `rows` rows: at least three, if they fit."""
     tick_limit = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
     least = _LEAST_Y_TICKS if rows >= _ROWS_WITH_LEAST else 0
     for count in range(tick_limit, max(tick_limit, (rows + 1) // 2) + 1):

@@ -48,7 +48,6 @@ def place_sentences(sentences: Sequence[str], is_free: np.ndarray) -> tuple[Plac
 
 
 def _place(sentence: str, is_free: np.ndarray, height: float) -> PlacedText | None:
-    """Return the free place for a sentence that is nearest to row `height`, or None if there is none."""
     rows, columns = is_free.shape
     best: tuple[tuple[float, int, int], PlacedText] | None = None
     tried: set[tuple[str, ...]] = set()

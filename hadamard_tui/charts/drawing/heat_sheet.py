@@ -149,7 +149,6 @@ def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
 
 
 def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
-    """Paint the values of a heat map as digits, and return the background ink for marks on them."""
     ix = cells_at(np.arange(across.size), across, heat.x)
     iy = cells_at(_centres(heat, up.size // HALVES), up, heat.y)
     steps = scale.steps(heat.z[np.ix_(iy, ix)], DIGITS)
@@ -337,7 +336,6 @@ def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
 
 
 def _put(cells: Inked, part: Inked, row: int, column: int) -> None:
-    """Write `part` into `cells` at a position, cropped at the right and at the bottom."""
     rows, columns = part.glyphs.shape
     area = np.s_[row : row + rows, column : column + columns]
     height, width = cells.glyphs[area].shape
@@ -392,7 +390,6 @@ def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
 
 
 def cell_in_words(scale: ValueScale, label: str) -> str:
-    """Return a phrase that explains the digits with which a heat map is drawn without colours."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     quantity = f"{label} " if label else ""
     return f"digits 0 to 9: {quantity}from {low} to {high}, {'logarithmic' if scale.log else 'linear'}"

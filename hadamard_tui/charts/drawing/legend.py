@@ -41,7 +41,6 @@ def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]
 
 
 def within(names: Sequence[str], width: int) -> list[str]:
-    """Shorten the names until each of them fits into `width` cells, or as far as possible."""
     forms = zip(names, *ever_shorter(names, once=False), strict=True)
     return [next((name for name in form if cell_len(name) <= width), form[-1]) for form in forms]
 
@@ -161,7 +160,7 @@ class EntryPart(NamedTuple):
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the text with `name`, which may be empty. A series with a letter has no line sample."""
+        """Return the entry with `name`, which may be empty. A letter replaces the line sample."""
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
@@ -316,10 +315,7 @@ def wrapped(
 
 
 def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
-    """Return whether the legend has the name of at least one curve, and not only letters of curves.
-
-    The result is also True if no curve has a letter.
-    """
+    """Return whether the legend has the name of at least one curve, and not only letters of curves."""
     parts = _parts_of([group.parts for group in entries])
     letters = {part.at: f"{part.relation}{part.mark}" for part in parts if part.mark}
     texts = [(piece.text, letters[piece.index]) for row in rows for piece in row if piece.index in letters]
@@ -480,7 +476,6 @@ def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
 def _called(
     entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield the legend entries with the names of each list in turn."""
     for names in name_lists:
         remaining_names = iter(names)
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
@@ -532,7 +527,6 @@ def _end(row: Row) -> int:
 
 
 def whole_remarks(note: str, width: int) -> str:
-    """Return as many remarks of a note as fit into `width` cells. If none fits, the first is cut."""
     while cell_len(note) > width and BETWEEN in note:
         note = note.rpartition(BETWEEN)[0]
     return elided(note, width)

@@ -147,7 +147,6 @@ def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
 
 
 def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
-    """Yield marks at the lower edge of a chart with a log y-axis, at the x values at which a curve is 0."""
     across = Scale(axes.x_limits, axes.x_log, columns)
     for index, curve in enumerate(series):
         for column in np.floor(across.place(zeros_of(curve, axes, columns)) + 0.5).astype(int).tolist():
@@ -274,10 +273,7 @@ def line_names(
 
 
 def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
-    """Replace the curve's name by its letter in the name of a theory line: "bound of A" for "bound of EGU".
-
-    A name that contains no curve in `letters` is returned unchanged.
-    """
+    """Replace the curve's name by its letter in a theory line's name: "bound of EGU" becomes "bound of A"."""
     line = owned(line_name, letters)
     return line_name if line is None else f"{line.name} of {letters[line.curve]}"
 
@@ -359,9 +355,6 @@ class Owned(NamedTuple):
 
 
 def owned(line_name: str, curves: Iterable[str]) -> Owned | None:
-    """Split the name of a theory line, such as "bound of EGU", into "bound" and the curve's name "EGU".
-
-    If the name does not end in one of `curves`, return None.
-    """
+    """Split "bound of EGU" into "bound" and "EGU", if "EGU" is one of `curves`."""
     owner = next((curve for curve in curves if line_name.endswith(f" of {curve}")), None)
     return None if owner is None else Owned(line_name.removesuffix(f" of {owner}"), owner)

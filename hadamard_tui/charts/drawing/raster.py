@@ -37,7 +37,6 @@ WIDE = 0
 
 
 def elided(text: str, width: int) -> str:
-    """Return the text, cut to `width` cells. A text that is cut ends in an ellipsis."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
@@ -261,7 +260,6 @@ def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
 
 
 def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
-    """Return the dash pattern of each series: whether it draws each column of dots, bool [series, wide]."""
     on = np.ones((len(series), wide), dtype=bool)
     for index, curve in enumerate(series):
         if curve.style in PATTERNS:

@@ -99,7 +99,6 @@ class _Grid(msgspec.Struct, frozen=True):
 
     @property
     def single(self) -> bool:
-        """Whether each column of dots holds at most one point, so that no points must be merged."""
         return self.full.size == 0 or self.end - self.starts[0] == self.full.size
 
     @classmethod
@@ -228,7 +227,6 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
 
 
 def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
-    """Group the series with equal x. Return the x and the indices of each group."""
     groups: list[tuple[np.ndarray, list[int]]] = []
     for index, curve in enumerate(series):
         for x, members in groups:

@@ -41,7 +41,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
 
     Args:
         x_log, y_log: whether the axis is logarithmic; None if the picture decides.
-        multiples: whether there is a separate chart for each learner.
+        multiples: whether there is a separate chart for each learner; None if the picture decides.
         difference: whether the curves of the last pinned run are subtracted from the curves.
         window: limits of the part of the x-axis that is shown; None to show the complete axis.
     """
@@ -50,7 +50,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
     y_log: bool | None = None
     smooth: bool = False
     band: bool = True
-    multiples: bool = False
+    multiples: bool | None = None
     difference: bool = False
     window: Limits | None = None
 
@@ -199,7 +199,6 @@ def far_below(curves: Sequence[np.ndarray], rounding: float) -> float:
 
 
 def log_limits(values: np.ndarray, decades: float) -> Limits:
-    """Return limits of a logarithmic axis for all values above 0, with at most `decades` decades."""
     top = float(values.max())
     bottom = max(float(values[values > 0].min()), top * 10.0**-decades)
     room = (top / bottom) ** 0.03 if top > bottom else 2.0
@@ -250,6 +249,10 @@ class Pinned(NamedTuple):
     """Changes from this run to the run on the screen, such as "d 128 → 256"; empty if there are none."""
 
 
+MOST_TOGETHER = 16
+"""Largest number of curves in one chart. More get one chart per learner, unless the user has chosen."""
+
+
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     """Data of a picture (a view), with everything that determines the chart that the user sees.
 
@@ -260,13 +263,12 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         newest: the index of the last computed sweep point; None if there is none.
         shown: the value of the run's clock up to which the run is shown; by default, it is shown to its end.
         place: the value of the run's clock at the playhead, at most `shown`.
-        options: the chart options that the user has chosen.
         cursor: the x value that the user has chosen, if x is not the clock of a run; otherwise None.
         height: the y value that the user has chosen on a heat map, or None.
-        pinned: pinned runs, which the user keeps for comparison and which are drawn in the same picture.
+        pinned: runs that the user keeps for comparison, drawn in the same picture.
         stopped: whether the run was stopped before its end.
-        guesses: the user's guess of the x at which the loss of a learner falls below 0.1, by learner name;
-            None means never.
+        guesses: the x from which the user expects a learner's loss to stay below 0.1, by learner name; None
+            means never.
         ghost: the previous run, whose curves are drawn faint, or None.
         stored: the stored curves of the preset, drawn faint until the run ends; exported files omit them.
         moved: whether the user has moved the playhead.
@@ -290,7 +292,6 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     is_complete: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Return whether another `Look` has equal fields, so that its chart is the same."""
         return all(
             getattr(self, field_name) == getattr(other, field_name) for field_name in self.__struct_fields__
         )
@@ -316,12 +317,12 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def resolved(self) -> ChartOptions:
-        """The chart options, with None replaced by the scales that the picture chooses."""
-        x_log, y_log = self.options.x_log, self.options.y_log
+        x_log, y_log, multiples = self.options.x_log, self.options.y_log, self.options.multiples
         return replace(
             self.options,
             x_log=self.view.axes.x_log if x_log is None else x_log,
             y_log=self.view.axes.y_log if y_log is None else y_log,
+            multiples=len(self.view.curves) > MOST_TOGETHER if multiples is None else multiples,
         )
 
     @cached_property
@@ -443,20 +444,19 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return self.x if len(places) > 1 and self.x != places[-1] else None
 
     def is_played(self, curve: CurveView) -> bool:
-        """Return whether a curve belongs to the run that is played back."""
         return curve.places.clock is not None and curve.training.point == self.point
 
     def length(self, curve: CurveView) -> int:
         """Return the number of points of a curve that the chart shows."""
-        return _until(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
+        return _count_up_to(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
 
     def past(self, curve: CurveView) -> int:
         """Return the number of points of a curve from its start up to the playhead."""
         if self.is_played(curve):
-            return _until(curve.places.clock, min(self.place, self.shown))
+            return _count_up_to(curve.places.clock, min(self.place, self.shown))
         if curve.places.clock is None or self.place >= self.shown or self.x is None or not increases(curve):
             return len(curve.x)
-        return _until(curve.x, self.x)
+        return _count_up_to(curve.x, self.x)
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
         """Return the index of the point of a curve whose value tables show, or None if there is none."""
@@ -468,17 +468,15 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
             return index_at(curve, self.shown_at)
         if not increases(curve):
             return int(np.abs(curve.x - self.shown_at).argmin())
-        reached = _until(curve.x, self.shown_at)
+        reached = _count_up_to(curve.x, self.shown_at)
         return reached - 1 if reached else None
 
 
 def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
-    """Return the element of `places` that is nearest to x. If `by_factors` is True, ratios are compared."""
     far = np.abs(np.log(places / x)) if by_factors else np.abs(places - x)
     return float(places[far.argmin()])
 
 
-def _until(places: np.ndarray | None, x: float) -> int:
-    """Return how many of the increasing numbers `places` are at most x."""
+def _count_up_to(places: np.ndarray | None, x: float) -> int:
     assert places is not None, "a curve that is played has a clock"
     return int(np.searchsorted(places, x, side="right"))

@@ -314,10 +314,8 @@ def theory(proved: bool = True) -> str:
 
 
 def others() -> str:
-    """Return the colour of everything but curves and theory lines, such as marks and names of other runs."""
     return palette.current().others
 
 
 def pinned_style(run: int) -> LineStyle:
-    """Return the line style of a pinned run. Pinned runs are counted from 1."""
     return PINNED_STYLES[(run - 1) % len(PINNED_STYLES)]

@@ -129,7 +129,6 @@ def looked_at(look: Look, learner_name: str) -> ShownValue | None:
 
 
 def compares(view: View) -> bool:
-    """Return whether a picture compares several learners by a loss or another risk."""
     structure = view.picture.measure.structure()
     return structure.is_risk and not structure.per_learner and len(view.curves) + len(view.heats) > 1
 
@@ -149,7 +148,6 @@ def _is_same(value: float, other: float, rounding: float) -> bool:
 
 
 def _unpinned(look: Look) -> list[ShownValue]:
-    """Return the values of the run on the screen, without those of the pinned runs beside it."""
     return values(look)[: len(look.view.curves) + len(look.view.heats)]
 
 
@@ -207,7 +205,6 @@ def _lost_by(curve: CurveView, place: int) -> int:
 
 
 def _is_signed(view: View) -> bool:
-    """Return whether a picture has values below 0 that are not rounding errors."""
     least = min(
         (float(np.nanmin(curve.y)) for curve in view.curves if np.isfinite(curve.y).any()), default=0.0
     )

@@ -46,7 +46,6 @@ def bars(view: View) -> list[Series]:
 
 
 def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
-    """Return the limits of an x-axis that contains bars at the given x values."""
     places = np.unique(values[np.isfinite(values)])
     half = _apart(places, log) / 2
     low, high = _moved(places[[0, -1]], np.array([-half, half]), log).tolist()
@@ -54,10 +53,7 @@ def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
 
 
 def _apart(places: np.ndarray, log: bool) -> float:
-    """Return the smallest distance between neighbouring x values, on a log axis between their logarithms.
-
-    If there is only one x value, return 1.
-    """
+    """Return the smallest distance between neighbouring x values, on a log axis between their logarithms."""
     along = np.log(places) if log else places
     return float(np.diff(along).min()) if len(along) > 1 else 1.0
 
@@ -136,7 +132,6 @@ def _falls(view: View) -> bool:
 
 
 def _few(view: View) -> tuple[Tick, ...]:
-    """Return a tick at every x value of a picture, or no ticks if it has many x values."""
     places = view.places
     is_few = 1 < len(places) <= FEW and not any(curve.places.is_passed for curve in view.curves)
     return at_places(places.tolist()) if is_few else ()
@@ -148,10 +143,7 @@ def _finite(curve: Series, x_axis: Limits) -> np.ndarray:
 
 
 def twice_the_start(view: View) -> float:
-    """Return twice the highest starting value of the curves, if they show a risk during a run.
-
-    For all other views, return infinity.
-    """
+    """Return twice the highest starting value of the curves, if they show a risk during a run."""
     starts = [float(curve.y[0]) for curve in view.curves if len(curve.y)]
     has_start = is_risk(view) and along_records(view) and np.isfinite(starts).any()
     return 2 * float(np.nanmax(starts)) if has_start else np.inf

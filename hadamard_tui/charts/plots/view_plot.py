@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from engine.pictures.bounds import bounds_on
 from engine.pictures.view import FROM_BELOW, along_records, known_places
 from engine.pictures.wording import line_name, x_name, y_name
 from hadamard_tui.charts.heat_map import ContourLine, HeatMap
+from hadamard_tui.charts.plots.level_lines import level_lines
 from hadamard_tui.charts.plots.series_builder import (
     SMALL_LETTERS,
     Pen,
@@ -134,9 +135,6 @@ GUESS, GUESSED = "?", 0.1
 PROVED = ("lower", "upper", "exact")
 """Directions of theory lines that are proved. Lines of other directions are fainter."""
 
-_PEN_UP = np.full((1, 2), np.nan)
-
-
 STYLE: LineStyle = "pairs"
 
 
@@ -175,9 +173,10 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
-    """Return the curves to draw, and each reference learner once if it does not depend on the sweep axes.
+    """Return the curves to draw, without copies of a reference learner for each value of the sweep axes.
 
-    A reference learner is drawn like a theory line. Its curve then has the name of the learner.
+    A reference learner is drawn like a theory line. If its curves are equal, one is drawn, with the learner's
+    name.
     """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
@@ -220,7 +219,7 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Return the region below proved lower bounds, where no learner can be to which they apply.
+    """Return the region below proved lower bounds. Learners to which the bounds apply cannot be there.
 
     The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, there
     is no region.
@@ -250,7 +249,6 @@ def _along(line: LineView, x: np.ndarray) -> np.ndarray:
 
 
 def _picked(line: LineView, look: Look) -> np.ndarray:
-    """Return the indices of points that suffice to draw a theory line."""
     picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
     defined: np.ndarray = picked[~np.isnan(line.y[picked])]
     return defined
@@ -369,47 +367,12 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
 
 
 def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
-    """Return the contour along which a theory line has the value `contour.level`.
-
-    If the contour is outside the map, its path is empty.
-    """
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
     return ContourLine(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
 
 def _contour(mark: Marked, heat: HeatView) -> ContourLine:
-    """Return a mark of a picture, such as a line at a given x, as a line over a whole heat map."""
     return ContourLine(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
-
-
-def level_lines(
-    x: np.ndarray,
-    y: np.ndarray,
-    values: np.ndarray,
-    level: float,
-    x_log: bool = False,
-    y_log: bool = False,
-) -> np.ndarray:
-    """Return the path [n, 2] along which `values` [Ny, Nx] equal `level`.
-
-    Rows of NaN separate the pieces of the path. The path is interpolated linearly between grid points, on a
-    log axis between their logarithms. Near values that are not finite, there is no path. If the grid has only
-    one row or column, or if no value crosses the level, the path is empty, [0, 2].
-    """
-    from contourpy import contour_generator  # imported here, because most charts need no contours
-
-    if min(values.shape) < 2:
-        return np.empty((0, 2))
-    across, up = (np.log10(at) if log else at for at, log in ((x, x_log), (y, y_log)))
-    squares: Any = contour_generator(across, up, np.ma.masked_invalid(values), name="serial")
-    pieces = squares.lines(level)
-    if not pieces:
-        return np.empty((0, 2))
-    path: np.ndarray = np.concatenate([part for piece in pieces for part in (piece, _PEN_UP)][:-1])
-    for column, log in enumerate((x_log, y_log)):
-        if log:
-            path[:, column] = 10.0 ** path[:, column]
-    return path
 
 
 def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
