@@ -9,6 +9,7 @@ from pathlib import Path
 
 import crossing
 import pytest
+from dealing import dealt_evenly
 
 from engine.core.compiled_code import CompiledCode
 
@@ -30,19 +31,25 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
 
 
-LONG = (
-    "test_search.py",
-    "test_fuzz.py",
-    "test_wheel.py",
-    "test_presets_hold.py",
-    "test_diagnosis.py",
-    "test_contributing.py",
-)
-"""Files with tests of a minute or more, which start first: at the end, one of them would run alone."""
+@pytest.hookimpl(trylast=True)  # after the tests that -m leaves out are gone
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Start the long tests first: at the end, one of them would run alone.
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda test: test.path.name not in LONG)
+    Xdist gives each worker an equal share of the tests, in their order. The first worker begins with tests of
+    the app, which wait half of their time. The others begin with the long tests, dealt evenly.
+    """
+    workers = getattr(config, "workerinput", {"workercount": 1})["workercount"]
+    long_tests = [test for test in items if test.get_closest_marker("lasts")]
+    seconds = [test.get_closest_marker("lasts").args[0] for test in long_tests]
+    dealt = dealt_evenly(long_tests, seconds, hands=max(workers - 1, 1))
+    short_tests = [test for test in items if not test.get_closest_marker("lasts")]
+    start, ordered = 0, list[pytest.Item]()
+    for worker, long_share in enumerate([[]] * (workers > 1) + dealt):
+        size = (len(items) - len(ordered)) // (workers - worker)
+        end = start + max(size - len(long_share), 0)
+        ordered += [*long_share, *short_tests[start:end]]
+        start = end
+    items[:] = ordered + short_tests[start:]
 
 
 def pytest_collection_finish() -> None:

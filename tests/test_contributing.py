@@ -141,6 +141,7 @@ def passed(folder, files, *options, **more):
     return done.stdout
 
 
+@pytest.mark.lasts(25)
 def test_the_examples_pass_the_tests_of_all_parts_once_they_are_in_their_place(copy):
     """Only the cases about the examples run."""
     folder, named = copy
@@ -150,6 +151,7 @@ def test_the_examples_pass_the_tests_of_all_parts_once_they_are_in_their_place(c
         assert re.search(rf"^PASSED .*[\[-]{name}\b", report, re.MULTILINE), f"no case is about {name}"
 
 
+@pytest.mark.lasts(20)
 def test_experimental_examples_change_nothing_of_what_there_is(copy):
     folder, _ = copy
     report = passed(folder, UNCHANGED)

@@ -64,6 +64,7 @@ class Planted(RIGaussian, frozen=True, tag="planted"):
 
 
 @pytest.mark.slow
+@pytest.mark.lasts(30)
 def test_a_bound_that_is_too_high_by_three_tenths_is_found_and_shrunk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,7 @@ RIGHT = {
 
 
 @pytest.mark.slow
+@pytest.mark.lasts(40)
 @pytest.mark.parametrize("kind", TABLES)
 def test_no_verdict_on_fresh_tables_is_wrong_and_sparse_tables_pay(kind):
     counts = {"linear": {}, "trees": {}}

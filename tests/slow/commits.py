@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from dealing import dealt_evenly
+
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +22,9 @@ def commit_number() -> int:
     return int(count.stdout) if count.returncode == 0 else 0
 
 
-def turn(cases: Sequence[T], commits: int) -> Sequence[T]:
-    """The cases of this commit: as many commits in a row as `commits` says take all cases."""
-    return cases[commit_number() % commits :: commits]
+def turn(cases: Sequence[T], commits: int, seconds: Sequence[float] | None = None) -> Sequence[T]:
+    """The cases of this commit: as many commits in a row as `commits` says take all cases.
+
+    With the `seconds` of each case, they take nearly equal time.
+    """
+    return dealt_evenly(cases, seconds or [1.0] * len(cases), commits)[commit_number() % commits]

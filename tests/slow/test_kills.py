@@ -11,7 +11,7 @@ import pytest
 
 from tests.slow.commits import ROOT, commit_number
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.lasts(40)]
 
 COUNT = 100
 

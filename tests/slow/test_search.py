@@ -8,7 +8,7 @@ import pytest
 
 from tests.fuzz.search import Campaign
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.lasts(180)]
 
 FIRST, COUNT = 1_000_000, 1000
 """The first search of `make fuzz SEED=1`, and the experiments of about three minutes.

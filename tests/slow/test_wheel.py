@@ -14,7 +14,7 @@ import pytest
 from engine.spec import presets
 from tests.slow.commits import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.lasts(110)]
 
 TORCH = re.search(r"^TORCH := (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
