@@ -56,7 +56,7 @@ def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
     if isinstance(raw, str):
         return change(alternatives(kind), raw, place)
     if isinstance(raw, (dict, Mapping)):
-        type_of = _types_in(alternatives(kind), raw)
+        type_of = types_in(alternatives(kind), raw)
         below = f"{place}." if place else ""
         return {key: with_texts(type_of(key), member, f"{below}{key}", change) for key, member in raw.items()}
     if isinstance(raw, list | tuple):
@@ -74,7 +74,7 @@ def without_defaults(kind: Any, raw: Any) -> Any:
         return [without_defaults(items_of(alternatives(kind)), member) for member in raw]
     if not isinstance(raw, Mapping):
         return raw
-    type_of, struct = _types_in(alternatives(kind), raw), struct_in(alternatives(kind), raw)
+    type_of, struct = types_in(alternatives(kind), raw), struct_in(alternatives(kind), raw)
     defaults = {} if struct is None else _defaults(struct)
     return {
         key: without_defaults(type_of(key), member)
@@ -161,7 +161,11 @@ def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.
     return structs.get(kind) if isinstance(kind, str) else None
 
 
-def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
+def types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
+    """Return a function from the keys of a table in a document to the types of their values.
+
+    `kinds` are the types that are allowed for the table.
+    """
     if (struct := struct_in(kinds, table)) is not None:
         return types_of(struct).get
     entries = entries_of(kinds)

@@ -21,7 +21,16 @@ from engine.problems.problem import Problem
 from engine.spec import raw_values
 from engine.spec.axis import Axis
 from engine.spec.check import check
-from engine.spec.document_expressions import filled, resolved, types_of
+from engine.spec.document_expressions import (
+    alternatives,
+    filled,
+    is_struct,
+    items_of,
+    resolved,
+    struct_in,
+    types_in,
+    types_of,
+)
 from engine.spec.experiment import Experiment
 from engine.spec.upgrade import new_key, new_kind, renamed, upgraded
 
@@ -157,7 +166,7 @@ def put(raw: Raw, place: str, value: Any) -> None:
         prefix = ".".join(map(str, parents[: number + 1]))
         if isinstance(node, list):
             parents[number] = _index(node, step, prefix)
-        elif _is_kind(node, step, _place(parents[: number + 1])):
+        elif _is_kind(node, step, _classes_at(parents[: number + 1], raw)):
             node[str(step)] = {"kind": node[str(step)]}
         node = _child(node, parents[number], prefix)
     last = _with_new_key(raw, parents, last)
@@ -167,8 +176,9 @@ def put(raw: Raw, place: str, value: Any) -> None:
     elif isinstance(node, dict):
         node[str(last)] = value
         if last == "kind" and isinstance(value, str):
-            node["kind"] = new_kind(_classes(_type_at(_place(parents), raw, resolve=False)), value)
-            _keep_known(raw, _place(parents), node)
+            classes = _classes_at(parents, raw)
+            node["kind"] = new_kind(classes, value)
+            _keep_known(node, classes)
     else:
         raise BadInput(f"--set {place}", f"{'.'.join(map(str, parents))} is a single value and has no fields")
 
@@ -188,26 +198,35 @@ def _add_learner(raw: Raw, steps: list[str | int]) -> None:
 
 
 def _with_new_key(raw: Raw, parents: list[str | int], step: str | int) -> str | int:
-    table = _type_at(_place(parents), raw) if isinstance(step, str) else None
-    return new_key(table.cls, str(step)) if isinstance(table, inspect.StructType) else step
+    table = value_at(_place(parents), raw) if isinstance(step, str) else None
+    struct = struct_in(tuple(_classes_at(parents, raw)), table) if isinstance(table, dict) else None
+    return step if struct is None else new_key(struct, str(step))
 
 
-def _classes(kind: Any) -> list[type[msgspec.Struct]]:
-    return [member.cls for member in _members(kind)]
+def _classes_at(steps: list[str | int], raw: Any) -> list[type[msgspec.Struct]]:
+    """Return the Structs that a document allows at a path. On the way, the kinds in `raw` select one.
+
+    Unlike `_type_at`, this needs no description of all types, which takes msgspec long.
+    """
+    kinds: tuple[Any, ...] = (Experiment,)
+    for step in steps:
+        table = raw if isinstance(raw, dict) else {}
+        kinds = alternatives(items_of(kinds) if isinstance(step, int) else types_in(kinds, table)(step))
+        raw = _item(raw, step)
+    return [kind for kind in kinds if is_struct(kind)]
 
 
-def _is_kind(node: Any, step: str | int, place: str) -> bool:
+def _is_kind(node: Any, step: str | int, classes: list[type[msgspec.Struct]]) -> bool:
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
-    return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
+    return any(struct.__struct_config__.tag is not None for struct in classes)
 
 
-def _keep_known(raw: Raw, place: str, node: Raw) -> None:
+def _keep_known(node: Raw, classes: list[type[msgspec.Struct]]) -> None:
     """Remove from a part the hyperparameters that its new kind does not have."""
-    kind = _type_at(place, raw)
-    if isinstance(kind, inspect.StructType) and kind.tag == node["kind"]:
-        keys = {"kind", *(field.encode_name for field in kind.fields)}
-        for key in node.keys() - keys:
+    struct = struct_in(tuple(classes), node)
+    if struct is not None and struct.__struct_config__.tag == node["kind"]:
+        for key in node.keys() - {"kind", *types_of(struct)}:
             del node[key]
 
 
