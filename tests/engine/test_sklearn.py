@@ -10,7 +10,7 @@ from sklearn.utils.discovery import all_estimators
 
 from engine.core.parts import BadInput
 from engine.runtime.run import run
-from engine.solvers.sklearn import _class_of
+from engine.solvers.sklearn import _estimator_class
 from engine.spec import reading
 
 GAUSSIAN = {"kind": "gaussian", "n": 12}
@@ -117,8 +117,8 @@ def test_predictions_are_0_before_the_least_number_of_examples():
 
 def test_every_regressor_and_classifier_that_scikit_learn_lists_is_known_by_name():
     listed = dict(all_estimators(type_filter=["regressor", "classifier"]))
-    assert {name: _class_of(name) for name in listed} == listed
-    assert _class_of("RegressorMixin") is None
+    assert {name: _estimator_class(name) for name in listed} == listed
+    assert _estimator_class("RegressorMixin") is None
 
 
 FAULTS = [
