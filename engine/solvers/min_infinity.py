@@ -23,8 +23,8 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
     HiGHS solves the problem anew for every k, as a linear program in s = 1/‖w‖∞ and v = s w: the largest s
     with Xv = s y and −1 ≤ v_i ≤ 1. If several w have the least norm, HiGHS chooses one of them. If no w fits
     the labels, the solution fits the predictions of least squares instead. Update rules with equal steps
-    along all axes, such as sign descent and Adam,
-    converge to a point near this solution. Source: theory/symmetry#modern-optimizers.
+    along all axes, such as sign descent and Adam, converge to a point near this solution. Source:
+    theory/symmetry#modern-optimizers.
     """
 
     def structure(self) -> SolverStructure:
