@@ -123,14 +123,15 @@ def laboratory(
             )
         return 0
     need_terminal(preset or DEFAULT_PRESET)
+    gc.disable()  # until the first paint, before which nearly no object becomes garbage
     from hadamard_tui.state.launch import begin
 
-    devices = devices_at(place, device)
+    devices, device = devices_at(place, device)
     wanted: Raw | None = None
     answers: list[str] = []
     if preset or settings or device:
         preset = preset or DEFAULT_PRESET
-        wanted = load(preset, settings, "cuda" if devices else device, answer=answers.append)
+        wanted = load(preset, settings, device, answer=answers.append)
     start = begin(wanted, preset or DEFAULT_PRESET, run, reset, theme, ascii_only, view or (), answers)
     start = replace(start, devices=devices)
     from hadamard_tui.app import open_app

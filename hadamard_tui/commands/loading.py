@@ -79,13 +79,13 @@ def load_to_run(preset: str, settings: list[str] | None, device: str | None, pat
     return document | {name: text for name, text in texts.items() if document[name] == origin[name]}
 
 
-def devices_at(place: str | None, device: str | None) -> Sequence[Begin]:
-    """Return the devices for the option --on: all CUDA devices of this machine, or none without the option.
+def devices_at(place: str | None, device: str | None) -> tuple[Sequence[Begin], str | None]:
+    """Return the devices that --on selects, and the device of a run, which is "cuda" with --on.
 
-    Each device is a function that starts a process there.
+    Each of the devices is a function that starts a process there. Without --on there are none.
 
     Args:
-        place: value of the option --on.
+        place: value of the option --on; it selects all CUDA devices of this machine.
         device: value of the option --device.
 
     Raises: BadInput if `place` is unknown, or if both options are given.
@@ -93,7 +93,7 @@ def devices_at(place: str | None, device: str | None) -> Sequence[Begin]:
     from engine.core.parts import BadInput
 
     if place is None:
-        return ()
+        return (), device
     from engine.runtime.spreading import PLACE, cuda_devices
 
     if place != PLACE:
@@ -102,7 +102,7 @@ def devices_at(place: str | None, device: str | None) -> Sequence[Begin]:
         )
     if device is not None:
         raise BadInput("--device", f"--on {PLACE} uses all CUDA devices; leave --device out")
-    return cuda_devices()
+    return cuda_devices(), "cuda"
 
 
 def need_terminal(preset: str) -> None:

@@ -111,8 +111,8 @@ def run_headless(
     from hadamard_tui.state.run_choice import file_of
 
     preset = file_of(preset)
-    devices = devices_at(place, device)
-    document = load_to_run(preset, settings, "cuda" if devices else device, path)
+    devices, set_device = devices_at(place, device)
+    document = load_to_run(preset, settings, set_device, path)
     if detach:
         from hadamard_tui.headless import detaching
         from hadamard_tui.state.run_store import needed_store
@@ -191,8 +191,7 @@ def share_page(
             raise BadInput("--set", "the set-ups of a path are fixed; to change a set-up, share its preset")
         from hadamard_tui.headless.pages import shared_path
 
-        devices = devices_at(place, device)
-        device = "cuda" if devices else device
+        devices, device = devices_at(place, device)
         content, exit_code = shared_path(title_of([preset]), stops, console.errors(), device, fresh, devices)
         console.output().print(place_file(page, content))
         return exit_code
@@ -203,8 +202,8 @@ def share_page(
         content = web_page(done.results, done.outcomes, run.preset, run.document)
         console.output().print(place_file(page, content))
         return done.exit_code
-    devices = devices_at(place, device)
-    document = load_to_run(preset, settings, "cuda" if devices else device)
+    devices, device = devices_at(place, device)
+    document = load_to_run(preset, settings, device)
     done = computed(preset, document, console.errors(), fresh, devices)
     console.output().print(place_file(page, web_page(done.results, done.outcomes, preset, document)))
     return done.exit_code

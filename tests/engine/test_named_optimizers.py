@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import pytest
 import torch
 from torch.optim import SGD, Optimizer
@@ -11,9 +9,7 @@ from torch.optim import SGD, Optimizer
 from engine.core import optimizers
 from engine.core.parts import BadField
 
-INSTALLED = ["torch"]
-if importlib.util.find_spec("pytorch_optimizer"):
-    INSTALLED.append("pytorch-optimizer")
+LIBRARIES = ("torch", "pytorch-optimizer")
 
 STANDS_STILL = {"SaRA"}
 """It moves only weights below a threshold."""
@@ -43,7 +39,7 @@ def trained(optimizer, steps=20):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("library", INSTALLED)
+@pytest.mark.parametrize("library", LIBRARIES)
 def test_every_optimizer_trains_a_net_or_says_why_not(library):
     refused = set()
     for name in optimizers.optimizer_names(library):
