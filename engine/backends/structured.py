@@ -61,7 +61,6 @@ class Structured(Backend):
 
 
 def _uses_only_products(learner: Learner) -> bool:
-    """Return whether a learner uses its instances only in products with vectors."""
     return learner.solver is None or learner.solver.structure().by_products
 
 

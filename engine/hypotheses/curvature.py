@@ -117,7 +117,7 @@ class Curvature:
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
         """Return the products ∇²L v for one vector v per net, both [N, P]."""
-        return self._products_of_each(vectors[None])[0]
+        return self._hessian_products(vectors[None])[0]
 
     def matrices(self) -> torch.Tensor:
         """Compute the Hessian ∇²L of every net as a matrix, [N, P, P]."""
@@ -125,7 +125,7 @@ class Curvature:
             return self._matrices_of_rows()
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
         columns = basis[:, None].expand(-1, self._count_of_nets, -1)
-        pieces = [self._products_of_each(piece) for piece in torch.split(columns, TOGETHER)]
+        pieces = [self._hessian_products(piece) for piece in torch.split(columns, TOGETHER)]
         return torch.cat(pieces).movedim(0, 2)
 
     @cached_property
@@ -158,7 +158,7 @@ class Curvature:
         (changes,) = vector_jacobians([slopes], [rows.movedim(2, 0)], [predictions])
         return changes.movedim(0, 1) @ rows + penalty
 
-    def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
+    def _hessian_products(self, several: torch.Tensor) -> torch.Tensor:
         """Return the products ∇²L v for S vectors v per net, both [S, N, P]."""
         asked = several.shape
         several = several.reshape(len(several), self._count_of_nets * self._coupled, -1)
@@ -168,11 +168,15 @@ class Curvature:
             part.reshape(len(several), *tensor.shape)
             for part, tensor in zip(torch.split(several, lengths, 2), trained, strict=True)
         ]
-        derivatives = self._by_graph(parts) if self._layered is None else self._layered.products(parts)
+        derivatives = (
+            self._products_by_graph(parts)
+            if self._layered_products is None
+            else self._layered_products.products(parts)
+        )
         images = [derivative.reshape(*several.shape[:2], -1) for derivative in derivatives]
         return (torch.cat(images, 2) + self._penalty_diagonal * several).view(asked)
 
-    def _by_graph(self, parts: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    def _products_by_graph(self, parts: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         """Return ∇²L v without the L2 penalty, for parts [S, …] of S vectors, one part per trained tensor."""
         leaves, gradients = self._differentiable_gradients
         pairs = [pair for pair in zip(gradients, parts, strict=True) if pair[0].requires_grad]
@@ -182,7 +186,7 @@ class Curvature:
         return _transposed_products(outputs, vectors, leaves)
 
     @cached_property
-    def _layered(self) -> LayeredProducts | None:
+    def _layered_products(self) -> LayeredProducts | None:
         """Products computed layer by layer, or None if the architecture does not allow this."""
         if not has_layered_products(self._architecture, self._tensors):
             return None
@@ -293,16 +297,16 @@ def largest_near(
         return _largest_of_matrices(curvature.matrices().double()), None
     tolerance = tolerance or TOLERANCE
     # A smaller tolerance, because near-equal eigenvalues need more steps, and joint steps are cheap.
-    tops, vectors = _tops_together(curvature, tolerance / 10, near)
+    tops, vectors = _largest_eigenvalues_together(curvature, tolerance / 10, near)
     finite = curvature.gradient.isfinite().all(1)
     if (missing := finite & tops.isnan()).any():
         for net, operator in enumerate(curvature.operators()):
             if missing[net]:
-                tops[net] = float(_top_of_operator(operator, 1, tolerance, KRYLOV)[0][0])
+                tops[net] = float(_eigenpairs_of_operator(operator, 1, tolerance, KRYLOV)[0][0])
     return tops, vectors
 
 
-def _tops_together(
+def _largest_eigenvalues_together(
     curvature: Curvature, tolerance: float, near: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Return the largest eigenvalue of every net's Hessian, [N], by one Lanczos iteration for all nets.
@@ -366,13 +370,13 @@ def top_eigenpairs(curvature: Curvature, count: int) -> tuple[torch.Tensor, torc
     if curvature.size <= WHOLE:
         eigenvalues, vectors = curvature.eigenpairs
         return eigenvalues.flip(1)[:, :count], vectors.flip(2)[:, :, :count]
-    pairs = [_top_of_operator(operator, count, TOLERANCE**2) for operator in curvature.operators()]
+    pairs = [_eigenpairs_of_operator(operator, count, TOLERANCE**2) for operator in curvature.operators()]
     device = curvature.gradient.device
     eigenvalues, vectors = (torch.from_numpy(np.stack(part)).to(device) for part in zip(*pairs, strict=True))
     return eigenvalues, vectors
 
 
-def _top_of_operator(
+def _eigenpairs_of_operator(
     operator: LinearOperator, count: int, tolerance: float, krylov: int | None = None
 ) -> tuple[Floats, Floats]:
     """Return the `count` largest eigenvalues of a symmetric operator, largest first, and its eigenvectors.

@@ -74,7 +74,7 @@ def _bytes_by_field(experiment: Experiment, learners: Sequence[LearnerPlan]) -> 
         if planned.backend.needs.matrix and linear:
             measured[place] += evaluators.bytes_held(sizes)
         if learner.architecture is not None:
-            numbers = sum(_numbers_kept(measure, learner, problem) for measure in measures)
+            numbers = sum(_stored_numbers(measure, learner, problem) for measure in measures)
             parts["protocol"] += sizes.models * sizes.batch * records * DERIVED * numbers
         coupled_runs = sum(measure.needs().under is not None for measure in measures)
         turned = replicas * sizes.n * sizes.d * sizes.item + DERIVED * ROTATED * sizes.d**2
@@ -147,7 +147,7 @@ def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int
     return -(-inputs // columns) * of_block
 
 
-def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
+def _stored_numbers(measure: Measure, learner: Learner, problem: Problem) -> int:
     """Return how many values an array-valued measure stores per evaluation, replica and rate.
 
     It is 0 for a measure that is one number, or that is computed at only some evaluation points.

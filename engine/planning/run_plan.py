@@ -230,7 +230,7 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
         learner.name: _measures_of_lines(experiment, learner, along, requested[learner.name])
         for learner in experiment.learners
     }
-    read = _read_by_replica(experiment)
+    read = _measures_by_replica(experiment)
     by_learner = {learner: requested[learner] | of_lines[learner] for learner in requested}
     return RecordedMeasures(
         {learner: tuple(by_name.values()) for learner, by_name in by_learner.items()},
@@ -283,7 +283,7 @@ def _measures_of_lines(
     return {measure.name: measure for line in binding for measure in line.measures(learner, experiment)}
 
 
-def _read_by_replica(experiment: Experiment) -> frozenset[str]:
+def _measures_by_replica(experiment: Experiment) -> frozenset[str]:
     """Return the names of measures that pictures or claims need for every single replica.
 
     The default picture of a run counts, too.

@@ -113,7 +113,7 @@ class InBatches:
     """Learner that collects examples in order, and makes an update when `batch` of them are complete."""
 
     def __init__(self, batch: int, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
-        self._batch, (self._instances, self._labels) = batch, _examples_in_order(inputs.data, order)
+        self._batch, (self._instances, self._labels) = batch, _examples_in_training_order(inputs.data, order)
         self.hypothesis = begin(inputs)
         self.recorder = Recorder(inputs, self.hypothesis, records, order)
 
@@ -172,8 +172,7 @@ class Pass(InPieces):
         return np.where(k == 0, values, sums[:-1] / np.maximum(k, 1))
 
 
-def _examples_in_order(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:
-    """Return instances and labels in the order of training."""
+def _examples_in_training_order(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:
     if order is None:
         return data.instances, data.labels
     labels = data.labels.gather(1, order.repeat_interleave(len(data.labels) // len(order), 0))

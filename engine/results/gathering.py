@@ -213,10 +213,14 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
                 else point
             )
             key = curve_name, apart
-            if not steps.clocks - steps.measured <= _clocks_of(curve, trace, point):
+            if not steps.clocks - steps.measured <= _clocks_of_curve(curve, trace, point):
                 continue
             samples = of_curve(curve, picture.measure, trace, steps.measured, steps.until)
-            if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
+            if (
+                samples is None
+                and not curve.length
+                and steps.along_records(_clocks_of_curve(curve, trace, point))
+            ):
                 curve_name = results.sweep.name(curve_name, picture, apart)
                 place = collected.kind_place(curve, point, apart)
                 curve_to_come = _view_without_points(
@@ -363,7 +367,7 @@ def _reason_for_absence(line: TheoryLine, picture: Picture) -> str:
     return ""
 
 
-def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
+def _clocks_of_curve(curve: Curve, trace: Trace, point: Point) -> set[str]:
     protocol, learners = point.experiment.protocol, point.experiment.learners
     measured = [protocol.measured_clocks(learner) for learner in learners if learner.name == curve.learner]
     return set(trace.planned).union(curve.clocks, *measured)

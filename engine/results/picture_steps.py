@@ -224,11 +224,11 @@ def _samples_along_measured(
     longest = max(by_curve.values(), key=lambda candidate: candidate.values.shape[1], default=None)
     if "" not in samples_by_curve or longest is None:
         return by_curve
-    alike = all(_is_start_of(candidate, longest, measured) for candidate in by_curve.values())
+    alike = all(_is_beginning_of(candidate, longest, measured) for candidate in by_curve.values())
     return {"": longest} if alike else by_curve
 
 
-def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
+def _is_beginning_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
     records = shorter.values.shape[1]
     return all(np.array_equal(shorter.clocks[clock], longest.clocks[clock][:records]) for clock in measured)
 
@@ -276,7 +276,7 @@ class PictureSteps:
         parts = [part for point, samples in sampled for part in self._rows_at_point(point, samples)]
         reading = self._reading
         if reading is not None and reading.over in self._axes_with_rate:
-            return list(self._read_over_axis(reading, parts))
+            return list(self._readings_over_axis(reading, parts))
         return parts
 
     @property
@@ -453,7 +453,7 @@ class PictureSteps:
             undrawn = f"{' and '.join(rest)} of {self.picture.measure.kind}"
             raise BadInput("pictures", f"{undrawn} must be named in `x`, reduced by `read`, or fixed by `at`")
 
-    def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
+    def _readings_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
         number = self._axes_with_rate.index(reading.over)
         groups: dict[tuple[int, ...], list[AtPoint]] = defaultdict(list)
         for part in parts:

@@ -126,11 +126,11 @@ class RunIndex:
                 _delete_rows(index, file_name)
             for file_name in present - indexed:
                 _scan_file(index, self._folder / file_name)
-            self._scan_grown(index)
+            self._scan_unfinished_runs(index)
 
         self.ask(compare, None)
 
-    def _scan_grown(self, index: sqlite3.Connection) -> None:
+    def _scan_unfinished_runs(self, index: sqlite3.Connection) -> None:
         """Read the files of unfinished runs again if they have changed.
 
         Their writers may have been killed before they could update the index.
@@ -162,7 +162,7 @@ class RunIndex:
                 for file_name in file_names(self._folder):
                     _scan_file(index, self._folder / file_name)
             else:
-                self._scan_grown(index)
+                self._scan_unfinished_runs(index)
         return index
 
     def _close_connection(self) -> None:

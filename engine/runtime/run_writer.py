@@ -138,7 +138,7 @@ class RunWriter:
     def at(self, number: int) -> None:
         """Begin the sweep point with the index `number`."""
         with self._lock:
-            self._forget_timer()
+            self._cancel_timer()
             self._point, self._restored, self._lengths, self._has_trace = number, [], {}, False
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
@@ -213,20 +213,20 @@ class RunWriter:
         if self._journal is None or self._timer is not None:
             return
         if remaining <= 0:
-            self._grow_now(trace)
+            self._store_growth_now(trace)
             return
         with self._lock:
-            self._timer = threading.Timer(remaining, self._grow_later, [trace])
+            self._timer = threading.Timer(remaining, self._store_growth_later, [trace])
             self._timer.daemon = True
             self._timer.start()
 
-    def _grow_later(self, trace: Trace) -> None:
+    def _store_growth_later(self, trace: Trace) -> None:
         with self._lock:
             if self._timer is threading.current_thread():
                 self._timer = None
-                self._grow_now(trace)
+                self._store_growth_now(trace)
 
-    def _grow_now(self, trace: Trace) -> None:
+    def _store_growth_now(self, trace: Trace) -> None:
         with self._lock:
             self._grown_at = time.monotonic()
             grown: list[dict[str, Any]] = []
@@ -245,7 +245,7 @@ class RunWriter:
                     clock = growth["arrays"][_clock_names(growth["arrays"])[0]]
                     self._lengths[growth["curve"]] = growth["start"] + len(clock)
 
-    def _forget_timer(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -297,7 +297,7 @@ class RunWriter:
         If all curves come from earlier runs, and the store has an equal finished run, the file is deleted.
         """
         with self._lock:
-            self._forget_timer()
+            self._cancel_timer()
         if self._journal is None:
             return
         path = self._journal.path

@@ -67,7 +67,7 @@ def _computed_line(
     line, on_problem, experiment = planned.line, planned.on_problem, at.experiment
     structure = line.structure()
     x, by_replica, of_curves, beyond, along = NOTHING, None, {}, None, None
-    if on_problem.holds and _is_drawn(line, experiment):
+    if on_problem.holds and _needs_values(line, experiment):
         x = next(iter(at.clocks.values()))
         if structure.along_runs:
             along = partial(_values_along_run, planned, at, other_runs, learners)
@@ -92,7 +92,7 @@ def _computed_line(
     )
 
 
-def _is_drawn(line: Line, setup: Setup) -> bool:
+def _needs_values(line: Line, setup: Setup) -> bool:
     """Return whether the values of a theory line must be computed.
 
     A line that all learners share always needs them. So does a line about a measure that every run records,

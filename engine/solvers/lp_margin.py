@@ -171,7 +171,6 @@ def _linear_constraints(transform: Complex, which: NDArray[np.int64], angles: Fl
 
 
 def _distance_to_nearest_angle(angles: Floats, to: float) -> float:
-    """Return the distance of the angle `to` from the nearest angle in `angles`."""
     return float(np.abs((angles - to + np.pi) % (2 * np.pi) - np.pi).min())
 
 

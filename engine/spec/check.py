@@ -232,7 +232,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
         dimension for dimension in dimensions.rates if dimension in _names_in_expression(picture, "x", where)
     ]
     by_measure = dimensions.measures if picture.y is None else []
-    _check_known(
+    _check_names_exist(
         _names_in_expression(picture, "x", where),
         [*along, *by_measure, *dimensions.rates, *SIZES],
         f"{where}.x",
@@ -240,7 +240,9 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
     if by_measure and picture.relative is not None:
         fault = f"learners have no common values of {by_measure[0]}, so curves cannot be divided"
         raise BadInput(f"{where}.relative", f"{fault}; leave relative out")
-    _check_known(_names_in_expression(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
+    _check_names_exist(
+        _names_in_expression(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times"
+    )
     up = _names_in_expression(picture, "y", where)
     if misplaced := [dimension for dimension in sorted(up) if dimension in dimensions.clocks]:
         choices = listed([*dimensions.of_axes, *dimensions.indices, *SIZES])
@@ -248,16 +250,16 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
             f"{where}.y",
             f"y is an expression of axes or an index, and {misplaced[0]} is neither; y may name {choices}",
         )
-    _check_known(up, [*dimensions.of_axes, *dimensions.indices, *SIZES], f"{where}.y")
+    _check_names_exist(up, [*dimensions.of_axes, *dimensions.indices, *SIZES], f"{where}.y")
     _check_numbers(picture.at, dimensions, f"{where}.at")
-    _check_known(picture.split_by, list(dimensions.axes), f"{where}.curves")
-    _check_known(picture.at, along, f"{where}.at")
+    _check_names_exist(picture.split_by, list(dimensions.axes), f"{where}.curves")
+    _check_names_exist(picture.at, along, f"{where}.at")
     if picture.draw == "bars" and (picture.y is not None or not _is_along_few(dimensions, picture, where)):
         raise BadInput(
             f"{where}.draw", "bars show the values of an axis or index; name one in `x`, and leave `y` out"
         )
     if picture.reading is not None:
-        _check_known(
+        _check_names_exist(
             [picture.reading.over],
             ["record", *dimensions.axes, *dimensions.indices, *dimensions.rates],
             f"{where}.read",
@@ -278,7 +280,7 @@ def _check_until(
     if until is None:
         return
     if until.clock is not None:
-        _check_known([until.clock], clocks, f"{where}.read.until")
+        _check_names_exist([until.clock], clocks, f"{where}.read.until")
         return
     measure = named()[str(until.measure)]
     reasons = [
@@ -339,7 +341,7 @@ def _names_in_expression(picture: Picture, key: str, where: str) -> set[str]:
         raise BadInput(f"{where}.{key}", str(error)) from error
 
 
-def _check_known(names: Collection[str], choices: Sequence[str], where: str) -> None:
+def _check_names_exist(names: Collection[str], choices: Sequence[str], where: str) -> None:
     for name in names:
         if name not in choices:
             why = ", because no learner has a list of rates such as lr = [0.1, 0.2]" if name == RATE else ""

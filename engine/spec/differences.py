@@ -116,7 +116,7 @@ def _sweep_words(axis_name: str, axis: Raw) -> str:
     points: list[Any] = axis.get("values") or []
     if len(points) < 2 or any(isinstance(point, dict) for point in points):
         return f"along {axis_name}"
-    ends = f"{_as_text(points[0])} … {_as_text(points[-1])}"
+    ends = f"{_value_as_text(points[0])} … {_value_as_text(points[-1])}"
     return f"{axis.get('symbol') or axis_name} = {ends} ({len(points)} values)"
 
 
@@ -150,7 +150,7 @@ def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
         for key in dict.fromkeys([*before, *after]):
             changes += between(before.get(key), after.get(key), f"{place}.{key}" if place else key)
         return changes
-    return [SetupDifference(place, _as_text(before), _as_text(after))]
+    return [SetupDifference(place, _value_as_text(before), _value_as_text(after))]
 
 
 def _optimizer_in_words(learner: Raw) -> str:
@@ -165,11 +165,11 @@ def _kind_in_words(part: Raw) -> str:
     """
     if "options" not in part:
         return str(part["kind"])
-    rate = f" at rate {_as_text(part['lr'])}" if "lr" in part else ""
+    rate = f" at rate {_value_as_text(part['lr'])}" if "lr" in part else ""
     return f"{part['kind']} {part['name']}{rate}"
 
 
-def _as_text(raw: Any) -> str:
+def _value_as_text(raw: Any) -> str:
     match raw:
         case None:
             return "none"
@@ -182,7 +182,7 @@ def _as_text(raw: Any) -> str:
         case dict():
             return str(raw.get("kind") or (", ".join(f"{k} {v}" for k, v in raw.items()) or "none"))
         case list():
-            return "[" + ", ".join(map(_as_text, raw)) + "]"
+            return "[" + ", ".join(map(_value_as_text, raw)) + "]"
     return str(raw)
 
 

@@ -315,7 +315,9 @@ def _document_at_point(
     learners = document.get("learners")
     if isinstance(learners, list):
         present = [
-            learner for number, learner in enumerate(learners) if _is_there(learner, number, document, names)
+            learner
+            for number, learner in enumerate(learners)
+            if _exists_at_point(learner, number, document, names)
         ]
         if learners and not present:
             return None
@@ -323,7 +325,9 @@ def _document_at_point(
     return document
 
 
-def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]) -> bool:
+def _exists_at_point(
+    learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]
+) -> bool:
     condition = learner.get("where") if isinstance(learner, Mapping) else None
     if not isinstance(condition, str):
         return True

@@ -166,7 +166,7 @@ def put(raw: Raw, place: str, value: Any) -> None:
         prefix = ".".join(map(str, parents[: number + 1]))
         if isinstance(node, list):
             parents[number] = _index_of_table(node, step, prefix)
-        elif _is_kind(node, step, _classes_at(parents[: number + 1], raw)):
+        elif _is_kind_of_part(node, step, _classes_at(parents[: number + 1], raw)):
             node[str(step)] = {"kind": node[str(step)]}
         node = _child_at(node, parents[number], prefix)
     last = _with_new_key(raw, parents, last)
@@ -216,7 +216,7 @@ def _classes_at(steps: list[str | int], raw: Any) -> list[type[msgspec.Struct]]:
     return [kind for kind in kinds if is_struct(kind)]
 
 
-def _is_kind(node: Any, step: str | int, classes: list[type[msgspec.Struct]]) -> bool:
+def _is_kind_of_part(node: Any, step: str | int, classes: list[type[msgspec.Struct]]) -> bool:
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(struct.__struct_config__.tag is not None for struct in classes)

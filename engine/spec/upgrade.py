@@ -220,7 +220,7 @@ def _with_new_words(kinds: tuple[Any, ...], raw: Any, place: str, learners: Coll
     if isinstance(raw, str) and any(map(_family_of, structs)):
         return new_kind(structs, raw)
     if isinstance(raw, str):
-        names_line = _names_line(place) and raw not in learners
+        names_line = _names_theory_line(place) and raw not in learners
         return _new_word("theory" if names_line else place, raw)
     if isinstance(raw, list | tuple):
         return [_with_new_words(alternatives(items_of(kinds)), member, place, learners) for member in raw]
@@ -249,7 +249,7 @@ def _new_word(place: str, word: str) -> str:
     return new
 
 
-def _names_line(place: str) -> bool:
+def _names_theory_line(place: str) -> bool:
     table, _, key = place.rpartition(".")
     family, _, kind = table.partition(".")
     of_claim = family == "claims" and key in getattr(catalogue.members("claims")[kind], "line_fields", ())

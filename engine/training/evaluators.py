@@ -122,7 +122,7 @@ class Mistakes:
             # Predictions of small records are collected, because a call of torch takes longer than counting
             # the mistakes of a few rows.
             if len(self._waiting) * self._data.labels.numel() >= CELLS:
-                self._count_waiting()
+                self._count_waiting_mistakes()
         self._record += 1
 
     def take_each(self, predictions: torch.Tensor) -> None:
@@ -143,7 +143,7 @@ class Mistakes:
     def measured(self) -> Measures:
         """Return the shares of mistakes since the last call, one per evaluation; NaN where not counted."""
         if self._waiting:
-            self._count_waiting()
+            self._count_waiting_mistakes()
         records, self._first = self._record - self._first, self._record
         if not self._counted or not records:
             return {}
@@ -154,7 +154,7 @@ class Mistakes:
         self._records, self._shares = [], []
         return {"error": [shares]}
 
-    def _count_waiting(self) -> None:
+    def _count_waiting_mistakes(self) -> None:
         self._count_mistakes(
             self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting)
         )
@@ -225,20 +225,20 @@ class ByPredictions:
     def _hold_predictions(self, predictions: torch.Tensor) -> None:
         self._waiting.append(predictions)
         if len(self._waiting) * self._data.labels.numel() >= CELLS:
-            self._measure_waiting()
+            self._measure_waiting_predictions()
 
     def looks(self, record: int) -> bool:
         return True
 
     def measured(self) -> Measures:
         if self._waiting:
-            self._measure_waiting()
+            self._measure_waiting_predictions()
         if self._blocks is not None and len(self._blocks):
             self._measure_losses(self._blocks.multiplied(self._data.instances.products_of_each))
         measures, self._measures = self._measures, defaultdict(list)
         return measures | self._mistakes.measured()
 
-    def _measure_waiting(self) -> None:
+    def _measure_waiting_predictions(self) -> None:
         self._measure_losses(
             self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting)
         )
@@ -253,10 +253,10 @@ class ByPredictions:
             averages = self._loss.average(group, self._data.labels)
             self._measures["loss"].append(self._data.over_targets(averages))
             if self._counts:
-                self._measure_seen(group, torch.stack(self._counts[:together]))
+                self._measure_seen_and_unseen(group, torch.stack(self._counts[:together]))
                 del self._counts[:together]
 
-    def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
+    def _measure_seen_and_unseen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
         """Average losses over seen and unseen rows. `counts` [S, B or 1, n] says how often each was seen."""
         losses = self._loss.value(predictions, self._data.labels)
         for measure, shares in (("train", counts), ("unseen", (counts == 0).double())):
@@ -371,7 +371,6 @@ def _pays_to_use_gram(data: Data, weights: torch.Tensor, records: int) -> bool:
 
 
 def _points_per_product(data: Data, records: int) -> int:
-    """Return the number of evaluation points that one matrix product handles."""
     if not data.instances.better_together:
         return 1
     limit = min(TOGETHER, data.instances.d // SHARE) // len(data.labels)

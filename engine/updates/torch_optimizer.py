@@ -185,11 +185,13 @@ class Torch(Update, frozen=True, tag="torch"):
         """
         divided = []
         for group in groups:
-            parts = _nets_alike(group.nets, by_net, active)
+            parts = _nets_of_equal_rates(group.nets, by_net, active)
             divided += [group] if len(parts) == 1 else [group.of(part) for part in parts]
         moved = {net for group in groups for net in group.nets}
         new = [net for net in range(len(by_net)) if net in active and net not in moved]
-        together = _nets_alike(new, by_net, active) if self._is_element_wise else [[net] for net in new]
+        together = (
+            _nets_of_equal_rates(new, by_net, active) if self._is_element_wise else [[net] for net in new]
+        )
         return divided + [self._new_group(params, nets, by_net[nets[0]]) for nets in together]
 
     def _new_group(self, params: Params, nets: list[int], rates: NetRates) -> OptimizerGroup:
@@ -342,7 +344,6 @@ def _copy_to_optimizers(groups: Sequence[OptimizerGroup], params: Params, gradie
 
 
 def _copy_from_optimizers(groups: Sequence[OptimizerGroup], params: Params) -> None:
-    """Copy the parameters from the optimizers back into the nets."""
     single = [group for group in groups if len(group.nets) == 1]
     for layer, w in params.items():
         _copy_at_once([group.parameters[layer].data for group in single], _parts_by_group(single, layer, w))
@@ -378,7 +379,9 @@ def _has_finite_gradients(gradients: Params) -> list[bool]:
     return finite
 
 
-def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]) -> list[list[int]]:
+def _nets_of_equal_rates(
+    nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]
+) -> list[list[int]]:
     """Divide nets into lists with equal rates. Each list is either all active or all inactive."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for net in nets:

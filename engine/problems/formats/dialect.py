@@ -213,7 +213,7 @@ def _best_records(
         if not numbered:
             continue
         records = _Records(tuple(row for _, row in numbered), tuple(number for number, _ in numbered))
-        if decimal == "," and _are_cut_words(records.cells):
+        if decimal == "," and _are_words_with_commas(records.cells):
             continue
         if (score := _score(records.cells, decimal)) > best_score:
             best, best_score = (records, separator, decimal), score
@@ -223,13 +223,13 @@ def _best_records(
     if settings.decimal is None and decimal != ".":
         _check_no_thousands(records.cells)
     is_one_cell = decimal != "." and all(len(row) == 1 for row in records.cells)
-    may_be_one_cell = separator == "," and _have_fractions(records.cells)
+    may_be_one_cell = separator == "," and _have_decimal_commas(records.cells)
     if settings.separator is None and settings.decimal is None and (is_one_cell or may_be_one_cell):
         raise _ambiguous_comma_error(records.cells[-1], separator)
     return best
 
 
-def _are_cut_words(records: Sequence[Row]) -> bool:
+def _are_words_with_commas(records: Sequence[Row]) -> bool:
     """Return whether commas in a table with one column separate words, and so are not decimal commas."""
     if any(len(row) > 1 for row in records):
         return False
@@ -263,7 +263,7 @@ def _check_no_thousands(records: Sequence[Row]) -> None:
         )
 
 
-def _have_fractions(records: Sequence[Row]) -> bool:
+def _have_decimal_commas(records: Sequence[Row]) -> bool:
     """Return whether rows of two integers look like numbers with decimal commas, as -0,5 or 3,14159265 do."""
     pairs = records[1:] or records
     if not all(len(row) == 2 and all(map(WHOLE.fullmatch, row)) and row[1].isdigit() for row in pairs):
@@ -313,11 +313,11 @@ def _is_header(
         counted_from == 0 and (names or (not first[0] and _counting_in_words(columns[0], decimal)))
     ):
         return True
-    unlike = [column for column in numbers if _is_unlike(first[column], columns[column], len(first))]
+    unlike = [column for column in numbers if _is_unlike_column(first[column], columns[column], len(first))]
     if counted_from == 1 and len(values) >= FEW and len(unlike) == len(values):
         return True
     if counted_from != 0:
-        doubt = _doubt_about(first, rows, columns) if len(values) == len(first) > 1 else ""
+        doubt = _doubt_about_header(first, rows, columns) if len(values) == len(first) > 1 else ""
         return _is_header_by_count(has_extra_record, doubt) if doubt else False
     by_count = has_extra_record()
     if unlike and by_count is not False:
@@ -345,7 +345,7 @@ def _unclear_header_error(doubt: str) -> BadField:
     )
 
 
-def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
+def _is_unlike_column(cell: str, column: Sequence[str], width: int) -> bool:
     """Return whether an integer in the first record is unlike the numbers in the column below it.
 
     The numbers below may all have a decimal sign or an exponent. Or they may be only −1 and 1, or only bits,
@@ -359,7 +359,7 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
     return len(column) >= FEW and (values == {"-1", "1"} or (values <= {"0", "1"} and cell not in ("0", "1")))
 
 
-def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
+def _doubt_about_header(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
     """Return a reason to think that numbers in the first record are column names; "" if there is none."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
         return "unlike the rows below, it has consecutive whole numbers"

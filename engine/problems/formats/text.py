@@ -168,7 +168,7 @@ def _read_cells(file: Path, dialect: Dialect, columns: Sequence[int], label: int
     count, free = 0, free_bytes()
     for frame in _frames_of_rows(file, dialect, label, max(FEWEST_ROWS, PIECE // dialect.width)):
         place = _Place(file, dialect, count)
-        _check_empty(frame, dialect, place)
+        _check_empty_columns(frame, dialect, place)
         features = frame if [*columns] == [*frame.columns] else frame[[*columns]]
         blocks.append(numbers_of(features, place))
         if label is not None:
@@ -226,7 +226,7 @@ def _frames_of_rows(file: Path, dialect: Dialect, words: int | None, rows: int) 
 
 @contextmanager
 def _opened_at_first_row(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
-    """Open a text file at its first row, after comments and header."""
+    """Skip comments and header."""
     with _opened_as_text(file) as stream:
         for _ in range(dialect.lines):
             stream.readline()
@@ -274,7 +274,7 @@ def _cells_in_words(count: int) -> str:
     return "1 cell" if count == 1 else f"{count} cells"
 
 
-def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
+def _check_empty_columns(frame: Any, dialect: Dialect, place: _Place) -> None:
     for column in dialect.empty:
         if (filled := frame[column].notna().to_numpy()).any():
             where = place(int(filled.argmax()), column)
