@@ -55,7 +55,10 @@ def difference(look: Look) -> Plot:
 
 
 def _less(curve: CurveView, other: CurveView) -> CurveView:
-    """Return a curve minus another one, which is interpolated linearly. The result is NaN beyond its ends."""
+    """Return a curve minus another curve, which is interpolated linearly.
+
+    The result is NaN for x before the start or after the end of the other curve.
+    """
     defined = ~np.isnan(other.y)
     if not defined.any():
         return replace(curve, y=np.full_like(curve.y, np.nan), stderr=None)
@@ -112,8 +115,8 @@ def _alone(look: Look, curves: Sequence[CurveView], axes: Axes) -> Plot:
         lines = [line for line in different_lines(lines) if not line.apart]
     alone = replace(view, curves=[*curves, *references], lines=lines)
     drawn = plot(replace(look, view=alone, pinned=pinned, stored=()))
-    first, *others = curves
-    title = first.learner if others else f"{letter_of(first)} {short_name(view, first)}".strip()
+    first, *further = curves
+    title = first.learner if further else f"{letter_of(first)} {short_name(view, first)}".strip()
     return drawn._replace(axes=replace(axes, title=title))
 
 
