@@ -482,7 +482,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
         letters, kinds = self._editable.running_letters, self._editable.kind_places
         self.query_one(Stage).clear(self._title, letters, kinds, drawn(experiment), refused)
-        self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
         self._list_runs()
         self.call_after_refresh(self._complete_set_up)  # later, so as not to delay the first paint
 
@@ -491,7 +490,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self._editable.experiment.title or "Your own experiment"
 
     def _complete_set_up(self) -> None:
-        """Do what the first frame need not wait for: dim the tabs of panels that do not apply.
+        """Do what the first frame need not wait for: dim tabs that do not apply, and show the story.
 
         From now on, stored curves of earlier runs are drawn, too, and garbage is collected.
         """
@@ -501,6 +500,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         stage.dim(self._editable.experiment)
         if self._trace is None:
             stage.announce()
+            left_out = list(self._editable.left_out.values())
+            self.query_one(Story).show(None, self._editable.experiment, left_out)
 
     # The selected learner
 
