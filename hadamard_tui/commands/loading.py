@@ -44,9 +44,9 @@ def load(
     from engine.spec import presets
 
     overrides = list(settings or [])
-    for option, value in (("device", device), ("path", path)):
-        if value is not None:
-            overrides.append(f"run.{option}={json.dumps(value)}")
+    for option, word in (("device", device), ("path", path)):
+        if word is not None:
+            overrides.append(f"run.{option}={json.dumps(word)}")
     try:
         with presets.former_words(preset, answer):
             return presets.document(preset, overrides)
