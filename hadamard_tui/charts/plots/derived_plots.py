@@ -55,7 +55,10 @@ def difference(look: Look) -> Plot:
 
 
 def _less(curve: CurveView, other: CurveView) -> CurveView:
-    """Return a curve minus another one, which is interpolated linearly. The result is NaN beyond its ends."""
+    """Return a curve minus another curve, which is interpolated linearly.
+
+    The result is NaN for x before the start or after the end of the other curve.
+    """
     defined = ~np.isnan(other.y)
     if not defined.any():
         return replace(curve, y=np.full_like(curve.y, np.nan), stderr=None)
