@@ -88,7 +88,7 @@ def test_a_page_has_a_question_and_sections_with_unique_slugs_a_statement_reason
             assert "](https://" in sources, section.address
             if page.name != "conventions":
                 assert "**Idea" in section.text, section.address
-                assert "<!-- run: " in section.text or section.slug == "diagnose", section.address
+                assert "<!-- run: " in section.text, section.address
         headings = re.findall(r"^## ", (FOLDER / f"{page.name}.md").read_text(encoding="utf-8"), re.MULTILINE)
         assert len(headings) == len(page.sections), page.name
 

@@ -61,23 +61,23 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
         return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
-        return self._weights(params, self._by_features(params))
+        return self._effective_weights(params, self._half_feature_gradients(params))
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        moved = self._by_features(params)
-        slopes = slope(instances.products(self._weights(params, moved)))
+        moved = self._half_feature_gradients(params)
+        slopes = slope(instances.products(self._effective_weights(params, moved)))
         features = params["Phi"].mT.add(moved, alpha=self.epsilon)  # [B, d, P]
         by_weight = instances.combine(slopes)[:, None] / math.sqrt(features.shape[1])
         return {"theta": (by_weight @ features)[:, 0]}
 
-    def _weights(self, params: Params, moved: torch.Tensor) -> torch.Tensor:
-        """Return w [B, d] with predictions xᵀw. `moved` comes from `_by_features`."""
+    def _effective_weights(self, params: Params, moved: torch.Tensor) -> torch.Tensor:
+        """Return w [B, d] with predictions xᵀw. `moved` comes from `_half_feature_gradients`."""
         features = params["Phi"].mT.add(moved, alpha=self.epsilon / 2)
         return (features @ params["theta"][:, :, None])[..., 0] / math.sqrt(features.shape[1])
 
-    def _by_features(self, params: Params) -> torch.Tensor:
+    def _half_feature_gradients(self, params: Params) -> torch.Tensor:
         """Return Ψ_jθ, half of the gradient of θᵀΨ_jθ, for every feature j, [B, d, P]."""
         matrices = params["Psi"]
         # One product with all rows of all matrices, because torch would multiply small matrices one by one.

@@ -81,7 +81,8 @@ class AGD(Automatic, frozen=True, tag="agd"):
         """Return the weights after a step along −`directions`, with the rate η for G of `gradients`."""
         sizes = self._sizes(directions)
         mean_size = _mean(sizes)
-        rate = self._rate(mean_size if gradients is directions else _mean(self._sizes(gradients)), params)
+        G = mean_size if gradients is directions else _mean(self._sizes(gradients))
+        rate = self._rate_with_penalty(G, params)
         new = {}
         for layer, w in params.items():
             size = sizes[layer].flatten()
@@ -95,7 +96,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
         """Return c s_l ‖∇_l‖_F of every layer, [B, 1, …]. Their mean over layers is G."""
         return {layer: self.loss_scale * ratio(g) * frobenius(g) for layer, g in gradients.items()}
 
-    def _rate(self, G: torch.Tensor, params: Params) -> torch.Tensor:
+    def _rate_with_penalty(self, G: torch.Tensor, params: Params) -> torch.Tensor:
         mean_ratio = sum(ratio(w) ** 2 for w in params.values()) / len(params)
         a = self.loss_scale * self.l2_penalty * mean_ratio / len(params)
         rate = automatic_rate(G / (1 + a))

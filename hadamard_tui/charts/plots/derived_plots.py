@@ -1,4 +1,4 @@
-"""Charts derived from a picture: differences from a pinned run, one chart per curve, and stacked pictures."""
+"""Charts derived from a picture: differences from a pinned run, a chart per learner, and stacked pictures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from engine.pictures.wording import short_name
 from hadamard_tui.charts.plots.series_builder import Plot, letter_of, theory
-from hadamard_tui.charts.plots.view_plot import plot
+from hadamard_tui.charts.plots.view_plot import different_lines, plot
 from hadamard_tui.charts.series import Series
 
 if TYPE_CHECKING:
@@ -55,7 +55,10 @@ def difference(look: Look) -> Plot:
 
 
 def _less(curve: CurveView, other: CurveView) -> CurveView:
-    """Return a curve minus another one, which is interpolated linearly. The result is NaN beyond its ends."""
+    """Return a curve minus another curve, which is interpolated linearly.
+
+    The result is NaN for x before the start or after the end of the other curve.
+    """
     defined = ~np.isnan(other.y)
     if not defined.any():
         return replace(curve, y=np.full_like(curve.y, np.nan), stderr=None)
@@ -75,35 +78,45 @@ def has_multiples(look: Look) -> bool:
 
     Curves of reference learners, which are drawn like theory lines, do not count.
     """
-    return len(_curves(look)) > 1
+    return len(_groups(look)) > 1
 
 
 def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plot], int]:
-    """Return charts with one curve each, at most `most_charts`, and the number of curves without a chart.
+    """Return charts of single learners, at most `most_charts`, and the number of charts that are left out.
 
-    The learner `learner_name` always has a chart.
+    If the picture has only one learner, each of its curves has a chart. The learner `learner_name` always has
+    a chart.
     """
-    curves = _curves(look)
-    chosen = curves[:most_charts]
-    learner_curve = next((curve for curve in curves if curve.learner == learner_name), None)
-    if learner_curve is not None and learner_curve not in chosen:
-        chosen[-1] = learner_curve
+    groups = _groups(look)
+    chosen = groups[:most_charts]
+    of_learner = next((curves for curves in groups if curves[0].learner == learner_name), None)
+    if of_learner is not None and of_learner not in chosen:
+        chosen[-1] = of_learner
     axes = plot(look).axes
-    return [_alone(look, curve, axes) for curve in chosen], len(curves) - len(chosen)
+    return [_alone(look, curves, axes) for curves in chosen], len(groups) - len(chosen)
 
 
-def _curves(look: Look) -> list[CurveView]:
-    return [curve for curve in look.view.curves if not curve.training.is_reference]
+def _groups(look: Look) -> list[list[CurveView]]:
+    """Return the curves of each learner, or each curve by itself if all have the same learner."""
+    curves = [curve for curve in look.view.curves if not curve.training.is_reference]
+    by_learner: dict[str, list[CurveView]] = {}
+    for curve in curves:
+        by_learner.setdefault(curve.learner, []).append(curve)
+    return [*by_learner.values()] if len(by_learner) > 1 else [[curve] for curve in curves]
 
 
-def _alone(look: Look, curve: CurveView, axes: Axes) -> Plot:
-    pinned = [run._replace(view=_only(run.view, [curve.name])) for run in look.pinned]
+def _alone(look: Look, curves: Sequence[CurveView], axes: Axes) -> Plot:
+    names = [curve.name for curve in curves]
+    pinned = [run._replace(view=_only(run.view, names)) for run in look.pinned]
     view = look.view
     references = [reference for reference in view.curves if reference.training.is_reference]
-    lines = [line for line in view.lines if line.is_about(curve)]
-    alone = replace(view, curves=[curve, *references], lines=lines)
-    drawn = plot(replace(look, view=alone, pinned=pinned))
-    title = f"{letter_of(curve)} {short_name(view, curve)}".strip()
+    lines = [line for line in view.lines if any(line.is_about(curve) for curve in curves)]
+    if len(curves) > 1:  # a line for each value of a sweep axis would hide the curves and their names
+        lines = [line for line in different_lines(lines) if not line.apart]
+    alone = replace(view, curves=[*curves, *references], lines=lines)
+    drawn = plot(replace(look, view=alone, pinned=pinned, stored=()))
+    first, *further = curves
+    title = first.learner if further else f"{letter_of(first)} {short_name(view, first)}".strip()
     return drawn._replace(axes=replace(axes, title=title))
 
 
