@@ -81,7 +81,7 @@ def gif(
 def _colours(picture: Image) -> np.ndarray:
     """Choose the colours [N, 3] of an animation: the most frequent ones, and approximations of the rest.
 
-    Quantization alone would average the white ground with the colours of edges.
+    Quantization alone would average the white background with the colours at the edges of lines.
     """
     colours, counts = np.unique(np.asarray(picture).reshape(-1, 3), axis=0, return_counts=True)
     exact = colours[np.argsort(-counts, kind="stable")[:EXACT_COLOURS]]
