@@ -97,8 +97,7 @@ class History:
 
         Args:
             typed: place at which the user is typing; None for other changes. Successive changes at one place
-            are
-                recorded as a single change.
+                are recorded as a single change.
         """
         if _same(editable, self._states[self._now]):
             return

@@ -132,8 +132,7 @@ def asciicast(
     """Return charts, one above the other, as a recording in asciicast v2 for asciinema.
 
     The recording sets the background colour, because a curve might be invisible on the player's background.
-    The last
-    frame has the caption below it. Source: docs.asciinema.org.
+    The last frame has the caption below it. Source: docs.asciinema.org.
 
     Args:
         progress: function that gets the share of drawn frames after each frame.

@@ -367,8 +367,7 @@ def as_toml(described: Experiment | Raw) -> str:
     """Return an experiment as a TOML preset that also contains default values.
 
     Another version of the program may have other defaults. Expressions such as 1/d are kept. Paths of data
-    files
-    become absolute, so that the preset can be moved.
+    files become absolute, so that the preset can be moved.
     """
     return tomli_w.dumps(_without_empty(as_document(described)))
 

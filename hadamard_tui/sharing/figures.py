@@ -53,8 +53,7 @@ def draw_chart(
     """Draw curves, error bands and theory lines, and set labels, scales, limits and legend of the axes.
 
     Curves that would coincide on the screen share one line, whose dashes alternate between their colours. The
-    legend
-    lists them together: ≡ joins equal curves, and ≈ joins close curves.
+    legend lists them together: ≡ joins equal curves, and ≈ joins close curves.
 
     Args:
         legend_beside: whether the legend stands beside the axes. Otherwise, it stands where it covers least.

@@ -172,8 +172,7 @@ def pdf(page: SvgSheet) -> bytes:
     """Return the page as a PDF file with selectable text. It has no date: equal pages give equal files.
 
     If the page needs installed fonts, all fonts are embedded as type 3, because some PDF readers do not show
-    fonts
-    with PostScript outlines as type 42.
+    fonts with PostScript outlines as type 42.
     """
     families = fonts_for(page.text).families
     page.written()  # sets the size of the page

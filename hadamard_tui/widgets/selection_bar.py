@@ -459,7 +459,7 @@ def _kind(part: Any) -> str:
 
 
 def _with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
-    """Return the kind of a matrix with its d. If a sweep changes d, return its first and last d."""
+    """Return the kind of a matrix and its d, as text; for a sweep over d, the first and the last d."""
     size = matrix.get("d") if isinstance(matrix, dict) else None
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):
