@@ -445,6 +445,6 @@ def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Para
     if not penalties:
         return gradients
     return {
-        layer: gradient + penalties[layer] * params[layer] if layer in penalties else gradient
+        layer: gradient.add(params[layer], alpha=penalties[layer]) if layer in penalties else gradient
         for layer, gradient in gradients.items()
     }

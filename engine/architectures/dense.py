@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
@@ -234,13 +235,12 @@ class Dense(Architecture, frozen=True, tag="dense"):
     @property
     def _biased(self) -> range:
         """Numbers l of the layers that have biases; the first layer has the number 1."""
-        count = len(self._numbers) if self.output_bias else len(self.hidden)
-        return self._numbers[: count if self.has_biases else 0]
+        return _numbering(self).biased
 
     @property
     def _numbers(self) -> range:
         """Numbers l of all layers, from 1 to that of the output layer."""
-        return range(1, len(self.hidden) + 2)
+        return _numbering(self).numbers
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
@@ -318,10 +318,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        biased, names = self._biased, []
-        for number in self._numbers:
-            names += [f"W{number}", f"b{number}"] if number in biased else [f"W{number}"]
-        return tuple(names)
+        return _numbering(self).names
 
     def start(self, stream: Stream, d: int) -> Start:
         tensors: Start = {}
@@ -550,6 +547,25 @@ class Dense(Architecture, frozen=True, tag="dense"):
         """Return whether relabelling the untrained net's inputs only relabels its hidden units."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
+
+
+class _Numbering(NamedTuple):
+    """Numbers l of a net's layers, of its layers with biases, and the names of its trained tensors."""
+
+    numbers: range
+    biased: range
+    names: tuple[str, ...]
+
+
+@lru_cache(256)  # because every training step asks for it several times
+def _numbering(net: Dense) -> _Numbering:
+    numbers = range(1, len(net.hidden) + 2)
+    count = len(numbers) if net.output_bias else len(net.hidden)
+    biased = numbers[: count if net.has_biases else 0]
+    names: list[str] = []
+    for number in numbers:
+        names += [f"W{number}", f"b{number}"] if number in biased else [f"W{number}"]
+    return _Numbering(numbers, biased, tuple(names))
 
 
 def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:

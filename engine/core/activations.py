@@ -115,6 +115,17 @@ def with_slope(activation: str, signal: torch.Tensor) -> tuple[torch.Tensor, tor
     return outputs, SLOPES[activation](signal, outputs)
 
 
+def bend(activation: str, signal: torch.Tensor) -> torch.Tensor | None:
+    """Return the second derivative σ″(z) at every entry z of `signal`, or None if it is 0 everywhere."""
+    leaf = signal.detach().requires_grad_()
+    with torch.enable_grad():
+        slopes = slope(activation, leaf)
+        if not slopes.requires_grad:
+            return None
+        (bends,) = torch.autograd.grad(slopes.sum(), leaf)
+    return bends
+
+
 def sent_back(
     activation: str, sent: torch.Tensor, signal: torch.Tensor, outputs: torch.Tensor
 ) -> torch.Tensor:

@@ -1,6 +1,7 @@
 """Second derivatives of training losses: Hessians as matrices, operators and products with vectors.
 
-Hessians are computed by differentiating a gradient once more. The library curvlinops does this for one module
+Hessians are computed by differentiating a gradient once more, by autograd or, for fully connected nets, by
+hand. The library curvlinops does this for one module
 and one loss. This module differentiates a batch of nets with separate parameters at once. It also allows
 slopes ∂L/∂ŷ that are not the derivative of any loss, such as those of clipped predictions. The module also
 computes tangent kernels of nets, which are the inner products of the gradients of their predictions.
@@ -8,7 +9,7 @@ computes tangent kernels of nets, which are the inner products of the gradients 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from engine.core.derivatives import vector_jacobian, vector_jacobians
 from engine.core.lazy import torch
 from engine.core.linear_algebra import one_thread
 from engine.core.params import Params, flat
+from engine.hypotheses.layered_products import LayeredProducts, has_layered_products
 from engine.problems.instances import Instances
 
 if TYPE_CHECKING:
@@ -156,25 +158,49 @@ class Curvature:
 
     def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
         """Return the products ∇²L v for S vectors v per net, both [S, N, P]."""
-        leaves, gradients = self._graph
         asked = several.shape
         several = several.reshape(len(several), self._nets * self._coupled, -1)
-        lengths = [leaf[0].numel() for leaf in leaves]
+        trained = [self._tensors[layer] for layer in self._architecture.layers]
+        lengths = [tensor[0].numel() for tensor in trained]
         parts = [
-            part.reshape(len(several), *leaf.shape)
-            for part, leaf in zip(torch.split(several, lengths, 2), leaves, strict=True)
+            part.reshape(len(several), *tensor.shape)
+            for part, tensor in zip(torch.split(several, lengths, 2), trained, strict=True)
         ]
-        pairs = [pair for pair in zip(gradients, parts, strict=True) if pair[0].requires_grad]
-        penalty = self._penalty * several
-        if not pairs:  # predictions are linear, and the loss has no curvature
-            return penalty.view(asked)
-        outputs, vectors = zip(*pairs, strict=True)
-        if len(several) == 1:
-            derivatives = vector_jacobian(outputs, [part[0] for part in vectors], leaves, retain_graph=True)
-        else:
-            derivatives = vector_jacobians(outputs, vectors, leaves)
+        derivatives = self._by_graph(parts) if self._layered is None else self._layered.products(parts)
         images = [derivative.reshape(*several.shape[:2], -1) for derivative in derivatives]
-        return (torch.cat(images, 2) + penalty).view(asked)
+        return (torch.cat(images, 2) + self._penalty * several).view(asked)
+
+    def _by_graph(self, parts: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """Return ∇²L v without the L2 penalty, for parts [S, …] of S vectors, one part per trained tensor."""
+        leaves, gradients = self._graph
+        pairs = [pair for pair in zip(gradients, parts, strict=True) if pair[0].requires_grad]
+        if not pairs:  # predictions are linear, and the loss has no curvature
+            return [torch.zeros_like(part) for part in parts]
+        outputs, vectors = zip(*pairs, strict=True)
+        return _transposed_products(outputs, vectors, leaves)
+
+    @cached_property
+    def _layered(self) -> LayeredProducts | None:
+        """Products computed layer by layer, or None if the architecture does not allow this."""
+        if not has_layered_products(self._architecture, self._tensors):
+            return None
+        predictions = self._architecture.predict(self._tensors, self._instances).detach().requires_grad_()
+        with torch.enable_grad():
+            slopes = self._slopes(predictions)
+
+        def slope_changes(changes: torch.Tensor) -> torch.Tensor:
+            if self._loss.is_square:
+                return 2 * self._shares * changes
+            if not slopes.requires_grad:  # the loss has no curvature
+                return torch.zeros_like(changes)
+            # The derivative of the slopes is symmetric.
+            (changed,) = _transposed_products([slopes], [changes], [predictions])
+            return changed
+
+        tensors = {layer: tensor.detach() for layer, tensor in self._tensors.items()}
+        return LayeredProducts(
+            self._architecture, tensors, self._instances, lambda _: slopes.detach(), slope_changes
+        )
 
     @cached_property
     def _penalty(self) -> torch.Tensor:
@@ -213,6 +239,16 @@ class Curvature:
             slopes = self._slopes(predictions)
             gradients = vector_jacobian([predictions], [slopes], list(leaves.values()), create_graph=True)
         return list(leaves.values()), list(gradients)
+
+
+def _transposed_products(
+    outputs: Sequence[torch.Tensor], vectors: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor]
+) -> Sequence[torch.Tensor]:
+    """Return `vector_jacobians` for S vectors, and keep the graph. A single vector needs no vmap."""
+    if len(vectors[0]) > 1:
+        return vector_jacobians(outputs, vectors, inputs)
+    single = vector_jacobian(outputs, [vector[0] for vector in vectors], inputs, retain_graph=True)
+    return [derivative[None] for derivative in single]
 
 
 def _operator(curvature: Curvature) -> LinearOperator:

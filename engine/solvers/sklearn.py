@@ -6,7 +6,7 @@ import importlib
 import inspect
 import warnings
 from functools import cache, partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -38,8 +38,6 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
     estimators its own seed, unless `options` sets `random_state`. Fits use float64 and one thread. Source:
     Pedregosa et al. 2011.
     """
-
-    experimental: ClassVar[bool] = True
 
     name: Annotated[
         str, Meta(max_length=100, title="name", description="class of the estimator, such as Lasso")
@@ -183,8 +181,11 @@ def _class_of(name: str) -> Any:
             module = importlib.import_module(f"sklearn.{package}")
         except ImportError:
             continue
-        cls = getattr(module, name, None) if name in getattr(module, "__all__", ()) else None
-        if isinstance(cls, type) and issubclass(cls, (RegressorMixin, ClassifierMixin)):
+        cls = getattr(module, name, None)
+        if not isinstance(cls, type) or not issubclass(cls, (RegressorMixin, ClassifierMixin)):
+            continue
+        # A module without __all__, such as kernel_ridge, also imports the abstract classes.
+        if name in module.__all__ if hasattr(module, "__all__") else cls.__module__ == module.__name__:
             return cls
     return None
 

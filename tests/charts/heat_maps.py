@@ -8,7 +8,7 @@ import numpy as np
 
 from hadamard_tui.charts.drawing.heat_sheet import Inked
 from hadamard_tui.charts.heat_map import ContourLine, HeatMap, MarkedPoint
-from hadamard_tui.charts.plots.view_plot import level_lines
+from hadamard_tui.charts.plots.level_lines import level_lines
 from hadamard_tui.colours.palette import STEPS
 
 GRID = np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])

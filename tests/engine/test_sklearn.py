@@ -6,9 +6,11 @@ from building import data_of, experiment, raw
 from sklearn.linear_model import Lasso
 from sklearn.svm import SVC
 from sklearn.tree import ExtraTreeRegressor
+from sklearn.utils.discovery import all_estimators
 
 from engine.core.parts import BadInput
 from engine.runtime.run import run
+from engine.solvers.sklearn import _class_of
 from engine.spec import reading
 
 GAUSSIAN = {"kind": "gaussian", "n": 12}
@@ -72,6 +74,12 @@ def test_predictions_are_0_before_the_least_number_of_examples():
     losses = trace.curves[0].mean("loss")
     np.testing.assert_allclose(losses[:5], losses[0])
     assert abs(losses[5:] - losses[0]).min() > 1e-3
+
+
+def test_every_regressor_and_classifier_that_scikit_learn_lists_is_known_by_name():
+    listed = dict(all_estimators(type_filter=["regressor", "classifier"]))
+    assert {name: _class_of(name) for name in listed} == listed
+    assert _class_of("RegressorMixin") is None
 
 
 FAULTS = [

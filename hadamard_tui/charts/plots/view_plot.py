@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from engine.pictures.bounds import bounds_on
 from engine.pictures.view import FROM_BELOW, along_records, known_places
 from engine.pictures.wording import line_name, x_name, y_name
 from hadamard_tui.charts.heat_map import ContourLine, HeatMap
+from hadamard_tui.charts.plots.level_lines import level_lines
 from hadamard_tui.charts.plots.series_builder import (
     SMALL_LETTERS,
     Pen,
@@ -133,9 +134,6 @@ GUESS, GUESSED = "?", 0.1
 
 PROVED = ("lower", "upper", "exact")
 """Directions of theory lines that are proved. Lines of other directions are fainter."""
-
-_PEN_UP = np.full((1, 2), np.nan)
-
 
 STYLE: LineStyle = "pairs"
 
@@ -375,36 +373,6 @@ def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Co
 
 def _contour(mark: Marked, heat: HeatView) -> ContourLine:
     return ContourLine(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
-
-
-def level_lines(
-    x: np.ndarray,
-    y: np.ndarray,
-    values: np.ndarray,
-    level: float,
-    x_log: bool = False,
-    y_log: bool = False,
-) -> np.ndarray:
-    """Return the path [n, 2] along which `values` [Ny, Nx] equal `level`.
-
-    Rows of NaN separate the pieces of the path. The path is interpolated linearly between grid points, on a
-    log axis between their logarithms. Near values that are not finite, there is no path. If the grid has only
-    one row or column, or if no value crosses the level, the path is empty, [0, 2].
-    """
-    from contourpy import contour_generator  # imported here, because most charts need no contours
-
-    if min(values.shape) < 2:
-        return np.empty((0, 2))
-    across, up = (np.log10(at) if log else at for at, log in ((x, x_log), (y, y_log)))
-    squares: Any = contour_generator(across, up, np.ma.masked_invalid(values), name="serial")
-    pieces = squares.lines(level)
-    if not pieces:
-        return np.empty((0, 2))
-    path: np.ndarray = np.concatenate([part for piece in pieces for part in (piece, _PEN_UP)][:-1])
-    for column, log in enumerate((x_log, y_log)):
-        if log:
-            path[:, column] = 10.0 ** path[:, column]
-    return path
 
 
 def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
