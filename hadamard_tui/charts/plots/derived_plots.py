@@ -35,7 +35,9 @@ def difference(look: Look) -> Plot:
     """
     pinned, view = look.pinned[-1], look.view
     pinned_curves = {curve.name: curve for curve in pinned.view.curves}
-    curves = [_less(curve, pinned_curves[curve.name]) for curve in view.curves if curve.name in pinned_curves]
+    curves = [
+        _curve_minus(curve, pinned_curves[curve.name]) for curve in view.curves if curve.name in pinned_curves
+    ]
     changed = replace(
         view,
         axes=replace(
@@ -54,7 +56,7 @@ def difference(look: Look) -> Plot:
     return drawn._replace(series=[zero, *drawn.series])
 
 
-def _less(curve: CurveView, other: CurveView) -> CurveView:
+def _curve_minus(curve: CurveView, other: CurveView) -> CurveView:
     """Return a curve minus another one, which is interpolated linearly. The result is NaN beyond its ends."""
     defined = ~np.isnan(other.y)
     if not defined.any():
@@ -75,7 +77,7 @@ def has_multiples(look: Look) -> bool:
 
     Curves of reference learners, which are drawn like theory lines, do not count.
     """
-    return len(_curves(look)) > 1
+    return len(_learner_curves(look)) > 1
 
 
 def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plot], int]:
@@ -83,21 +85,21 @@ def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plo
 
     The learner `learner_name` always has a chart.
     """
-    curves = _curves(look)
+    curves = _learner_curves(look)
     chosen = curves[:most_charts]
     learner_curve = next((curve for curve in curves if curve.learner == learner_name), None)
     if learner_curve is not None and learner_curve not in chosen:
         chosen[-1] = learner_curve
     axes = plot(look).axes
-    return [_alone(look, curve, axes) for curve in chosen], len(curves) - len(chosen)
+    return [_plot_of_curve(look, curve, axes) for curve in chosen], len(curves) - len(chosen)
 
 
-def _curves(look: Look) -> list[CurveView]:
+def _learner_curves(look: Look) -> list[CurveView]:
     return [curve for curve in look.view.curves if not curve.training.is_reference]
 
 
-def _alone(look: Look, curve: CurveView, axes: Axes) -> Plot:
-    pinned = [run._replace(view=_only(run.view, [curve.name])) for run in look.pinned]
+def _plot_of_curve(look: Look, curve: CurveView, axes: Axes) -> Plot:
+    pinned = [run._replace(view=_view_of_curves(run.view, [curve.name])) for run in look.pinned]
     view = look.view
     references = [reference for reference in view.curves if reference.training.is_reference]
     lines = [line for line in view.lines if line.is_about(curve)]
@@ -107,5 +109,5 @@ def _alone(look: Look, curve: CurveView, axes: Axes) -> Plot:
     return drawn._replace(axes=replace(axes, title=title))
 
 
-def _only(view: View, names: Sequence[str]) -> View:
+def _view_of_curves(view: View, names: Sequence[str]) -> View:
     return replace(view, curves=[curve for curve in view.curves if curve.name in names], lines=[])
