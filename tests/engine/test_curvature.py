@@ -473,7 +473,7 @@ class Moved(Measure, frozen=True, tag="moved"):
 
 
 def test_a_measure_may_ask_for_the_start(monkeypatch):
-    requested = planning_measures._requested
+    requested = planning_measures._item_requested
     more = {"moved": Moved()}
     monkeypatch.setattr(planning_measures, "_requested", lambda *words: requested(*words) | more)
     setup = described(NET, pictures=[])

@@ -112,7 +112,7 @@ class Largest(Measure, frozen=True, tag="largest"):
 
 @pytest.fixture
 def outsiders(monkeypatch):
-    requested, more = planning_measures._requested, {"norm": Norm(), "largest": Largest()}
+    requested, more = planning_measures._item_requested, {"norm": Norm(), "largest": Largest()}
     monkeypatch.setattr(planning_measures, "_requested", lambda *words: requested(*words) | more)
 
 
