@@ -28,7 +28,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SIZE = (120, 40)
+SIZE, DOCKED = (120, 40), (160, 40)
+"""Sizes of the terminal; at the second one, the set-up stands beside the chart."""
+MOST_FIELDS = 10
+"""Largest number of fields from the first one to the number d."""
 PAINTED = b"r runs it"
 WORK = [
     "--preset", "hadamard-128", "--set", "problem.matrix.d=1024", "--set", "claims=[]",
@@ -120,7 +123,7 @@ PAGES = {
     "failure": ("Failure", ["\x1b[24~"]),
     "runs": ("Lines", ["l"]),
     "rename": ("Renaming", ["l", "N"]),
-    "field": ("NumberEntry", ["\t\t\t"]),
+    "field": ("NumberEntry", ["s", "\t", "\t"]),
     "guess": ("", ["g"]),
     "paused replay": ("", ["  "]),
 }
@@ -494,16 +497,18 @@ def quitting() -> dict[str, object]:
 
 def stepped_numbers() -> dict[str, object]:
     """Delay from a key that steps d from 128 to 160 or back until the new curves are complete."""
-    keys = [b"\t"] * 3 + [b"\x1b[A", b"\x1b[B"]  # to d, which the set-up has first; then up and down
+    keys = b"\x1b[A", b"\x1b[B"  # up and down
     delays = []
-    with app(*SMALL) as (terminal, noted):
+    with app(*SMALL, size=DOCKED) as (terminal, noted):
         time.sleep(3)  # until the fields of the set-up are made
-        for key in keys[:3]:
-            terminal.press(key)
+        for _ in range(MOST_FIELDS):  # d is the first number of the set-up
+            if noted("NumberEntry"):
+                break
+            terminal.press("\t")
             time.sleep(0.3)
         for number in range(40):
             before = len(noted("curves"))
-            pressed = terminal.press(keys[3 + number % 2])
+            pressed = terminal.press(keys[number % 2])
             terminal.until(lambda before=before: len(noted("curves")) > before)
             delays.append(noted("curves")[before] - pressed)
             time.sleep(0.3)

@@ -70,14 +70,14 @@ class Preset:
 
     def __repr__(self) -> str:
         axes = "".join(f"; along {axis.name}" for axis in self.points.axes)
-        return f"<Preset “{_title(self.experiment)}”: {_learners(self.experiment)}{axes}>"
+        return f"<Preset “{_title_of(self.experiment)}”: {_learner_names(self.experiment)}{axes}>"
 
 
-def _title(experiment: Experiment) -> str:
+def _title_of(experiment: Experiment) -> str:
     return experiment.title or "experiment without a title"
 
 
-def _learners(experiment: Experiment) -> str:
+def _learner_names(experiment: Experiment) -> str:
     return ", ".join(learner.name for learner in experiment.learners)
 
 
@@ -206,7 +206,7 @@ class Trace:
     def __repr__(self) -> str:
         holding = sum(outcome.holds is True for outcome in self.claims)
         end = f"{holding} of {len(self.claims)} claims hold" if self.results.complete else "incomplete"
-        return f"<Trace of “{_title(self.experiment)}”: {_learners(self.experiment)}; {end}>"
+        return f"<Trace of “{_title_of(self.experiment)}”: {_learner_names(self.experiment)}; {end}>"
 
 
 T = TypeVar("T", bound=Trace)

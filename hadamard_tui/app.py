@@ -24,7 +24,7 @@ import msgspec
 from rich.console import RenderableType
 from textual import on
 from textual.actions import ActionParseResult
-from textual.app import SystemCommand
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.filter import LineFilter
@@ -380,8 +380,13 @@ class HadamardApp(FailingApp):
         self.push_screen(page_of(cited_sections(source) or theory_pages.with_run(editable.preset or "")))
 
     def wear(self, look: str) -> None:
-        palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
-        self.theme = look
+        colours = COLOUR_THEMES[look]  # type: ignore[index]
+        palette.use(colours.palette)
+        if self.is_running or not colours.theme.dark:  # Textual starts with the classes of a dark theme
+            self.theme = look
+        else:  # the styles are not parsed yet; setting `theme` would parse and apply them twice
+            self.set_reactive(App.theme, look)
+            self.stylesheet.set_variables(self.get_css_variables())
 
     def action_theme(self) -> None:
         self.wear(after(self.theme))

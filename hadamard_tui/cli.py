@@ -123,6 +123,7 @@ def laboratory(
             )
         return 0
     need_terminal(preset or DEFAULT_PRESET)
+    gc.disable()  # until the first paint, before which nearly no object becomes garbage
     from hadamard_tui.state.launch import begin
 
     devices, device = devices_at(place, device)

@@ -359,13 +359,13 @@ class ModuleArchitecture(Architecture, frozen=True):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in _template(self, self.example_d).named_parameters())
+        return tuple(name for name, _ in _module_template(self, self.example_d).named_parameters())
 
     def start(self, stream: Stream, d: int) -> Start:
-        draws = [self._drawn(d, int(seed)) for seed in stream.integers(MOST_SEEDS)]
+        draws = [self._drawn_tensors(d, int(seed)) for seed in stream.integers(MOST_SEEDS)]
         return {name: np.stack([draw[name] for draw in draws]) for name in draws[0]}
 
-    def _drawn(self, d: int, seed: int) -> dict[str, NDArray[np.float64]]:
+    def _drawn_tensors(self, d: int, seed: int) -> dict[str, NDArray[np.float64]]:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             tensors = self.module(d).state_dict()
@@ -373,7 +373,7 @@ class ModuleArchitecture(Architecture, frozen=True):
 
     def layout(self, d: int) -> Layout:
         try:
-            module = _template(self, d)
+            module = _module_template(self, d)
             with torch.no_grad():
                 outputs = tuple(module(torch.zeros(3, d)).shape)
         except Exception as error:
@@ -386,7 +386,7 @@ class ModuleArchitecture(Architecture, frozen=True):
         return Layout(shapes, units=sum(shape[0] for shape in shapes.values() if len(shape) > 1))
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        module, members = _template(self, instances.d), len(next(iter(params.values())))
+        module, members = _module_template(self, instances.d), len(next(iter(params.values())))
         rows = instances.rows
 
         def of_member(tensors: Params, x: torch.Tensor) -> torch.Tensor:
@@ -415,7 +415,7 @@ _one_by_one: set[ModuleArchitecture] = set()
 
 
 @cache
-def _template(architecture: ModuleArchitecture, d: int) -> Any:
+def _module_template(architecture: ModuleArchitecture, d: int) -> Any:
     """Return the module that all nets share. Every call replaces its tensors by those of a net."""
     with torch.random.fork_rng(devices=[]):
         return architecture.module(d).eval()

@@ -54,30 +54,30 @@ class Conv(Architecture, frozen=True, tag="conv"):
         return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
-        return self._back(self._spectra(params).prod(0), params)
+        return self._filters_of_spectra(self._filter_spectra(params).prod(0), params)
 
-    def _spectra(self, params: Params) -> torch.Tensor:
+    def _filter_spectra(self, params: Params) -> torch.Tensor:
         spectra: torch.Tensor = torch.fft.rfft(torch.stack([params[layer] for layer in self.layers]))
         return spectra
 
-    def _back(self, spectra: torch.Tensor, params: Params) -> torch.Tensor:
+    def _filters_of_spectra(self, spectra: torch.Tensor, params: Params) -> torch.Tensor:
         vectors: torch.Tensor = torch.fft.irfft(spectra, n=params[self.layers[0]].shape[-1])
         return vectors
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        spectra = self._spectra(params)
-        predictions = instances.products(self._back(spectra.prod(0), params))
+        spectra = self._filter_spectra(params)
+        predictions = instances.products(self._filters_of_spectra(spectra.prod(0), params))
         by_weight = torch.fft.rfft(instances.combine(slope(predictions)))
-        gradients = self._back(by_weight * _of_others(spectra).conj(), params)
+        gradients = self._filters_of_spectra(by_weight * _products_of_others(spectra).conj(), params)
         return dict(zip(self.layers, gradients, strict=True))
 
     def invariance(self, d: int) -> Verdict:
         return Verdict(False, "a convolution knows which inputs are neighbours, and rotations mix them")
 
 
-def _of_others(spectra: torch.Tensor) -> torch.Tensor:
+def _products_of_others(spectra: torch.Tensor) -> torch.Tensor:
     """Return, for each filter, the product of the spectra of all other filters, [L, B, f]."""
     if len(spectra) == 2:
         return spectra.flip(0)

@@ -233,38 +233,40 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return is_single and free and self.parametrisation == "standard"
 
     @property
-    def _biased(self) -> range:
+    def _biased_layers(self) -> range:
         """Numbers l of the layers that have biases; the first layer has the number 1."""
         return _numbering(self).biased
 
     @property
-    def _numbers(self) -> range:
+    def _layer_numbers(self) -> range:
         """Numbers l of all layers, from 1 to that of the output layer."""
         return _numbering(self).numbers
 
-    def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
-        return value if isinstance(value, tuple) else (value,) * len(self._numbers)
+    def _per_layer(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
+        return value if isinstance(value, tuple) else (value,) * len(self._layer_numbers)
 
-    def _sizes(self) -> list[float]:
+    def _weight_sizes(self) -> list[float]:
         """Return s = √C_w of every layer, the size of its initial weights."""
         if self.cw is None:
-            return [1.0 if self.scale is None else self.scale] * len(self._numbers)
-        return [math.sqrt(variance) for variance in self._each(self.cw)]
+            return [1.0 if self.scale is None else self.scale] * len(self._layer_numbers)
+        return [math.sqrt(variance) for variance in self._per_layer(self.cw)]
 
-    def _fans(self, d: int) -> list[tuple[int, int]]:
+    def _fans_of_layers(self, d: int) -> list[tuple[int, int]]:
         """Return (fan-out, fan-in) of every layer."""
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
-    def _scalings(self, d: int) -> list[Scaling]:
+    def _layer_scalings(self, d: int) -> list[Scaling]:
         if self.parametrisation == "standard":
-            return [Scaling()] * len(self._numbers)
+            return [Scaling()] * len(self._layer_numbers)
         return [
-            self._scaling(number, *fans, size)
-            for number, fans, size in zip(self._numbers, self._fans(d), self._sizes(), strict=True)
+            self._scaling_of_layer(number, *fans, size)
+            for number, fans, size in zip(
+                self._layer_numbers, self._fans_of_layers(d), self._weight_sizes(), strict=True
+            )
         ]
 
-    def _scaling(self, number: int, fan_out: int, fan_in: int, size: float) -> Scaling:
-        output = number == len(self._numbers)
+    def _scaling_of_layer(self, number: int, fan_out: int, fan_in: int, size: float) -> Scaling:
+        output = number == len(self._layer_numbers)
         match self.parametrisation:
             case "ntk":
                 return Scaling(forward=size / math.sqrt(fan_in))
@@ -284,7 +286,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
             fixed_input_start=self.init in ("zero", "identity"),
             signals=self._signals_at_start,
             hidden_layers=HiddenLayers(
-                self.activation, tuple(size**2 for size in self._sizes()[1:]), self._first_at_start
+                self.activation,
+                tuple(size**2 for size in self._weight_sizes()[1:]),
+                self._first_variances_at_start,
             ),
             affine=True,
             layered=True,
@@ -293,14 +297,16 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     def structure_at(self, d: int) -> StructureAt:
         is_product = self.is_linear and self.outputs == 1
-        return super().structure_at(d)._replace(linear_layers=len(self._numbers) if is_product else None)
+        return (
+            super().structure_at(d)._replace(linear_layers=len(self._layer_numbers) if is_product else None)
+        )
 
     @property
-    def _first_at_start(self) -> tuple[float, float] | None:
+    def _first_variances_at_start(self) -> tuple[float, float] | None:
         """C_w and C_b of the first layer at the start, or None if its tensors do not start Gaussian."""
         if self.init != "gaussian" or self.alternating_biases:
             return None
-        return self._sizes()[0] ** 2, self._each(self.cb)[0] if 1 in self._biased else 0.0
+        return self._weight_sizes()[0] ** 2, self._per_layer(self.cb)[0] if 1 in self._biased_layers else 0.0
 
     @property
     def _signals_at_start(self) -> Signals | None:
@@ -308,11 +314,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
             return None
         if self.parametrisation not in ("standard", "ntk"):
             return None
-        cw = tuple(size * size for size in self._sizes())
-        biased = self._biased
+        cw = tuple(size * size for size in self._weight_sizes())
+        biased = self._biased_layers
         cb = tuple(
             variance if number in biased else 0.0
-            for number, variance in zip(self._numbers, self._each(self.cb), strict=True)
+            for number, variance in zip(self._layer_numbers, self._per_layer(self.cb), strict=True)
         )
         return Signals(self.activation, self.hidden, cw, cb, self.parametrisation == "standard")
 
@@ -323,28 +329,32 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def start(self, stream: Stream, d: int) -> Start:
         tensors: Start = {}
         for number, fans, size, scaling in zip(
-            self._numbers, self._fans(d), self._sizes(), self._scalings(d), strict=True
+            self._layer_numbers,
+            self._fans_of_layers(d),
+            self._weight_sizes(),
+            self._layer_scalings(d),
+            strict=True,
         ):
-            layer = self._layer(stream, number, *fans, size)
+            layer = self._drawn_layer(stream, number, *fans, size)
             if (factor := scaling.start / scaling.forward) != 1:
                 layer = factor * layer
             tensors[f"W{number}"] = layer
             if scaling.forward != 1:
                 tensors[f"m{number}"] = np.full((stream.replicas, 1, 1), scaling.forward)
-        biased = self._biased
+        biased = self._biased_layers
         for number, (fan_out, _), variance in zip(
-            self._numbers, self._fans(d), self._each(self.cb), strict=True
+            self._layer_numbers, self._fans_of_layers(d), self._per_layer(self.cb), strict=True
         ):
             if number in biased:
-                law = _alternating if self.alternating_biases else Stream.normal
+                law = _alternating_numbers if self.alternating_biases else Stream.normal
                 tensors[f"b{number}"] = math.sqrt(variance) * law(stream, fan_out, 1)
         return tensors
 
-    def _layer(
+    def _drawn_layer(
         self, stream: Stream, number: int, fan_out: int, fan_in: int, size: float
     ) -> NDArray[np.float64]:
         """Draw the initial weights [R, fan-out, fan-in] of a layer in the standard parametrisation."""
-        output = number == len(self._numbers)
+        output = number == len(self._layer_numbers)
         if self.init == "identity":
             matrix = np.ones((fan_out, fan_in)) if output else np.eye(fan_out, fan_in)
             return np.tile(size * matrix, (stream.replicas, 1, 1))
@@ -352,12 +362,19 @@ class Dense(Architecture, frozen=True, tag="dense"):
             diagonal: NDArray[np.float64] = size * stream.normal(fan_out, 1) * np.eye(fan_out, fan_in)
             return diagonal
         if output and self.output_signs:
-            signs = _halves(stream, fan_out, fan_in) if self.balanced_signs else stream.signs(fan_out, fan_in)
+            signs = (
+                _balanced_signs(stream, fan_out, fan_in)
+                if self.balanced_signs
+                else stream.signs(fan_out, fan_in)
+            )
             return signs.astype(np.float64) * (size / math.sqrt(fan_in))
         if self.init == "zero" and number == 1:
             return np.zeros((stream.replicas, fan_out, fan_in))
         if self.init == "orthogonal":
-            scaled, factor = _semi_orthogonal(stream, fan_out, fan_in), size * math.sqrt(fan_out / fan_in)
+            scaled, factor = (
+                _semi_orthogonal_matrices(stream, fan_out, fan_in),
+                size * math.sqrt(fan_out / fan_in),
+            )
         else:
             scaled, factor = stream.normal(fan_out, fan_in), size / math.sqrt(fan_in)
         scaled *= factor
@@ -366,8 +383,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def layout(self, d: int) -> Layout:
         shapes: dict[str, tuple[int, ...]] = {}
         rate_factors: dict[str, float] = {}
-        biased = self._biased
-        for number, fans, scaling in zip(self._numbers, self._fans(d), self._scalings(d), strict=True):
+        biased = self._biased_layers
+        for number, fans, scaling in zip(
+            self._layer_numbers, self._fans_of_layers(d), self._layer_scalings(d), strict=True
+        ):
             shapes[f"W{number}"] = fans
             rate_factors[f"W{number}"] = scaling.rate
             if number in biased:
@@ -384,19 +403,19 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         if self.is_linear:
-            return instances.inner(self._product(params)).flatten(0, 1)
-        for _, signal in self._layers(params, instances):
+            return instances.inner(self._product_of_layers(params)).flatten(0, 1)
+        for _, signal in self._inputs_and_signals(params, instances):
             last = signal
         return last.flatten(0, 1)
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        return [signal for _, signal in self._layers(params, instances)][:-1]
+        return [signal for _, signal in self._inputs_and_signals(params, instances)][:-1]
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
         """Return W₁x [B, h, n], before the factor m_1, biases and σ are applied."""
         return instances.inner(params["W1"])
 
-    def _layers(
+    def _inputs_and_signals(
         self, params: Params, instances: Instances
     ) -> Iterator[tuple[torch.Tensor | None, torch.Tensor]]:
         """Yield the inputs [B, n_{l−1}, n] of each layer l, and its signals before σ [B, n_l, n], from l = 1.
@@ -405,7 +424,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layer are the predictions.
         """
         inputs, signal = None, self.first(params, instances)
-        for number in self._numbers:
+        for number in self._layer_numbers:
             if number > 1:
                 inputs = transfer(self.activation, signal)
                 signal = params[f"W{number}"] @ inputs
@@ -420,10 +439,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ) -> Params:
         if self.is_linear:
             return self._gradient_of_product(params, instances, slope)
-        layers = list(self._layers(params, instances))
-        return self._gradients(params, instances, layers, slope(layers[-1][1].flatten(0, 1)))
+        layers = list(self._inputs_and_signals(params, instances))
+        return self._backpropagated_gradients(params, instances, layers, slope(layers[-1][1].flatten(0, 1)))
 
-    def _gradients(
+    def _backpropagated_gradients(
         self,
         params: Params,
         instances: Instances,
@@ -432,22 +451,26 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ) -> Params:
         """Compute all gradients by backpropagation.
 
-        `layers` are the inputs and signals that `_layers` yields, and `slopes` is ∂L/∂ŷ.
+        `layers` are the inputs and signals that `_inputs_and_signals` yields, and `slopes` is ∂L/∂ŷ.
         """
-        gradients, biased = {}, self._biased
-        for number, inputs, back in self._back(params, layers, slopes.view_as(layers[-1][1])):
+        gradients, biased = {}, self._biased_layers
+        for number, inputs, back in self._backward_signals(params, layers, slopes.view_as(layers[-1][1])):
             if number in biased:
                 gradients[f"b{number}"] = back.sum(2, keepdim=True)
-            by_weight = self._by_first(params, back, instances) if inputs is None else back @ inputs.mT
+            by_weight = (
+                self._gradient_of_first_layer(params, back, instances) if inputs is None else back @ inputs.mT
+            )
             forward = params.get(f"m{number}")
             gradients[f"W{number}"] = by_weight if forward is None else forward * by_weight
         return {layer: gradients[layer] for layer in self.layers}
 
-    def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
+    def _gradient_of_first_layer(
+        self, params: Params, back: torch.Tensor, instances: Instances
+    ) -> torch.Tensor:
         """Return ∂L/∂W₁ [B, h, d]. `back` [B, h, n] is ∂L/∂z for the signals z of the first layer."""
         return instances.combine(back.flatten(0, 1)).view(len(back), -1, instances.d)
 
-    def _back(
+    def _backward_signals(
         self,
         params: Params,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
@@ -457,7 +480,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
         z are the signals of the layer before σ. `slopes` is ∂L/∂z of the last layer.
         """
-        for number in reversed(self._numbers):
+        for number in reversed(self._layer_numbers):
             inputs, _ = layers[number - 1]
             yield number, inputs, slopes
             if inputs is not None:
@@ -475,7 +498,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         """
         slopes = slope(self.predict(params, instances))
         right = instances.combine(slopes).view(len(params["W1"]), -1, instances.d)
-        for number in self._numbers:
+        for number in self._layer_numbers:
             if (forward := params.get(f"m{number}")) is not None:
                 right = forward * right
         names, rights = self.layers, [right]
@@ -493,10 +516,12 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ) -> dict[str, LayerSignals]:
         members = len(params["W1"]) // instances.replicas
         rows = instances.rows.mT.repeat_interleave(members, 0)
-        layers = list(self._layers(params, instances))
+        layers = list(self._inputs_and_signals(params, instances))
         last = layers[-1][1]
-        signals, biased = {}, self._biased
-        for number, inputs, slopes in self._back(params, layers, sent(last.flatten(0, 1)).view_as(last)):
+        signals, biased = {}, self._biased_layers
+        for number, inputs, slopes in self._backward_signals(
+            params, layers, sent(last.flatten(0, 1)).view_as(last)
+        ):
             layer_inputs = rows if inputs is None else inputs
             signals[f"W{number}"] = LayerSignals(params.get(f"m{number}", 1.0) * layer_inputs, slopes)
             if number in biased:
@@ -504,11 +529,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return signals
 
     def weights(self, params: Params) -> torch.Tensor | None:
-        return self._product(params).flatten(0, 1) if self.is_linear else None
+        return self._product_of_layers(params).flatten(0, 1) if self.is_linear else None
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
         layers = []
-        for number in self._numbers:
+        for number in self._layer_numbers:
             layer = params[f"W{number}"][:, :units]
             layer = layer[:, :, inputs] if number == 1 else layer[:, :, :units]
             forward, bias = params.get(f"m{number}"), params.get(f"b{number}")
@@ -516,7 +541,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
             layers.append(Edges(weights, None if bias is None else bias[:, :units, 0]))
         return layers
 
-    def _product(self, params: Params) -> torch.Tensor:
+    def _product_of_layers(self, params: Params) -> torch.Tensor:
         """Return the product m_L W_L … m_1 W_1 [B, m, d] of a linear net's layers, the weights of its inputs.
 
         The product is computed from the output down, so that partial products have only m rows.
@@ -524,7 +549,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         *below, rows = (params[name] for name in self.layers)
         for layer in reversed(below):
             rows = rows @ layer
-        for number in self._numbers:
+        for number in self._layer_numbers:
             if (forward := params.get(f"m{number}")) is not None:
                 rows = forward * rows
         return rows
@@ -568,13 +593,13 @@ def _numbering(net: Dense) -> _Numbering:
     return _Numbering(numbers, biased, tuple(names))
 
 
-def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
+def _balanced_signs(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
     """Draw signs [R, rows, columns]: each row has as many + as −, or one more +, in random order."""
     orders = np.stack([stream.permutation(columns) for _ in range(rows)], 1)
     return np.where(orders < (columns + 1) // 2, 1, -1)
 
 
-def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64]:
+def _alternating_numbers(stream: Stream, units: int, columns: int) -> NDArray[np.float64]:
     """Draw numbers [R, units, columns] with sizes from U(0, √3), so that their mean square is 1.
 
     Signs alternate from unit to unit: +, −, +, …
@@ -584,7 +609,7 @@ def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64
     return alternating
 
 
-def _semi_orthogonal(stream: Stream, rows: int, columns: int) -> NDArray[np.float64]:
+def _semi_orthogonal_matrices(stream: Stream, rows: int, columns: int) -> NDArray[np.float64]:
     """Return random matrices [R, rows, columns] with orthonormal rows, or columns if there are fewer columns.
 
     Each matrix is the factor Q of a Gaussian matrix G = QR, where R has a positive diagonal. Rotating G does

@@ -71,9 +71,9 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
         return [instances.inner(params["W1"])]
 
     def weights(self, params: Params) -> torch.Tensor:
-        return (self._top(params)[:, None] @ params["W1"])[:, 0]
+        return (self._output_weights(params)[:, None] @ params["W1"])[:, 0]
 
-    def _top(self, params: Params) -> torch.Tensor:
+    def _output_weights(self, params: Params) -> torch.Tensor:
         top = params["u"] ** self.depth
         return top - params["v"] ** self.depth if self.signed else top
 
@@ -88,7 +88,7 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
         by_weight = instances.combine(slope(self.predict(params, instances)))
         by_top = self.depth * (params["W1"] @ by_weight[:, :, None])[:, :, 0]
         gradients = {
-            "W1": self._top(params)[:, :, None] * by_weight[:, None],
+            "W1": self._output_weights(params)[:, :, None] * by_weight[:, None],
             "u": by_top * params["u"] ** (self.depth - 1),
         }
         if self.signed:

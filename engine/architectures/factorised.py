@@ -44,13 +44,13 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     ] = "gaussian"
     scale: Annotated[Positive, Meta(title="scale s", description="size of the start")] = 0.01
 
-    def _refusal(self, d: int) -> str | None:
+    def _refusal_of_shape(self, d: int) -> str | None:
         if (why := no_pair(self.factors, d)) is not None:
             return why
         if (
             self.init == "orthogonal"
             and self.width is not None
-            and self.width < (least := sum(self._sides(d)))
+            and self.width < (least := sum(self._matrix_shape(d)))
         ):
             return f"an orthogonal start needs {least} hidden units, and there are {self.width}"
         return None
@@ -69,9 +69,9 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return tuple(f"A{number}" for number in range(1, self.depth + 1))
 
     def layout(self, d: int) -> Layout:
-        if (why := self._refusal(d)) is not None:
+        if (why := self._refusal_of_shape(d)) is not None:
             return Layout({}, refusal=why)
-        rows, columns = self._sides(d)
+        rows, columns = self._matrix_shape(d)
         hidden = self.width or (rows + columns if self.init == "orthogonal" else min(rows, columns))
         between = dict.fromkeys(self.layers[1:-1], (hidden, hidden))
         return Layout({"A1": (hidden, rows), **between, self.layers[-1]: (hidden, columns)})
@@ -81,7 +81,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
             return {
                 layer: self.scale * stream.normal(*shape) for layer, shape in self.layout(d).shapes.items()
             }
-        below = -self._sides(d)[0] if self.init == "orthogonal" else 0
+        below = -self._matrix_shape(d)[0] if self.init == "orthogonal" else 0
         tensors: Start = {}
         for layer, shape in self.layout(d).shapes.items():
             units, inputs = shape
@@ -89,23 +89,23 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
             tensors[layer] = np.tile(self.scale * matrix, (stream.replicas, 1, 1))
         return tensors
 
-    def _sides(self, d: int) -> tuple[int, int]:
+    def _matrix_shape(self, d: int) -> tuple[int, int]:
         return pair_of(self.factors, d)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
-        return self._before(params)[-1].flatten(1)
+        return self._partial_products(params)[-1].flatten(1)
 
-    def _factors(self, params: Params) -> list[torch.Tensor]:
+    def _factors_of_matrix(self, params: Params) -> list[torch.Tensor]:
         """Return the factors of W: A₁ᵀ, A₂, …, A_L."""
         first, *rest = (params[layer] for layer in self.layers)
         return [first.mT, *rest]
 
-    def _before(self, params: Params) -> list[torch.Tensor]:
+    def _partial_products(self, params: Params) -> list[torch.Tensor]:
         """Return the partial products of the factors of W: A₁ᵀ, A₁ᵀA₂, …, W."""
-        first, *rest = self._factors(params)
+        first, *rest = self._factors_of_matrix(params)
         products = [first]
         for factor in rest:
             products.append(products[-1] @ factor)
@@ -114,7 +114,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        before, factors = self._before(params), self._factors(params)
+        before, factors = self._partial_products(params), self._factors_of_matrix(params)
         w = before[-1]
         # ∂L/∂W. In the loop, it is multiplied by the transposes of the factors on the right.
         rest = instances.combine(slope(instances.products(w.flatten(1)))).view_as(w)
@@ -152,4 +152,4 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
             return Verdict(False, "the start at a multiple of I singles out the entries on the diagonal")
         law = "Gaussian" if self.init == "gaussian" else "orthogonal"
         reason = f"every factor of an instance has a layer of its own, and its start is {law}"
-        return Verdict(False, reason, rotations(*self._sides(d)))
+        return Verdict(False, reason, rotations(*self._matrix_shape(d)))

@@ -80,7 +80,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     def layers(self) -> tuple[str, ...]:
         return tuple(f"g{number}" for number in range(1, self.depth + 2))
 
-    def _units(self) -> list[int]:
+    def _units_by_layer(self) -> list[int]:
         return [self.width] * self.depth + [1]
 
     def start(self, stream: Stream, d: int) -> Start:
@@ -94,30 +94,32 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         }
 
     def layout(self, d: int) -> Layout:
-        shapes = {layer: (n, self.inputs) for layer, n in zip(self.layers, self._units(), strict=True)}
+        shapes = {
+            layer: (n, self.inputs) for layer, n in zip(self.layers, self._units_by_layer(), strict=True)
+        }
         return Layout(shapes, units=self.depth * self.width)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        for signal in self._signals(params, instances):
+        for signal in self._signals_before_activation(params, instances):
             last = signal
         return last.squeeze(1)
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        return list(self._signals(params, instances))[:-1]
+        return list(self._signals_before_activation(params, instances))[:-1]
 
-    def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
+    def _signals_before_activation(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
         """Yield the signals [B, n_l, n] of every layer before σ. The last ones are the predictions."""
         rows = instances.rows
         n = rows.shape[1]
         rows = rows.repeat_interleave(len(params["g1"]) // len(rows), 0)
-        products = self._products(rows.mT) / rows.shape[2]
+        products = self._inner_products(rows.mT) / rows.shape[2]
         for layer in self.layers:
-            root = _root(self.cb + self.cw * products)
+            root = _cholesky_factor(self.cb + self.cw * products)
             signals = torch.einsum("buj,bgij->bugi", params[layer], root).flatten(2)[..., :n]
             yield signals
-            products = self._products(transfer(self.activation, signals)) / signals.shape[1]
+            products = self._inner_products(transfer(self.activation, signals)) / signals.shape[1]
 
-    def _products(self, sent: torch.Tensor) -> torch.Tensor:
+    def _inner_products(self, sent: torch.Tensor) -> torch.Tensor:
         """Return inner products [B, ⌈n/k⌉, k, k] of `sent` [B, units, n] within groups of k instances."""
         missing = -sent.shape[2] % self.inputs
         padded = torch.nn.functional.pad(sent, (0, missing))
@@ -131,7 +133,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         return Verdict(True, f"{seen}, which no rotation changes")
 
 
-def _root(kernel: torch.Tensor) -> torch.Tensor:
+def _cholesky_factor(kernel: torch.Tensor) -> torch.Tensor:
     """Return a lower triangular matrix L with L Lᵀ = K, for covariances K [..., k, k] that may be singular.
 
     K is singular if, for example, different inputs have equal signals.

@@ -39,28 +39,28 @@ class Linearised(Dense, frozen=True, tag="linearised"):
 
     def start(self, stream: Stream, d: int) -> Start:
         tensors = super().start(stream, d)
-        return {**tensors, **{_at_start(layer): np.copy(tensors[layer]) for layer in self.layers}}
+        return {**tensors, **{_name_at_start(layer): np.copy(tensors[layer]) for layer in self.layers}}
 
     def layout(self, d: int) -> Layout:
         layout = super().layout(d)
-        fixed = {_at_start(layer): layout.shapes[layer] for layer in self.layers}
+        fixed = {_name_at_start(layer): layout.shapes[layer] for layer in self.layers}
         return layout._replace(shapes={**layout.shapes, **fixed})
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        layers = list(self._layers(self._started(params), instances))
-        return self._predicted(params, instances, layers)
+        layers = list(self._inputs_and_signals(self._tensors_at_start(params), instances))
+        return self._linear_predictions(params, instances, layers)
 
-    def _predicted(
+    def _linear_predictions(
         self,
         params: Params,
         instances: Instances,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
     ) -> torch.Tensor:
         """Return the predictions for the tensors `params`. `layers` are those of the net at its start."""
-        start = self._started(params)
+        start = self._tensors_at_start(params)
         moved = {layer: params[layer] - start[layer] for layer in self.layers}
         change = self.first(moved, instances)
-        for number, (inputs, _) in zip(self._numbers, layers, strict=True):
+        for number, (inputs, _) in zip(self._layer_numbers, layers, strict=True):
             layer = f"W{number}"
             if inputs is not None:
                 change = sent_back(self.activation, change, layers[number - 2][1], inputs)  # times σ′
@@ -74,16 +74,18 @@ class Linearised(Dense, frozen=True, tag="linearised"):
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        start = self._started(params)
-        layers = list(self._layers(start, instances))
-        return self._gradients(start, instances, layers, slope(self._predicted(params, instances, layers)))
+        start = self._tensors_at_start(params)
+        layers = list(self._inputs_and_signals(start, instances))
+        return self._backpropagated_gradients(
+            start, instances, layers, slope(self._linear_predictions(params, instances, layers))
+        )
 
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
     ) -> dict[str, LayerSignals]:
         with torch.no_grad():
             back = sent(self.predict(params, instances))
-        return super().through(self._started(params), instances, lambda _: back)
+        return super().through(self._tensors_at_start(params), instances, lambda _: back)
 
     def weights(self, params: Params) -> torch.Tensor | None:
         if self.activation != "identity" or self.has_biases:
@@ -94,17 +96,17 @@ class Linearised(Dense, frozen=True, tag="linearised"):
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         turned = super().rotated(params, turn)
-        return {**turned, _at_start("W1"): turned["W1"]}
+        return {**turned, _name_at_start("W1"): turned["W1"]}
 
     def invariance(self, d: int) -> Verdict:
         return super().invariance(d)
 
-    def _started(self, params: Params) -> Params:
+    def _tensors_at_start(self, params: Params) -> Params:
         """Return the tensors with initial values in place of trained ones."""
-        started = {layer: params[_at_start(layer)] for layer in self.layers}
+        started = {layer: params[_name_at_start(layer)] for layer in self.layers}
         started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # a narrowed net has fewer inputs
         return {**params, **started}
 
 
-def _at_start(name: str) -> str:
+def _name_at_start(name: str) -> str:
     return f"start {name}"

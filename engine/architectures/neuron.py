@@ -61,9 +61,9 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
         return Layout({"w": (d,)})
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        return transfer(self.activation, self._signal(params, instances))
+        return transfer(self.activation, self._signal_before_activation(params, instances))
 
-    def _signal(self, params: Params, instances: Instances) -> torch.Tensor:
+    def _signal_before_activation(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(params["w"])
 
     def weights(self, params: Params) -> torch.Tensor | None:
@@ -75,7 +75,7 @@ class Neuron(Architecture, frozen=True, tag="neuron"):
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        predictions, slopes = with_slope(self.activation, self._signal(params, instances))
+        predictions, slopes = with_slope(self.activation, self._signal_before_activation(params, instances))
         return {"w": instances.combine(slope(predictions) * slopes)}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:

@@ -78,10 +78,10 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         if self.of == "features":
             weights = weights / params["spread"][..., :d]
             return instances.inner(weights) - weights @ params["centre"][..., :d].mT
-        mean, deviation = self._moments(params, instances)
+        mean, deviation = self._mean_and_deviation(params, instances)
         return (instances.inner(weights) - weights.sum(-1, keepdim=True) * mean) / deviation
 
-    def _moments(self, params: Params, instances: Instances) -> tuple[torch.Tensor, torch.Tensor]:
+    def _mean_and_deviation(self, params: Params, instances: Instances) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the mean and the standard deviation of the entries of every instance, [B, 1, n] each."""
         d = params["centre"].shape[-1]
         mean = instances.rows.sum(-1) / d  # [R, n]; rows may omit entries, all of which are 0
@@ -89,17 +89,19 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         nets = len(params["W1"]) // len(mean)
         return mean.repeat_interleave(nets, 0)[:, None], deviation.repeat_interleave(nets, 0)[:, None]
 
-    def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
+    def _gradient_of_first_layer(
+        self, params: Params, back: torch.Tensor, instances: Instances
+    ) -> torch.Tensor:
         d = instances.d
         if self.of == "features":
             centred = (
-                super()._by_first(params, back, instances)
+                super()._gradient_of_first_layer(params, back, instances)
                 - back.sum(2, keepdim=True) * (params["centre"][..., :d])
             )
             return centred / params["spread"][..., :d]
-        mean, deviation = self._moments(params, instances)
+        mean, deviation = self._mean_and_deviation(params, instances)
         back = back / deviation
-        return super()._by_first(params, back, instances) - (back * mean).sum(2, keepdim=True)
+        return super()._gradient_of_first_layer(params, back, instances) - (back * mean).sum(2, keepdim=True)
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

@@ -61,25 +61,25 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
         return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
-        return self._weights(params, self._features_moved(params))
+        return self._effective_weights(params, self._feature_gradients(params))
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        moved = self._features_moved(params)
+        moved = self._feature_gradients(params)
         features = params["Phi"].mT + self.epsilon / 2 * moved  # [B, d, P]
-        predictions = instances.products(self._weights(params, moved))
+        predictions = instances.products(self._effective_weights(params, moved))
         by_weight = instances.combine(slope(predictions)) / math.sqrt(features.shape[1])
         return {"theta": (by_weight[:, None] @ features)[:, 0]}
 
-    def _weights(self, params: Params, moved: torch.Tensor) -> torch.Tensor:
-        """Return w [B, d] with predictions xᵀw. `moved` comes from `_features_moved`."""
+    def _effective_weights(self, params: Params, moved: torch.Tensor) -> torch.Tensor:
+        """Return w [B, d] with predictions xᵀw. `moved` comes from `_feature_gradients`."""
         theta, features = params["theta"], params["Phi"]
         linear = (theta[:, None] @ features)[:, 0]
         squares = (moved @ theta[:, :, None])[..., 0] / 2
         return (linear + self.epsilon / 2 * squares) / math.sqrt(features.shape[2])
 
-    def _features_moved(self, params: Params) -> torch.Tensor:
+    def _feature_gradients(self, params: Params) -> torch.Tensor:
         """Return 2Ψ_jθ, the gradient of θᵀΨ_jθ, for every feature j, [B, d, P]."""
         matrices = params["Psi"]
         # One product with all rows of all matrices, because torch would multiply small matrices one by one.

@@ -68,19 +68,19 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
         }
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        hidden = torch.relu(self._signals(params, instances))
+        hidden = torch.relu(self._hidden_signals(params, instances))
         return (params["W2"] @ hidden + params["b2"]).flatten(0, 1)
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        return [self._signals(params, instances)]
+        return [self._hidden_signals(params, instances)]
 
-    def _signals(self, params: Params, instances: Instances) -> torch.Tensor:
+    def _hidden_signals(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.inner(params["W1"]) + params["b1"]
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        signals = self._signals(params, instances)
+        signals = self._hidden_signals(params, instances)
         hidden = torch.relu(signals)
         slopes = slope((params["W2"] @ hidden + params["b2"]).flatten(0, 1))[:, None]  # [B, 1, n]
         back = params["W2"].mT * slopes * (signals > 0)

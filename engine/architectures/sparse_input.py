@@ -34,7 +34,7 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     activation: Activation = "identity"
     scale: Annotated[float, Meta(gt=0, title="scale s", description="size of the start")] = 1.0
 
-    def _full(self, d: int) -> bool:
+    def _is_full(self, d: int) -> bool:
         return self.connectivity >= d
 
     def structure(self) -> ArchitectureStructure:
@@ -48,7 +48,7 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         c, h = min(self.connectivity, d), self.width
         first = self.scale / np.sqrt(c) * stream.normal(h, d)
         output = self.scale / np.sqrt(h) * stream.normal(1, h)
-        if self._full(d):
+        if self._is_full(d):
             return {"W1": first, "W2": output}
         ranks = stream.uniform(h, d).argsort(-1).argsort(-1)
         edges = (ranks < c).astype(np.float64)
@@ -57,22 +57,22 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     def layout(self, d: int) -> Layout:
         h = self.width
         trained: dict[str, tuple[int, ...]] = {"W1": (h, d), "W2": (1, h)}
-        shapes = trained if self._full(d) else {**trained, "edges": (h, d)}
+        shapes = trained if self._is_full(d) else {**trained, "edges": (h, d)}
         return Layout(shapes, units=0 if self.activation == "identity" else h)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         if self.activation == "identity":
-            return instances.inner(self._product(params))[:, 0]
+            return instances.inner(self._product_of_layers(params))[:, 0]
         (signal,) = self.preactivations(params, instances)
         return (params["W2"] @ transfer(self.activation, signal))[:, 0]
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        return [instances.inner(self._first(params))]
+        return [instances.inner(self._input_weights(params))]
 
     def weights(self, params: Params) -> torch.Tensor | None:
-        return self._product(params)[:, 0] if self.activation == "identity" else None
+        return self._product_of_layers(params)[:, 0] if self.activation == "identity" else None
 
-    def _first(self, params: Params) -> torch.Tensor:
+    def _input_weights(self, params: Params) -> torch.Tensor:
         """Return the weights [B, h, d] of the input layer, with 0 for missing edges.
 
         Update rules may have changed the stored weights of such edges.
@@ -80,10 +80,10 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         return params["W1"] * params["edges"] if "edges" in params else params["W1"]
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
-        return [Edges(self._first(params)[:, :units, inputs]), Edges(params["W2"][:, :, :units])]
+        return [Edges(self._input_weights(params)[:, :units, inputs]), Edges(params["W2"][:, :, :units])]
 
-    def _product(self, params: Params) -> torch.Tensor:
-        return params["W2"] @ self._first(params)
+    def _product_of_layers(self, params: Params) -> torch.Tensor:
+        return params["W2"] @ self._input_weights(params)
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         if "edges" in params:
@@ -91,11 +91,11 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         return {**params, "W1": turn(params["W1"])}
 
     def structure_at(self, d: int) -> StructureAt:
-        is_linear = self._full(d) and self.activation == "identity"
+        is_linear = self._is_full(d) and self.activation == "identity"
         return super().structure_at(d)._replace(linear_layers=2 if is_linear else None)
 
     def invariance(self, d: int) -> Verdict:
-        if self._full(d):
+        if self._is_full(d):
             return Verdict(
                 True, "every unit sees all inputs and the Gaussian start of its weights favours no direction"
             )

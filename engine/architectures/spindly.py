@@ -92,17 +92,17 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return ("u", "v") if self.signed else ("u",)
 
     def structure_at(self, d: int) -> StructureAt:
-        slope = self.depth * self._alpha(d) ** (self.depth - 1)
+        slope = self.depth * self._start_of_parameters(d) ** (self.depth - 1)
         kernel = dict.fromkeys(self.layers, slope**2) if self.signed and not self.shape else None
         return super().structure_at(d)._replace(kernel_at_start=kernel)
 
-    def _alpha(self, d: int) -> float:
+    def _start_of_parameters(self, d: int) -> float:
         """Return the start of all parameters, before `shape` multiplies it."""
         w0 = self.w0 or (0.5 / d if self.signed else 1.0 / d)
         return float(w0 ** (1.0 / self.depth))
 
     def start(self, stream: Stream, d: int) -> Start:
-        start = np.tile(self._alpha(d) * filled(self.shape, d), (stream.replicas, 1))
+        start = np.tile(self._start_of_parameters(d) * filled(self.shape, d), (stream.replicas, 1))
         return {"u": start, "v": start} if self.signed else {"u": start}
 
     def layout(self, d: int) -> Layout:

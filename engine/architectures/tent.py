@@ -49,16 +49,16 @@ class Tent(Architecture, frozen=True, tag="tent"):
         return tuple(f"{letter}{number}" for number in range(1, 2 * self.times + 2) for letter in ("W", "b"))
 
     def layout(self, d: int) -> Layout:
-        shapes = {name: tensor.shape for name, tensor in self._tensors(d).items()}
+        shapes = {name: tensor.shape for name, tensor in self._tent_tensors(d).items()}
         return Layout(shapes, units=3 * self.times)
 
     def start(self, stream: Stream, d: int) -> Start:
         return {
             name: np.tile(tensor, (stream.replicas, *(1,) * tensor.ndim))
-            for name, tensor in self._tensors(d).items()
+            for name, tensor in self._tent_tensors(d).items()
         }
 
-    def _tensors(self, d: int) -> Start:
+    def _tent_tensors(self, d: int) -> Start:
         output = np.ones((1, 1)), np.zeros(1)
         (first, biases), *above = [*TENT * self.times, output]
         inputs = np.zeros((len(first), d))
@@ -69,12 +69,12 @@ class Tent(Architecture, frozen=True, tag="tent"):
         return tensors
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        return self._signals(params, instances)[-1].flatten(0, 1)
+        return self._signals_before_activation(params, instances)[-1].flatten(0, 1)
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        return self._signals(params, instances)[:-1]
+        return self._signals_before_activation(params, instances)[:-1]
 
-    def _signals(self, params: Params, instances: Instances) -> list[torch.Tensor]:
+    def _signals_before_activation(self, params: Params, instances: Instances) -> list[torch.Tensor]:
         signals = [instances.inner(params["W1"]) + params["b1"]]
         for number in range(2, 2 * self.times + 2):
             signals.append(params[f"W{number}"] @ torch.relu(signals[-1]) + params[f"b{number}"])
@@ -83,7 +83,7 @@ class Tent(Architecture, frozen=True, tag="tent"):
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        signals = self._signals(params, instances)
+        signals = self._signals_before_activation(params, instances)
         back = slope(signals[-1].flatten(0, 1)).view_as(signals[-1])
         gradients: Params = {}
         for number in range(2 * self.times + 1, 1, -1):

@@ -50,19 +50,19 @@ class Valley(Architecture, frozen=True, tag="valley"):
         return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
-        return _gain(params) * params["u"] * params["first"]
+        return _output_gain(params) * params["u"] * params["first"]
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
         by_weights = instances.combine(slope(self.predict(params, instances)))
         by_first = (by_weights * params["first"]).sum(1, keepdim=True)
-        gain = _gain(params)
+        gain = _output_gain(params)
         return {"u": by_first * gain, "v": by_first * params["u"] * params["v"] / gain}
 
     def invariance(self, d: int) -> Verdict:
         return Verdict(False, "it depends only on the first entry of an instance", TRIVIAL)
 
 
-def _gain(params: Params) -> torch.Tensor:
+def _output_gain(params: Params) -> torch.Tensor:
     return (1 + params["v"] ** 2).sqrt()

@@ -88,7 +88,7 @@ class Backend:
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         """Return the reason why the backend cannot run a learner, or None. Measures are not considered."""
-        for field, default in _defaults(type(learner)).items():
+        for field, default in _field_defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it does not support the setting {field.replace('_', ' ')}"
         return None
@@ -200,7 +200,7 @@ def weight_vectors(learner: Learner, setup: Setup) -> int:
 
 
 @cache
-def _defaults(struct: type[msgspec.Struct]) -> dict[str, object]:
+def _field_defaults(struct: type[msgspec.Struct]) -> dict[str, object]:
     """Return the default of every field of a Struct. A required field has the value NODEFAULT."""
     return {
         field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()

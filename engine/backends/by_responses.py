@@ -109,32 +109,32 @@ class Responses:
             products.append(torch.stack([self._data.over_targets(values) for values in three]))
         error_squares, between, moved = torch.cat(products, 1).cpu().numpy()
         squares = np.broadcast_to(error_squares.sum(0), (steps + 1, *error_squares.shape[1:])).copy()
-        squares[1:] -= 2 * _convolved(between[:steps], self._response)
-        squares[1:] += _convolved(moved[:steps], self._response**2)
+        squares[1:] -= 2 * _convolution(between[:steps], self._response)
+        squares[1:] += _convolution(moved[:steps], self._response**2)
         # If the loss is 0, the three sums cancel, and rounding can make their total negative.
         return torch.from_numpy(squares.clip(0) / self._data.instances.n).to(self._first.device)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         if instances is self._data.instances:
-            return self._now(slice(None))
+            return self._present_predictions(slice(None))
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
         """Return the weights [B, d], in the coordinates in which instance j is √d e_j."""
-        return self._now(slice(None)) / math.sqrt(self._data.instances.d)
+        return self._present_predictions(slice(None)) / math.sqrt(self._data.instances.d)
 
     def first_weights(self) -> torch.Tensor:
         first_target = slice(0, self._data.variants * self._data.targets, self._data.targets)
-        return self._now(first_target) / math.sqrt(self._data.instances.d)
+        return self._present_predictions(first_target) / math.sqrt(self._data.instances.d)
 
-    def _now(self, members: slice) -> torch.Tensor:
+    def _present_predictions(self, members: slice) -> torch.Tensor:
         now, seen = self._first[members].clone(), self._seen
         if seen:
             now[:, :seen].addcmul_(self._moves[members, :seen], self._backwards[-seen:], value=-1)
         return now
 
 
-def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+def _convolution(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return Σ_(s≤k) values_s kernel_(k−s) for every k, along the first axis, by Fourier transforms."""
     size = 2 * len(kernel)
     shaped = kernel.reshape(-1, *(1,) * (values.ndim - 1))

@@ -128,14 +128,14 @@ class Predictions:
         self._begin_block()
 
     def learn_next(self) -> None:
-        self._step(self._place)
+        self._make_step(self._place)
         self._place += 1
         if self._place == AHEAD:
-            self._predictions, self._first = self._now(), self.first_weights()
+            self._predictions, self._first = self._present_predictions(), self.first_weights()
             self._learnt, self._place = self._learnt + AHEAD, 0
             self._begin_block()
 
-    def _step(self, place: int) -> None:
+    def _make_step(self, place: int) -> None:
         before, labels = self._block_predictions[:, :, place], self._block_labels[:, :, place]
         slope = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
@@ -145,16 +145,17 @@ class Predictions:
         )
         self._steps[:, :, place] = step
         if self._loss.is_square:
-            self._follow(step.double(), place)
+            self._update_sums(step.double(), place)
 
     def _begin_block(self) -> None:
         """Compute the inner products of the block's examples with all rows, which the block's steps use."""
         block = slice(self._learnt, self._learnt + AHEAD)
         self._steps = self._all_steps[:, :, block]  # S
-        self._examples = self._rows(block)  # [R, b, d]
+        self._examples = self._rows_of_examples(block)  # [R, b, d]
         self._products = with_rows(self._examples, self._data.instances.rows)  # K [R, b, n]
         self._among, self._block_predictions, self._block_labels = (
-            self._of_rows(values, block) for values in (self._products, self._predictions, self._labels)
+            self._values_of_rows(values, block)
+            for values in (self._products, self._predictions, self._labels)
         )
         if self._loss.is_square:
             errors, products = (self._predictions - self._labels).double(), self._products.double()
@@ -162,7 +163,7 @@ class Predictions:
             self._along = errors @ products.mT  # of errors with K, [R, G, b]
             self._lengths = products @ products.mT  # [R, b, b]
 
-    def _follow(self, step: torch.Tensor, place: int) -> None:
+    def _update_sums(self, step: torch.Tensor, place: int) -> None:
         """Update ‖P − S K − y‖² and (P − S K − y) Kᵀ after a step."""
         change = self._lengths[:, None, place, place] * step - 2 * self._along[:, :, place]
         # Computed in float64, and clamped at 0: as the loss falls to 0, nearly equal squares are subtracted.
@@ -172,7 +173,7 @@ class Predictions:
     def mean_square(self) -> torch.Tensor:
         return self._squares.flatten() / self._data.instances.n
 
-    def _now(self) -> torch.Tensor:
+    def _present_predictions(self) -> torch.Tensor:
         """Return the present predictions P − S K of all rows, [R, G, n]."""
         if not self._place:
             return self._predictions
@@ -181,27 +182,27 @@ class Predictions:
             self._predictions, self._steps[:, :, learnt], self._products[:, learnt], alpha=-1
         )
 
-    def _of_rows(self, values: torch.Tensor, examples: slice) -> torch.Tensor:
+    def _values_of_rows(self, values: torch.Tensor, examples: slice) -> torch.Tensor:
         if self._order is None:
             return values[:, :, examples]
         rows = self._order[:, None, examples].expand(-1, values.shape[1], -1)
         return values.gather(2, rows)
 
-    def _rows(self, examples: slice) -> torch.Tensor:
+    def _rows_of_examples(self, examples: slice) -> torch.Tensor:
         instances = self._data.instances
         selected = instances.at(examples) if self._order is None else instances.pick(self._order[:, examples])
         return selected.rows
 
     def predict(self, instances: Instances) -> torch.Tensor:
         if instances is self._data.instances:
-            return self._now().flatten(0, 1)
+            return self._present_predictions().flatten(0, 1)
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
         """Return the weights [B, d], after adding the steps that are still stored separately."""
         pending = slice(self._added, self._learnt + self._place)
         if pending.start < pending.stop:
-            steps, rows = self._all_steps[:, :, pending], self._rows(pending)
+            steps, rows = self._all_steps[:, :, pending], self._rows_of_examples(pending)
             self._weights = torch.baddbmm(self._weights, steps, rows, alpha=-1)
             self._added = pending.stop
         return self._weights.flatten(0, 1)
@@ -219,7 +220,7 @@ class SolvedPredictions(Predictions):
     rows. Step j changes the sum of squared errors by s_j (s_j ‖K_j‖² − 2 (P − S_(<j) K − y) K_jᵀ).
     """
 
-    def _step(self, place: int) -> None:
+    def _make_step(self, place: int) -> None:
         """Do nothing, because all steps of the block are already computed."""
 
     def _begin_block(self) -> None:
@@ -230,10 +231,10 @@ class SolvedPredictions(Predictions):
         rates = rate.view(by_variant)[:, :, :1, None] if isinstance(rate, torch.Tensor) else rate
         errors = (self._block_predictions - self._block_labels).view(*by_variant, -1)
         self._steps.copy_(block_steps(self._among, errors, rates).reshape(self._block_predictions.shape))
-        self._follow_all(self._steps.double())
+        self._compute_squared_errors(self._steps.double())
         self._firsts = after_each(self._first, self._steps[0, ::targets], self._examples[0])  # [V, b, d]
 
-    def _follow_all(self, steps: torch.Tensor) -> None:
+    def _compute_squared_errors(self, steps: torch.Tensor) -> None:
         """Compute the sums of squared errors before the block and after each of its steps, [b + 1, R, G]."""
         along = self._along - steps @ torch.triu(self._lengths, 1)
         lengths = self._lengths.diagonal(dim1=1, dim2=2)[:, None]

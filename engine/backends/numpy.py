@@ -143,7 +143,7 @@ class Multiplied:
         tensors: Any = start
         self._halves: list[Any] = list(step.halves(*rule.start(tensors)))
         self._rates, self._exponential, self._power = step.scale * rates, step.exponential, step.power
-        self.now = self._weights()
+        self.now = self._weights_of_halves()
 
     def learn(self, x: Numbers, slopes: Numbers) -> None:
         along = (self._rates * slopes)[..., None]
@@ -154,15 +154,15 @@ class Multiplied:
             else:
                 with_plus, with_minus = 1 + with_plus, 1 + with_minus
             half *= np.where(x[:, None] > 0, with_plus, with_minus)
-        self.now = self._weights()
+        self.now = self._weights_of_halves()
 
-    def _weights(self) -> Numbers:
+    def _weights_of_halves(self) -> Numbers:
         a, *b = (half**self._power for half in self._halves) if self._power > 1 else self._halves
         weights: Numbers = a - b[0] if b else a.copy()
         return weights
 
 
-def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
+def _initial_weights(undrawn: Undrawn, examples: Examples) -> WeightVectors:
     learner, (replicas, targets, _) = undrawn.learner, examples.labels.shape
     d, dtype = examples.instances.shape[2], examples.instances.dtype
     if isinstance(learner.form, Fitted):
@@ -182,7 +182,7 @@ class NumpyRun(InPieces):
     def __init__(self, undrawn: Undrawn, experiment: Experiment) -> None:
         super().__init__()
         examples = undrawn.examples()
-        self._weights = _begun(undrawn, examples)
+        self._weights = _initial_weights(undrawn, examples)
         _, self._targets, n = examples.labels.shape
         self._variants = undrawn.variants
         self._x = examples.instances.swapaxes(0, 1).astype(self._weights.now.dtype)  # [n, R, d]
@@ -204,19 +204,19 @@ class NumpyRun(InPieces):
     def pieces(self) -> Iterator[None]:
         for record in range(self._records):
             if record > 0:
-                self._learn(record - 1)
-            self._take(record)
+                self._learn_row(record - 1)
+            self._record_predictions(record)
             yield
 
     @np.errstate(all="ignore")  # the losses show where a learner diverges
-    def _learn(self, row: int) -> None:
+    def _learn_row(self, row: int) -> None:
         """Train on row number `row`. The loss (ŷ − y)² has the slope 2(ŷ − y)."""
         x = self._x[row]
         errors = (self._weights.now @ x[..., None])[..., 0] - self._y[row]
         self._weights.learn(x, errors + errors)
 
     @np.errstate(all="ignore")
-    def _take(self, record: int) -> None:
+    def _record_predictions(self, record: int) -> None:
         """Predict all rows in float64. If weights are due, store those of the first replica and target."""
         weights = self._weights.now.astype(self._dtype)
         if record in self._keeps:
@@ -228,22 +228,22 @@ class NumpyRun(InPieces):
     def block(self) -> Block:
         records = len(self._predictions)
         predictions = np.array(self._predictions).reshape(records, *self._labels.shape)
-        measures = {"loss": self._over_targets(np.square(predictions - self._labels).mean(2))}
+        measures = {"loss": self._means_over_targets(np.square(predictions - self._labels).mean(2))}
         if self._counted:
-            measures["error"] = self._over_targets(self._shares_mistaken(predictions))
+            measures["error"] = self._means_over_targets(self._misclassified_shares(predictions))
         k = np.arange(self._records_taken - records, self._records_taken, dtype=float)
         block = Block({"k": k}, measures, self._weights_by_record, {})
         self._weights_by_record, self._predictions = {}, []
         return block
 
-    def _shares_mistaken(self, predictions: Numbers) -> Numbers:
+    def _misclassified_shares(self, predictions: Numbers) -> Numbers:
         """Return the share of misclassified rows. A row with a margin of at most √eps counts one half."""
         margins = (predictions - self._boundary) * self._sides
         ties = np.abs(margins) <= np.finfo(self._dtype).eps ** 0.5
         shares: Numbers = (1 - np.where(ties, 0.0, np.sign(margins)).mean(2)) / 2
         return shares
 
-    def _over_targets(self, values: Numbers) -> NDArray[np.float64]:
+    def _means_over_targets(self, values: Numbers) -> NDArray[np.float64]:
         means: NDArray[np.float64] = values.reshape(*values.shape[:2], self._variants, self._targets).mean(3)
         return means
 

@@ -109,9 +109,9 @@ class OrthogonalRows:
 
         They can be computed together, because a step for one row changes the prediction of no other row.
         """
-        self._write()
+        self._write_new_steps()
         self._rows, self.place, self._written = rows, -1, 0
-        places = self._places(slice(None))
+        places = self._index_of_rows(slice(None))
         labels, before = self._labels[places], self._predictions[places].clone()
         slopes = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slopes, self._rate, self._memory)
@@ -122,7 +122,7 @@ class OrthogonalRows:
         """Advance by one of the steps that the last call of `learn_ahead` computed."""
         self.place += 1
 
-    def _places(self, selected: slice) -> Any:
+    def _index_of_rows(self, selected: slice) -> Any:
         """Return an index into tensors of all rows.
 
         It selects rows of the last `learn_ahead` call, by their positions in that call.
@@ -132,17 +132,17 @@ class OrthogonalRows:
             return slice(rows.start, rows.stop)
         return self._rows[selected], self._replicas
 
-    def _write(self) -> None:
+    def _write_new_steps(self) -> None:
         """Update the stored predictions and weights by all steps made since the last call."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
-            self._predictions[self._places(new)] = self.changes.after[new]
-            self._keep(self._first_weights, new)
+            self._predictions[self._index_of_rows(new)] = self.changes.after[new]
+            self._copy_changed_weights(self._first_weights, new)
             self._written = self.place + 1
 
-    def _keep(self, weights: torch.Tensor, new: slice) -> None:
+    def _copy_changed_weights(self, weights: torch.Tensor, new: slice) -> None:
         """Copy the weights that the steps `new` have changed to `weights` [V, d]."""
-        places = self._places(new)
+        places = self._index_of_rows(new)
         first = places if isinstance(places, slice) else places[0][:, 0]
         weights[:, first] = self._first_weights_after[:, new]
 
@@ -153,19 +153,19 @@ class OrthogonalRows:
 
     def predict(self, instances: Instances) -> torch.Tensor:
         if instances is self._data.instances:
-            self._write()
+            self._write_new_steps()
             return self._predictions.flatten(1).T.contiguous()
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
         """Return the weights [B, d], in the coordinates in which instance j is √d e_j."""
-        self._write()
+        self._write_new_steps()
         return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
 
     def first_weights(self) -> torch.Tensor:
         weights = self._first_weights.clone()
         if self._written <= self.place:
-            self._keep(weights, slice(self._written, self.place + 1))
+            self._copy_changed_weights(weights, slice(self._written, self.place + 1))
         return weights
 
 
@@ -205,13 +205,15 @@ class ChangeEvaluator:
         self._total = data.over_targets(totals[None])
         self._balance: torch.Tensor | None = None
         if includes(inputs.measures, "error"):
-            self._balance = data.over_targets(self._sides(predictions, data.labels).double().sum(1)[None])
+            self._balance = data.over_targets(
+                self._sides_of_predictions(predictions, data.labels).double().sum(1)[None]
+            )
         self._waiting: list[tuple[Changes, int, int]] = []  # changes, and the range of their steps
 
-    def _sides(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def _sides_of_predictions(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return sides(predictions, labels, self._data.values, self._loss)
 
-    def _values(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def _losses_of(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         if self._loss.steady:
             return self._loss.value(predictions, labels)
         # Computed record by record: the rounding of an unsteady loss depends on the position in a tensor, and
@@ -235,13 +237,13 @@ class ChangeEvaluator:
         labels, before, after = (torch.cat(parts).flatten(1) for parts in zip(*waiting_parts, strict=True))
         self._waiting.clear()
         n = self._data.instances.n
-        changes = self._values(after, labels).double() - self._values(before, labels).double()
+        changes = self._losses_of(after, labels).double() - self._losses_of(before, labels).double()
         # In float64, because a sum that is updated by differences accumulates the rounding of every step.
         totals = torch.cat((self._total, self._data.over_targets(changes))).cumsum_(0)[1:]
         self._total = totals[-1:].clone()
         measures = {"loss": [totals / n]}
         if self._balance is not None:
-            turned = self._sides(after, labels) - self._sides(before, labels)
+            turned = self._sides_of_predictions(after, labels) - self._sides_of_predictions(before, labels)
             balances = torch.cat((self._balance, self._data.over_targets(turned.double()))).cumsum_(0)[1:]
             self._balance = balances[-1:].clone()
             measures["error"] = [(1 - balances / n) / 2]

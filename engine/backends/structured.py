@@ -40,7 +40,7 @@ class Structured(Backend):
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         reason = why_not_rotated(learner, experiment)
         matrix = experiment.problem.matrix
-        if reason is not None and matrix.structure().is_sylvester and _by_products(learner):
+        if reason is not None and matrix.structure().is_sylvester and _uses_only_products(learner):
             reason = None
         return reason or super().refuses(learner, experiment)
 
@@ -60,8 +60,7 @@ class Structured(Backend):
         return experiment.protocol.training_run(inputs)
 
 
-def _by_products(learner: Learner) -> bool:
-    """Return whether a learner uses its instances only in products with vectors."""
+def _uses_only_products(learner: Learner) -> bool:
     return learner.solver is None or learner.solver.structure().by_products
 
 

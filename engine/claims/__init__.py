@@ -384,11 +384,11 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
         line = line_of(view, name, curve.name)
     except KeyError:
         other = view.curve(name)
-        return curve_name(view, other), lambda take: _between(curve.x, other.x, take(other))
-    return line_name(view, line), lambda take: _between(curve.x, line.x, take(line))
+        return curve_name(view, other), lambda take: _interpolated(curve.x, other.x, take(other))
+    return line_name(view, line), lambda take: _interpolated(curve.x, line.x, take(line))
 
 
-def _between(x: Floats, places: Floats, values: Floats) -> Floats:
+def _interpolated(x: Floats, places: Floats, values: Floats) -> Floats:
     """Interpolate values linearly at the positions x. All are NaN if no position is known."""
     return np.interp(x, places, values) if len(places) else np.full(x.shape, np.nan)
 

@@ -39,7 +39,7 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
             return self.fails(f"nothing is recorded at {where(view, self.at)}")
         if why := unfinished(view, curve):
             return self.fails(why)
-        gaps = [_largest(curve.over([replica])) for replica in range(curve.replicas)]
+        gaps = [_index_of_largest_ratio(curve.over([replica])) for replica in range(curve.replicas)]
         gap_places = [curve.x[gap] for gap in gaps if gap is not None]
         if not gap_places:
             return self.fails("no two neighbouring values have the same sign")
@@ -50,7 +50,7 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
         )
 
 
-def _largest(y: Floats) -> int | None:
+def _index_of_largest_ratio(y: Floats) -> int | None:
     """Return the index i with the largest ratio of values i and i + 1, or None if none is defined.
 
     A ratio is that of the larger to the smaller value.

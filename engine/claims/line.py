@@ -36,7 +36,7 @@ class _Farthest(NamedTuple):
     """Whether the sentence shows different numbers for curve and line."""
 
 
-def _clause(farthest: _Farthest | None) -> str:
+def _clause_on_farthest(farthest: _Farthest | None) -> str:
     return "" if farthest is None else f"; {farthest.sentence}"
 
 
@@ -82,10 +82,10 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
                 kind, "the picture has no theory line of this kind for this curve"
             )
             return self.fails(f"{kind} does not apply: {reason}")
-        x, gap, tolerance, error = self._compared(view, curve, line)
+        x, gap, tolerance, error = self._gap_and_tolerance(view, curve, line)
         if not len(x):
             return self.fails("the curve has no evaluation points")
-        beyond = self._beyond(gap)
+        beyond = self._distance_beyond(gap)
         at = int(np.argmax(beyond - tolerance))
         holds = bool(beyond[at] <= tolerance[at])
         detail = f"{name_of(view)} − {line_name(view, line)} = {gap[at]:.2g} at {where(view, x[at])}"
@@ -102,43 +102,40 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
             self.of(view),
             *(other for other in view.curves if other.chosen and other.name != self.curve),
         )
-        places = [place for curve in curves if (place := self._farthest(view, curve)) is not None]
+        places = [place for curve in curves if (place := self._farthest_point(view, curve)) is not None]
         line = wording.line(view, [place.line for place in places])
         visible = [place for place in places if place.is_visible]
         farthest = max(visible, key=lambda place: (not place.is_allowed, place.distance), default=None)
         within = [place.name for place in places if place.is_allowed]
         if not within:
             relation = "leaves" if self.follows else "falls below" if self.never_below else "rises above"
-            return wording.shortened(f"{places[0].name} {relation} {line}", _clause(farthest))
+            return wording.shortened(f"{places[0].name} {relation} {line}", _clause_on_farthest(farthest))
         gap = max(place.distance for place in places)
         exact = f" within {number(gap, 2)}" if self.follows and gap and farthest is None else ""
         texts = [
-            f"{wording.listed(within, limit)} {self._relation(within)} {line}{exact}"
+            f"{wording.listed(within, limit)} {self._relation_in_words(within)} {line}{exact}"
             for limit in range(wording.MOST_NAMES, 0, -1)
         ]
-        fitting = (text for text in texts if wording.fits(f"{text}{_clause(farthest)}"))
-        return wording.shortened(next(fitting, texts[0]), _clause(farthest))
+        fitting = (text for text in texts if wording.fits(f"{text}{_clause_on_farthest(farthest)}"))
+        return wording.shortened(next(fitting, texts[0]), _clause_on_farthest(farthest))
 
-    def _relation(self, names: Sequence[str]) -> str:
+    def _relation_in_words(self, names: Sequence[str]) -> str:
         """Return a verb phrase such as "never fall below", for the curves that satisfy the claim."""
         if self.follows:
             return wording.agree(names, "follow")
         verb = wording.agree(names, "fall" if self.never_below else "rise")
         return f"never {verb} {'below' if self.never_below else 'above'}"
 
-    def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Return where a curve is farthest from its theory line.
-
-        Return None if the curve has no such line, or no evaluation points.
-        """
+    def _farthest_point(self, view: View, curve: CurveView) -> _Farthest | None:
+        """Return None if the curve has no theory line, or no evaluation points."""
         try:
             line = line_of(view, self.kind_of_line, curve.name)
         except KeyError:
             return None
-        x, gap, tolerance, _ = self._compared(view, curve, line)
+        x, gap, tolerance, _ = self._gap_and_tolerance(view, curve, line)
         if not len(x):
             return None
-        beyond = self._beyond(gap)
+        beyond = self._distance_beyond(gap)
         is_allowed = bool((beyond <= tolerance).all())
         distance = np.abs(gap) if is_allowed else beyond
         at = int(np.argmax(distance))
@@ -148,20 +145,20 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         sentence = f"{wording.place(view, x[at])} {name} is at {y}, the line at {level}"
         return _Farthest(name, line, is_allowed, float(distance[at]), sentence, y != level)
 
-    def _compared(
+    def _gap_and_tolerance(
         self, view: View, curve: CurveView, line: LineView
     ) -> tuple[Floats, Floats, Floats, Floats | None]:
         """Return x, the gap between curve and theory line at x, the allowed gap, and its standard error."""
         sound = curve.ends.sound & ~np.isnan(curve.y)
         x, y = curve.x[sound], curve.y[sound]
-        errors = _errors(curve, line)
+        errors = _errors_of_gap(curve, line)
         error = None if errors is None else errors[sound]
         # Rounding errors are relative to the first value: they do not shrink while a loss falls to 0.
         within = view.quantity.rounding * y[:1] if self.within is None else self.within
         tolerance = within + (self.standard_errors or 0.0) * (np.zeros_like(x) if error is None else error)
         return x, y - np.interp(x, line.x, line.y), tolerance, error
 
-    def _beyond(self, gap: Floats) -> Floats:
+    def _distance_beyond(self, gap: Floats) -> Floats:
         """Return how far a curve is on the wrong side of its theory line.
 
         With `follows`, return how far it is from the line.
@@ -169,7 +166,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return -gap if self.never_below else gap if self.never_above else np.abs(gap)
 
 
-def _errors(curve: CurveView, line: LineView) -> Floats | None:
+def _errors_of_gap(curve: CurveView, line: LineView) -> Floats | None:
     """Return the standard error of the gap between a curve and its theory line, at each x of the curve.
 
     If the line differs between replicas, it is that of the summary of the replicas' gaps.

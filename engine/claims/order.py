@@ -67,7 +67,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         if not len(places):
             return self.fails("there is no x at which both curves have a value")
         gap = (curve.y - np.interp(curve.x, other.x, other.y))[places]
-        error = self._errors(curve, other)
+        error = self._errors_of_gap(curve, other)
         errors = np.zeros_like(gap) if error is None else error[places]
         beyond = gap + self.standard_errors * errors
         worst = int(np.argmax(beyond))
@@ -80,7 +80,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
             detail += f", {gap[worst] / stderr:+.1f} standard errors"
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 
-    def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
+    def _errors_of_gap(self, curve: CurveView, other: CurveView) -> Floats | None:
         """Return the standard error of the gap at each x, from replicas paired by their data."""
 
         def gap(replicas: Sequence[int]) -> Floats:

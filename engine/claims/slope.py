@@ -31,8 +31,8 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
 
     def finding(self, view: View, outcome: Outcome) -> str:
         curve = self.of(view)
-        first = f"{wording.quantity(view)} of {wording.called(view, curve)} {self._law(view, outcome)}"
-        places = curve.x[curve.ends.sound & self._usable(curve.x, curve.y)]
+        first = f"{wording.quantity(view)} of {wording.called(view, curve)} {self._fitted_law(view, outcome)}"
+        places = curve.x[curve.ends.sound & self._is_usable(curve.x, curve.y)]
         other_curves = [other for other in view.curves if other.chosen and other is not curve]
         values = wording.enumerated(
             view, *wording.named_values(view, float(places.max()), curve, other_curves)
@@ -44,7 +44,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         is_short = other_curves and wording.fits(text)
         return text if is_short else f"{wording.span(view, places)}, {first}"
 
-    def _law(self, view: View, outcome: Outcome) -> str:
+    def _fitted_law(self, view: View, outcome: Outcome) -> str:
         """Return the fitted law as a predicate, such as "goes like d^0.98"."""
         assert outcome.measured is not None, "a finding is of what was measured"
         slope, x = number(outcome.measured), x_name(view)
@@ -57,20 +57,20 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         curve = self.of(view)
         if why := unfinished(view, curve):
             return self.fails(why)
-        usable = curve.ends.sound & self._usable(curve.x, curve.y)
+        usable = curve.ends.sound & self._is_usable(curve.x, curve.y)
         if len(np.unique(curve.x[usable])) < 2:
             return self.fails(f"a slope needs two usable points, but there are {np.count_nonzero(usable)}")
-        measured = self._slope(curve.x[usable], curve.y[usable])
-        stderr = standard_error(lambda take: self._slope(curve.x[usable], take(curve)[usable]), curve)
+        measured = self._fitted_slope(curve.x[usable], curve.y[usable])
+        stderr = standard_error(lambda take: self._fitted_slope(curve.x[usable], take(curve)[usable]), curve)
         count = np.count_nonzero(usable)
         return self.compared(measured, stderr, f"over {count} places the slope is ")
 
-    def _usable(self, x: Floats, y: Floats) -> np.ndarray:
+    def _is_usable(self, x: Floats, y: Floats) -> np.ndarray:
         finite = np.isfinite(x) & np.isfinite(y)
         return finite if self.linear else finite & (x > 0) & (y > 0)
 
-    def _slope(self, x: Floats, y: Floats) -> float:
-        use = self._usable(x, y)
+    def _fitted_slope(self, x: Floats, y: Floats) -> float:
+        use = self._is_usable(x, y)
         x, y = (x[use], y[use]) if self.linear else (np.log(x[use]), np.log(y[use]))
         # x is centred, because Σ x y − n x̄ ȳ would cancel if the places lie far from 0.
         apart = x - x.mean() if len(x) else x

@@ -24,12 +24,12 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
 
     def finding(self, view: View, outcome: Outcome) -> str:
         curve = self.of(view)
-        if self.below is not None and (groups := self._arrivals(view)):
+        if self.below is not None and (groups := self._arrivals_in_words(view)):
             return groups
         other_curves = [other for other in view.curves if other.chosen and other is not curve]
         return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, other_curves))
 
-    def _arrivals(self, view: View) -> str:
+    def _arrivals_in_words(self, view: View) -> str:
         """Return a sentence that says from which x on each curve stays below the number in the claim.
 
         Curves that stay below the number from `at` or earlier on are named first. The sentence is empty if
@@ -50,7 +50,7 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         last = max(early.values())
         when = wording.place(view, last) if last else "throughout"
         first = f"{wording.listed([*early])} {verb} {subject}below {wording.level(view, self.below)} {when}"
-        rest = wording.listed if late and never else _the_others
+        rest = wording.listed if late and never else _names_or_others
         later = f", {rest([*late])} only after {wording.ends(late.values())}" if late else ""
         exceptions = f"{', and ' if late else ', '}{rest(never)} never" if never else ""
         return wording.shortened(first, later, exceptions)
@@ -70,5 +70,5 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         return self.compared(float(curve.y[place]), stderr)
 
 
-def _the_others(names: Sequence[str]) -> str:
+def _names_or_others(names: Sequence[str]) -> str:
     return wording.listed(names) if len(names) < 3 else "the others"

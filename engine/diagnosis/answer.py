@@ -30,7 +30,11 @@ def headline(diagnosis: Diagnosis) -> str:
     if paying:
         biases = " and ".join(pair.bias for pair in paying)
         against = [pair for pair in PAIRS if words.get(pair.name) == "invariance pays"]
-        but = f", but {_titles(against[0])[1]} is ahead of {_titles(against[0])[0]}" if against else ""
+        but = (
+            f", but {_titles_of_pair(against[0])[1]} is ahead of {_titles_of_pair(against[0])[0]}"
+            if against
+            else ""
+        )
         return f"The columns carry meaning: a bias to {biases} pays {at}{but}."
     if "invariance pays" in words.values():
         return f"An axis-aligned bias does not pay {at}: a rotation-invariant learner is ahead."
@@ -42,8 +46,8 @@ def answers(diagnosis: Diagnosis) -> list[str]:
     sentences = [headline(diagnosis)]
     for pair in PAIRS:
         if pair.name in diagnosis.verdicts:
-            sentences += _about_pair(diagnosis, pair, diagnosis.verdicts[pair.name])
-    return [*sentences, _about_span(diagnosis)]
+            sentences += _sentences_about_pair(diagnosis, pair, diagnosis.verdicts[pair.name])
+    return [*sentences, _sentence_about_span(diagnosis)]
 
 
 def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> float:
@@ -97,16 +101,16 @@ def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "learners": {
             name: {
                 side: {
-                    "mean": _numbers(diagnosis.mean(name, rotated)),
-                    "stderr": _numbers(diagnosis.error(name, rotated)),
+                    "mean": _finite_numbers(diagnosis.mean(name, rotated)),
+                    "stderr": _finite_numbers(diagnosis.error(name, rotated)),
                 }
                 for side, rotated in (("loss", False), ("rotated", True))
             }
             for name in diagnosis.losses
         },
-        "importances": {name: _numbers(shares) for name, shares in diagnosis.importances.items()},
-        "chosen_by_l1": _numbers(diagnosis.chosen),
-        "span_bound": _numbers(span_bound(table.features)),
+        "importances": {name: _finite_numbers(shares) for name, shares in diagnosis.importances.items()},
+        "chosen_by_l1": _finite_numbers(diagnosis.chosen),
+        "span_bound": _finite_numbers(span_bound(table.features)),
     }
 
 
@@ -116,60 +120,61 @@ def _pair_as_json(diagnosis: Diagnosis, pair: LearnerPair) -> dict[str, Any]:
     if verdict is None:
         return described | {"verdict": None}
     ratios = {
-        name: dict(zip(ConfidenceInterval._fields, _numbers(np.array(interval)), strict=True))
+        name: dict(zip(ConfidenceInterval._fields, _finite_numbers(np.array(interval)), strict=True))
         for name, interval in zip(PairVerdict._fields[1:], verdict[1:], strict=True)
     }
     return described | {"verdict": verdict.word} | ratios
 
 
-def _numbers(numbers: Floats) -> list[float | None]:
+def _finite_numbers(numbers: Floats) -> list[float | None]:
     return [number if math.isfinite(number) else None for number in numbers.tolist()]
 
 
-def _titles(pair: LearnerPair) -> tuple[str, str]:
+def _titles_of_pair(pair: LearnerPair) -> tuple[str, str]:
     return learner_called(pair.axes).title, learner_called(pair.partner).title
 
 
-def _about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -> Iterator[str]:
+def _sentences_about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: PairVerdict) -> Iterator[str]:
     place = diagnosis.plan.sizes.index(diagnosis.plan.decided_at)
     axes_loss, partner_loss = (diagnosis.mean(name)[place] for name in pair.names)
     turned = diagnosis.mean(pair.axes, rotated=True)[place]
-    axes, partner = _titles(pair)
+    axes, partner = _titles_of_pair(pair)
     unit = "error" if diagnosis.table.is_classified else "loss"
     yield (
         f"{axes} against {partner}: {verdict.word}. {axes} has {unit} {axes_loss:.3f}, {partner} "
         f"{partner_loss:.3f}; after a random rotation of the columns, {axes} has {turned:.3f}."
     )
     if verdict.word == "not decided":
-        yield _why_undecided(verdict, axes, partner, diagnosis.plan.splits)
+        yield _reason_for_no_verdict(verdict, axes, partner, diagnosis.plan.splits)
         return
     winner, other = pair.names if verdict.word == "axes pay" else (pair.partner, pair.axes)
-    yield _saving(diagnosis, winner, other, place)
+    yield _saved_examples_in_words(diagnosis, winner, other, place)
     if verdict.word == "axes pay":
-        yield f"{axes} relies on {_features(diagnosis, pair.axes)}."
+        yield f"{axes} relies on {_features_in_words(diagnosis, pair.axes)}."
 
 
-def _why_undecided(verdict: PairVerdict, axes: str, partner: str, splits: int) -> str:
+def _reason_for_no_verdict(verdict: PairVerdict, axes: str, partner: str, splits: int) -> str:
     if not verdict.gain.is_positive:
         few = f" {splits} splits are few: take the default of {SPLITS}." if splits < SPLITS else ""
         return (
-            f"The loss of a constant prediction is that of the better learner times {_factor(verdict.gain)}. "
+            "The loss of a constant prediction is that of the better learner times "
+            f"{_factor_with_interval(verdict.gain)}. "
             f"This interval includes 1, so nothing is decided.{few}"
         )
     reasons = []
     if not verdict.rotation.is_positive:
-        reasons.append(f"rotation multiplies the loss of {axes} by {_factor(verdict.rotation)}")
+        reasons.append(f"rotation multiplies the loss of {axes} by {_factor_with_interval(verdict.rotation)}")
     if not verdict.gap.is_positive:
-        reasons.append(f"the loss of {partner} is that of {axes} times {_factor(verdict.gap)}")
+        reasons.append(f"the loss of {partner} is that of {axes} times {_factor_with_interval(verdict.gap)}")
     return f"The confidence intervals include 1 or disagree: {'; '.join(reasons)}."
 
 
-def _factor(interval: ConfidenceInterval) -> str:
+def _factor_with_interval(interval: ConfidenceInterval) -> str:
     mean, low, high = (math.exp(min(number, 700.0)) for number in interval)
     return f"{mean:.2f} [{low:.2f}, {high:.2f}]"
 
 
-def _saving(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
+def _saved_examples_in_words(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
     """Return a sentence that says how many examples the better learner of a pair saves.
 
     It compares how many examples both learners need for the same loss. `place` is the index of the number of
@@ -192,7 +197,7 @@ def _saving(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
     )
 
 
-def _features(diagnosis: Diagnosis, learner: str) -> str:
+def _features_in_words(diagnosis: Diagnosis, learner: str) -> str:
     shares = diagnosis.importances[learner]
     order = np.argsort(-shares, kind="stable")[:NAMED_FEATURES]
     names = diagnosis.table.feature_names
@@ -200,7 +205,7 @@ def _features(diagnosis: Diagnosis, learner: str) -> str:
     return listed(f"{cut(names[place], LONGEST_FEATURE)} ({100 * shares[place]:.0f} %)" for place in named)
 
 
-def _about_span(diagnosis: Diagnosis) -> str:
+def _sentence_about_span(diagnosis: Diagnosis) -> str:
     """State the lower bound of `span_bound` on linear learners from 0, such as gradient descent."""
     bound = span_bound(diagnosis.table.features)
     k = len(bound) // 4 or 1

@@ -88,21 +88,21 @@ def trained_scores(rule: Rule, batch: Batch) -> Array:
                 least = np.where(is_better, losses, least)
                 for name, numbers in parameters.items():
                     best[name][is_better] = numbers[is_better]
-            derivative = _derivative(rule.scores(parameters, fitted), labels, batch.are_classes)
+            derivative = _derivative_of_loss(rule.scores(parameters, fitted), labels, batch.are_classes)
             for name, gradient in rule.gradients(parameters, fitted, derivative).items():
                 parameters[name] -= rate.reshape(-1, *[1] * (gradient.ndim - 1)) * gradient
     choice = least.reshape(rates, splits).argmin(0) * splits + np.arange(splits)
     return rule.scores({name: numbers[choice] for name, numbers in best.items()}, batch.tested)
 
 
-def _probabilities(scores: Array) -> Array:
+def _softmax(scores: Array) -> Array:
     exponentials = np.exp(scores - scores.max(-1, keepdims=True))
     return np.asarray(exponentials / exponentials.sum(-1, keepdims=True))
 
 
-def _derivative(scores: Array, labels: Array, are_classes: bool) -> Array:
+def _derivative_of_loss(scores: Array, labels: Array, are_classes: bool) -> Array:
     """Return the derivative of the mean of ½(s − y)², or of the cross-entropy, by the scores s."""
-    predictions = _probabilities(scores) if are_classes else scores
+    predictions = _softmax(scores) if are_classes else scores
     return np.asarray((predictions - labels) / scores.shape[1])
 
 
@@ -123,7 +123,7 @@ def _largest_curvature(batch: Batch) -> Array:
     return np.maximum(np.linalg.eigvalsh(moment)[:, -1], 1e-12)
 
 
-def _zeros(batch: Batch, rates: int, *names: str) -> Parameters:
+def _zero_parameters(batch: Batch, rates: int, *names: str) -> Parameters:
     splits, _, d = batch.fitted.shape
     shape = rates * splits, d, batch.fitted_labels.shape[2]
     zeros = {name: np.zeros(shape, batch.fitted.dtype) for name in names}
@@ -135,7 +135,7 @@ def _linear_scores(weights: Array, bias: Array, rows: Array) -> Array:
 
 
 GD = Rule(
-    lambda batch, rates: _zeros(batch, rates, "weights"),
+    lambda batch, rates: _zero_parameters(batch, rates, "weights"),
     lambda parameters, rows: _linear_scores(parameters["weights"], parameters["bias"], rows),
     lambda parameters, rows, derivative: {
         "weights": rows.mT @ derivative,
@@ -146,7 +146,7 @@ GD = Rule(
 """Linear neurons, trained from 0 by gradient descent at the rate 1/max(1, λ₁) of `_largest_curvature`."""
 
 EGU = Rule(
-    lambda batch, rates: _zeros(batch, rates, "exponents"),
+    lambda batch, rates: _zero_parameters(batch, rates, "exponents"),
     lambda parameters, rows: _linear_scores(_egu_weights(parameters), parameters["bias"], rows),
     lambda parameters, rows, derivative: {
         "exponents": rows.mT @ derivative,
@@ -186,18 +186,18 @@ def _first_layer(parameters: Parameters) -> Array:
     return parameters["first"] * parameters["factors"] if "factors" in parameters else parameters["first"]
 
 
-def _hidden(parameters: Parameters, rows: Array) -> Array:
+def _hidden_outputs(parameters: Parameters, rows: Array) -> Array:
     return np.maximum(rows @ _first_layer(parameters) + parameters["thresholds"], 0)
 
 
 def _net_scores(parameters: Parameters, rows: Array) -> Array:
     scale = 1 / np.sqrt(np.float32(HIDDEN))
-    return np.asarray(_hidden(parameters, rows) @ parameters["last"] * scale + parameters["bias"])
+    return np.asarray(_hidden_outputs(parameters, rows) @ parameters["last"] * scale + parameters["bias"])
 
 
 def _net_gradients(parameters: Parameters, rows: Array, derivative: Array) -> Parameters:
     scale = 1 / np.sqrt(np.float32(HIDDEN))
-    hidden = _hidden(parameters, rows)
+    hidden = _hidden_outputs(parameters, rows)
     of_hidden = (derivative @ parameters["last"].mT) * scale * (hidden > 0)
     of_first = rows.mT @ of_hidden
     gradients = {

@@ -158,7 +158,7 @@ class _Measurement:
         """Yield functions, each of which computes one piece of the diagnosis."""
         if any(is_descent(learner) for learner in self._plan.learners):
             for first in range(0, self._plan.splits, STEP_SPLITS):
-                yield partial(self._descend, range(first, min(first + STEP_SPLITS, self._plan.splits)))
+                yield partial(self._train_descents, range(first, min(first + STEP_SPLITS, self._plan.splits)))
         for split in range(self._plan.splits):
             yield partial(self._fit_split, split)
 
@@ -180,13 +180,13 @@ class _Measurement:
             verdicts,
         )
 
-    def _drawn(self, split: int) -> Split:
+    def _draw_split(self, split: int) -> Split:
         generator = np.random.default_rng([self._plan.seed, split])
         order = balanced_order(self._table, generator)
         rotation = haar(generator.standard_normal((self._plan.features, self._plan.features)))
         return Split(split, order, order[self._plan.rows - self._plan.tested :], rotation)
 
-    def _sides(self, split: Split, size: int) -> Sides:
+    def _original_and_rotated(self, split: Split, size: int) -> Sides:
         """Return the training and test rows of a split, before and after the rotation.
 
         The rows are standardised before the rotation, by the means and deviations of the training rows.
@@ -198,12 +198,12 @@ class _Measurement:
     def _fit_split(self, split: int) -> None:
         """Fit scikit-learn's learners to one split: every training size, before and after the rotation."""
         plan, table = self._plan, self._table
-        drawn = self._drawn(split)
+        drawn = self._draw_split(split)
         for place, size in enumerate(plan.sizes):
             labels, answers = table.labels[drawn.order[:size]], table.labels[drawn.tested]
-            sides = self._sides(drawn, size)
-            constant = FittedLearner(np.full(len(answers), _constant(labels, table.is_classified)))
-            self._losses["constant"][:, place, split] = self._loss(constant.predictions, answers)
+            sides = self._original_and_rotated(drawn, size)
+            constant = FittedLearner(np.full(len(answers), _best_constant(labels, table.is_classified)))
+            self._losses["constant"][:, place, split] = self._loss_of(constant.predictions, answers)
             for learner in plan.learners:
                 if is_descent(learner) or size not in plan.sizes_of(learner):
                     continue
@@ -213,33 +213,33 @@ class _Measurement:
                         continue
                     go_on()
                     fitted = fit(known_rows, labels, new_rows, table.is_classified, plan.seed + split)
-                    loss = self._loss(fitted.predictions, answers)
+                    loss = self._loss_of(fitted.predictions, answers)
                     self._losses[learner.name][side, place, split] = loss
                     is_deciding = size == plan.decided_at and side == 0
                     if is_deciding and learner.name in self._importances and fitted.importances is not None:
                         self._importances[learner.name][split] = fitted.importances
-                self._advance(work(learner, size, plan))
+                self._report_progress(work(learner, size, plan))
 
-    def _descend(self, splits: range) -> None:
+    def _train_descents(self, splits: range) -> None:
         """Train the gradient-trained learners on several splits, at every training size."""
-        drawn = [self._drawn(split) for split in splits]
+        drawn = [self._draw_split(split) for split in splits]
         for size in self._plan.shown_sizes:
-            batches = self._batches(drawn, size)
+            batches = self._batches_of_sides(drawn, size)
             for learner in self._plan.learners:
                 if is_descent(learner):
                     for side in range(1 + self._plan.rotated_at(learner, size)):
-                        self._train(learner, batches[side], drawn, size, side)
-                    self._advance(len(splits) * work(learner, size, self._plan))
+                        self._train_learner(learner, batches[side], drawn, size, side)
+                    self._report_progress(len(splits) * work(learner, size, self._plan))
 
-    def _batches(self, drawn: Sequence[Split], size: int) -> list[Batch]:
+    def _batches_of_sides(self, drawn: Sequence[Split], size: int) -> list[Batch]:
         """Return the rows of several splits in float32: one batch of original, one of rotated features."""
         plan, table = self._plan, self._table
         parts: list[list[tuple[Floats, ...]]] = [[], []]
         for split in drawn:
             learned = table.labels[split.order[:size]]
-            labels, *_ = self._scores(learned)
+            labels, *_ = self._labels_as_scores(learned)
             fitted, aside = held_out(learned, table.is_classified, plan.seed + split.number)
-            for side, (rows, tested) in enumerate(self._sides(split, size)):
+            for side, (rows, tested) in enumerate(self._original_and_rotated(split, size)):
                 pieces = rows[fitted], labels[fitted], rows[aside], labels[aside], tested
                 parts[side].append(tuple(piece.astype(np.float32) for piece in pieces))
         batches = []
@@ -250,23 +250,23 @@ class _Measurement:
             )
         return batches
 
-    def _train(
+    def _train_learner(
         self, learner: DiagnosisLearner, batch: Batch, drawn: Sequence[Split], size: int, side: int
     ) -> None:
         """Train a learner on the original features (`side` 0) or the rotated ones (1). Store its losses."""
         table, place = self._table, self._plan.sizes.index(size)
         scores = trained_scores(DESCENTS[learner.name], batch).astype(np.float64)
         for split, of_split in zip(drawn, scores, strict=True):
-            _, mean, deviation = self._scores(table.labels[split.order[:size]])
+            _, mean, deviation = self._labels_as_scores(table.labels[split.order[:size]])
             predictions = (
                 of_split.argmax(-1).astype(np.float64)
                 if table.is_classified
                 else mean + deviation * of_split[:, 0]
             )
-            loss = self._loss(predictions, table.labels[split.tested])
+            loss = self._loss_of(predictions, table.labels[split.tested])
             self._losses[learner.name][side, place, split.number] = loss
 
-    def _scores(self, labels: Floats) -> tuple[Floats, float, float]:
+    def _labels_as_scores(self, labels: Floats) -> tuple[Floats, float, float]:
         """Return labels as scores for gradient descent, and the two numbers that convert scores back.
 
         Numeric labels are standardised; the two numbers are their mean and deviation. Classes become one-hot
@@ -277,18 +277,18 @@ class _Measurement:
         mean, deviation = float(labels.mean()), float(labels.std()) or 1.0
         return ((labels - mean) / deviation)[:, None], mean, deviation
 
-    def _loss(self, predictions: Floats, answers: Floats) -> float:
+    def _loss_of(self, predictions: Floats, answers: Floats) -> float:
         if self._table.is_classified:
             return float(((predictions != answers).sum() + 0.5) / len(answers))
         return float(((predictions - answers) ** 2).mean() / self._variance)
 
-    def _advance(self, finished: float) -> None:
+    def _report_progress(self, finished: float) -> None:
         with self._lock:
             self._done += finished
             self._progress(min(1.0, self._done / self._total))
 
 
-def _constant(labels: Floats, are_classes: bool) -> float:
+def _best_constant(labels: Floats, are_classes: bool) -> float:
     return float(np.bincount(labels.astype(np.int64)).argmax() if are_classes else labels.mean())
 
 
@@ -301,9 +301,9 @@ class DiagnosisJob(BackgroundWork[Diagnosis]):
         """Finished share of the work."""
         super().__init__("diagnosis")
 
-    def _advance(self, share: float) -> None:
+    def _set_share(self, share: float) -> None:
         self.share = share
 
     def _compute(self) -> Diagnosis:
         with stopped_by(self._stopped.is_set):
-            return diagnose(self._table, self._plan, self._advance)
+            return diagnose(self._table, self._plan, self._set_share)

@@ -16,7 +16,7 @@ from engine.diagnosis.plan import WORKERS, Plan
 class FitCost(NamedTuple):
     """Time of one fit to m rows of d features, with predictions of t test rows.
 
-    The unit of each field is the time of `_probe`. They were measured at m = 40 … 2000 and d = 10 … 500.
+    The unit of each field is `_time_of_fit()`. They were measured at m = 40 … 2000 and d = 10 … 500.
     """
 
     fit: float
@@ -93,10 +93,10 @@ def total_work(plan: Plan) -> float:
 
 def expected_seconds(plan: Plan) -> float:
     """Return the expected time of a diagnosis in seconds, measured by small fits on this machine."""
-    return total_work(plan) * _probe() / min(WORKERS, os.cpu_count() or 1)
+    return total_work(plan) * _time_of_fit() / min(WORKERS, os.cpu_count() or 1)
 
 
-def _probe() -> float:
+def _time_of_fit() -> float:
     """Return the mean time of a small fit of extra trees on this machine, in seconds."""
     rows = np.random.default_rng(0).standard_normal((PROBE_ROWS, PROBE_FEATURES))
     extra_trees(rows[:3], rows[:3, 0], rows[:3], False, 0)  # imports scikit-learn

@@ -78,10 +78,10 @@ def balanced_order(table: LabelledTable, generator: np.random.Generator) -> Indi
     order = generator.permutation(len(table.labels))
     if not table.is_classified:
         return order
-    return order[_spread(table.labels[order].astype(np.int64), generator)]
+    return order[_spread_order(table.labels[order].astype(np.int64), generator)]
 
 
-def _spread(classes: Indices, generator: np.random.Generator) -> Indices:
+def _spread_order(classes: Indices, generator: np.random.Generator) -> Indices:
     """Return an order in which row i of a class of c rows is at about the share (i + u)/c.
 
     u is uniform in [0, 1). So each class is spread evenly.
@@ -105,7 +105,7 @@ def held_out(labels: Floats, are_classes: bool, seed: int, share: float = 0.3) -
     generator = np.random.default_rng([seed, len(labels)])
     order = generator.permutation(len(labels))
     if are_classes:
-        order = order[_spread(labels[order].astype(np.int64), generator)]
+        order = order[_spread_order(labels[order].astype(np.int64), generator)]
     count = max(1, round(share * len(labels)))
     # Every class is spread evenly over the order, so that the end of the order includes all classes.
     return order[:-count], order[-count:]

@@ -77,8 +77,8 @@ def l2(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: i
     from sklearn.linear_model import RidgeCV  # type: ignore[import-untyped]
 
     if are_classes:
-        return _logistic(train, labels, tested, 0.0, seed)
-    return _linear(RidgeCV(RIDGE_PENALTIES).fit(train, labels), tested)
+        return _logistic_fit(train, labels, tested, 0.0, seed)
+    return _linear_fit(RidgeCV(RIDGE_PENALTIES).fit(train, labels), tested)
 
 
 @with_standard_labels
@@ -87,22 +87,22 @@ def l1(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: i
     from sklearn.linear_model import LassoCV
 
     if are_classes:
-        return _logistic(train, labels, tested, 1.0, seed)
+        return _logistic_fit(train, labels, tested, 1.0, seed)
     lasso = LassoCV(alphas=LASSO_PENALTIES, eps=SMALLEST_SHARE, cv=min(FOLDS, len(labels)))
-    return _linear(lasso.fit(train, labels), tested)
+    return _linear_fit(lasso.fit(train, labels), tested)
 
 
-def _linear(model: Any, tested: Floats) -> FittedLearner:
+def _linear_fit(model: Any, tested: Floats) -> FittedLearner:
     weights = np.abs(np.atleast_2d(model.coef_)).sum(0)
-    return FittedLearner(np.asarray(model.predict(tested), np.float64), _shares(weights))
+    return FittedLearner(np.asarray(model.predict(tested), np.float64), _normalised_shares(weights))
 
 
-def _shares(weights: Floats) -> Floats:
+def _normalised_shares(weights: Floats) -> Floats:
     total = weights.sum()
     return np.asarray(weights / total if total > 0 else weights)
 
 
-def _logistic(train: Floats, labels: Floats, tested: Floats, l1_ratio: float, seed: int) -> FittedLearner:
+def _logistic_fit(train: Floats, labels: Floats, tested: Floats, l1_ratio: float, seed: int) -> FittedLearner:
     """Fit a logistic regression to all rows, with the C of the least log-loss on held-out rows."""
     fitted_rows, chosen_by = held_out(labels, True, seed)
     classes = np.unique(labels)
@@ -119,7 +119,7 @@ def _logistic(train: Floats, labels: Floats, tested: Floats, l1_ratio: float, se
         worse = worse + 1 if loss > EXCESS * least else 0
         if worse >= PATIENCE:
             break
-    return _linear_classes(_logistic_model(l1_ratio, best, len(classes), seed).fit(train, labels), tested)
+    return _linear_classes_fit(_logistic_model(l1_ratio, best, len(classes), seed).fit(train, labels), tested)
 
 
 def _logistic_model(l1_ratio: float, strength: float, classes: int, seed: int) -> Any:
@@ -136,10 +136,10 @@ def _logistic_model(l1_ratio: float, strength: float, classes: int, seed: int) -
     return single if classes == 2 else OneVsRestClassifier(single)
 
 
-def _linear_classes(model: Any, tested: Floats) -> FittedLearner:
+def _linear_classes_fit(model: Any, tested: Floats) -> FittedLearner:
     parts = getattr(model, "estimators_", [model])
     weights = np.abs(np.concatenate([part.coef_ for part in parts])).sum(0)
-    return FittedLearner(np.asarray(model.predict(tested), np.float64), _shares(weights))
+    return FittedLearner(np.asarray(model.predict(tested), np.float64), _normalised_shares(weights))
 
 
 @with_standard_labels

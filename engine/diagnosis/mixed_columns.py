@@ -49,7 +49,7 @@ def labelled(mixed: MixedFrame, file: str, kind: str | None) -> LabelledTable:
     """
     has_label = mixed.labels.notna()
     unlabelled = int((~has_label).sum())
-    labels, classes = _labels(mixed.labels[has_label].reset_index(drop=True), kind)
+    labels, classes = _labels_and_classes(mixed.labels[has_label].reset_index(drop=True), kind)
     features = mixed.features[has_label].reset_index(drop=True)
     try:
         columns = MixedColumns(features)
@@ -137,7 +137,7 @@ class MixedColumns:
 
         self._other_features = np.empty((len(frame), 0))
         if self._others:
-            encoded = _vectorizer(sys.maxsize).fit_transform(self._frame[self._others])
+            encoded = _new_vectorizer(sys.maxsize).fit_transform(self._frame[self._others])
             self._other_features = encoded.reindex(columns=other_names).to_numpy(np.float64)
 
     def _find_kinds(self) -> None:
@@ -145,7 +145,7 @@ class MixedColumns:
 
         Dates are parsed in all rows together, because a few rows may not show which number is the day.
         """
-        vectorizer = _vectorizer()
+        vectorizer = _new_vectorizer()
         from skrub import to_datetime  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
         vectorizer.fit(self._frame)
@@ -181,7 +181,9 @@ class MixedColumns:
             side[:, self._other_places] = self._other_features[rows]
         fitted, asked = sides
         if self._strings:
-            fitted[:, self._string_places], asked[:, self._string_places] = self._encoded(train, tested)
+            fitted[:, self._string_places], asked[:, self._string_places] = self._encoded_strings(
+                train, tested
+            )
         unseen = self._are_words & ~(self._other_features[train] == 1).any(0)
         asked[:, np.array(self._other_places, int)[unseen]] = 0
         for place in np.flatnonzero(np.isnan(fitted).any(0) | np.isnan(asked).any(0)).tolist():
@@ -191,8 +193,8 @@ class MixedColumns:
                 side[np.isnan(side[:, place]), place] = median
         return fitted, asked
 
-    def _encoded(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
-        vectorizer, chosen = _vectorizer(0), self._frame[self._strings]
+    def _encoded_strings(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
+        vectorizer, chosen = _new_vectorizer(0), self._frame[self._strings]
         fitted = vectorizer.fit_transform(chosen.iloc[train])
         asked = vectorizer.transform(chosen.iloc[tested])
         # skrub numbers the columns of encoded strings with as many digits as the largest number has. A fit to
@@ -211,7 +213,7 @@ class MixedColumns:
         return first, second
 
 
-def _vectorizer(threshold: int = WORDS) -> Any:
+def _new_vectorizer(threshold: int = WORDS) -> Any:
     from skrub import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
         StringEncoder,
         TableVectorizer,
@@ -220,7 +222,7 @@ def _vectorizer(threshold: int = WORDS) -> Any:
     return TableVectorizer(cardinality_threshold=threshold, high_cardinality=StringEncoder(random_state=0))
 
 
-def _labels(column: Any, kind: str | None) -> tuple[Any, tuple[str, ...]]:
+def _labels_and_classes(column: Any, kind: str | None) -> tuple[Any, tuple[str, ...]]:
     """Return labels as numbers, and the names of their classes if they are classes."""
     import pandas as pd
 
@@ -243,13 +245,13 @@ def in_groups(treatments: Iterable[Treatment]) -> Iterator[str]:
         if len(group) > MOST_ALIKE:
             names = listed(cut(treatment.column, LONGEST_NAME) for treatment in group)
             outputs, missing = (sum(numbers) for numbers in zip(*(part[2:] for part in group), strict=True))
-            yield f"{len(group)} columns, {names}: {description}{_counts(outputs, missing)}"
+            yield f"{len(group)} columns, {names}: {description}{_counts_in_words(outputs, missing)}"
             continue
         for treatment in group:
             column = repr(cut(treatment.column, LONGEST_NAME))
-            yield f"column {column}: {description}{_counts(treatment.outputs, treatment.missing)}"
+            yield f"column {column}: {description}{_counts_in_words(treatment.outputs, treatment.missing)}"
 
 
-def _counts(outputs: int, missing: int) -> str:
+def _counts_in_words(outputs: int, missing: int) -> str:
     counts = [f"{outputs} features"] * (outputs > 0) + [f"{missing} missing cells"] * (missing > 0)
     return f" ({', '.join(counts)})" if counts else ""

@@ -60,11 +60,11 @@ def read_table(
             raise BadInput("--label", f"{source} has its own labels; leave --label out")
         if omitted or settings not in (None, TableSettings()):
             raise BadInput(source, "settings for reading a file do not apply to a data set of scikit-learn")
-        return _bundled(source, kind)
-    return _of_file(source, label, kind, settings or TableSettings(), omitted)
+        return _bundled_table(source, kind)
+    return _table_of_file(source, label, kind, settings or TableSettings(), omitted)
 
 
-def _bundled(name: str, kind: Kind | None) -> LabelledTable:
+def _bundled_table(name: str, kind: Kind | None) -> LabelledTable:
     import sklearn.datasets  # type: ignore[import-untyped]
 
     loaded: Any = getattr(sklearn.datasets, BUNDLED[name])()
@@ -83,7 +83,7 @@ def _bundled(name: str, kind: Kind | None) -> LabelledTable:
     )
 
 
-def _of_file(
+def _table_of_file(
     path: str,
     label: int | str | None,
     kind: Kind | None,
@@ -92,7 +92,7 @@ def _of_file(
 ) -> LabelledTable:
     file = str(Path(path).expanduser().absolute())
     try:
-        request = _request(file, label, settings, omitted)
+        request = _request_without_omitted(file, label, settings, omitted)
         try:
             table = read(request, "data")
         except MixedTable:
@@ -103,10 +103,10 @@ def _of_file(
         raise BadInput(OPTIONS.get(error.where, error.where), error.fault) from error
     if table.labels is None:
         raise BadInput("--label", "name the column of labels, as in --label price")
-    return _of_numbers(path, table, label, kind)
+    return _table_of_numbers(path, table, label, kind)
 
 
-def _request(
+def _request_without_omitted(
     file: str, label: int | str | None, settings: TableSettings, omitted: Sequence[int | str]
 ) -> Request:
     """Return the request for a file without the omitted columns.
@@ -134,7 +134,7 @@ def _request(
     return Request(file, replace(settings, columns=columns), label)
 
 
-def _of_numbers(path: str, table: Table, label: int | str | None, kind: Kind | None) -> LabelledTable:
+def _table_of_numbers(path: str, table: Table, label: int | str | None, kind: Kind | None) -> LabelledTable:
     """Return the labelled table in a file of numbers.
 
     Raises: BadInput if the labels cannot be read as the requested `kind`, or are in several columns.

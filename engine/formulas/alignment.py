@@ -35,14 +35,14 @@ def coefficients(rows: Floats, labels: Floats) -> Floats:
     computes all coefficients.
     """
     bits = rows.shape[1]
-    transformed = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
+    transformed = _sorted_labels(rows, labels) / math.sqrt(np.square(labels).mean())
     for bit in range(bits):
         pairs = transformed.reshape(-1, 2, 1 << bit)
         transformed = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], 1) / 2
     return transformed.ravel()
 
 
-def _in_order(rows: Floats, labels: Floats) -> Floats:
+def _sorted_labels(rows: Floats, labels: Floats) -> Floats:
     """Sort the labels [2ⁿ] of rows x by an index whose bit i is 1 if x_i = −1."""
     places = (rows < 0).astype(np.int64) @ (1 << np.arange(rows.shape[1]))
     ordered = np.empty(len(labels))
@@ -77,9 +77,9 @@ def permutations(rows: Floats, labels: Floats) -> float:
     cube, and `labels` [2ⁿ] are the values of f.
     """
     bits = rows.shape[1]
-    first = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
+    first = _sorted_labels(rows, labels) / math.sqrt(np.square(labels).mean())
     numbers = np.arange(len(first))
-    neighbours = [_swapped(numbers, bit) for bit in range(bits - 1)]
+    neighbours = [_swapped_bits(numbers, bit) for bit in range(bits - 1)]
     images, waiting = {first.tobytes(): first}, [first]
     while waiting:
         image = waiting.pop()
@@ -93,7 +93,7 @@ def permutations(rows: Floats, labels: Floats) -> float:
     return float(np.linalg.eigvalsh(stacked @ stacked.T / stacked.size)[-1])
 
 
-def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
+def _swapped_bits(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
     """Swap bit number `bit` with the next higher bit in each of the indices `numbers`."""
     differ = (numbers >> bit ^ numbers >> bit + 1) & 1
     return numbers ^ (differ << bit | differ << bit + 1)
@@ -129,13 +129,13 @@ def rotations(profile: Callable[[Floats], Floats], d: int) -> float:
     values /= math.sqrt(float(values @ profile(t)))
     before, now, largest = np.zeros_like(t), np.ones_like(t), 0.0
     for degree in range(NODES):
-        if 1 / _harmonics(d, degree) <= largest:  # W_k ≤ 1
+        if 1 / _count_of_harmonics(d, degree) <= largest:  # W_k ≤ 1
             break
         largest = max(largest, float(values @ now) ** 2)
         before, now = now, ((2 * degree + d - 2) * t * now - degree * before) / (degree + d - 2)
     return largest
 
 
-def _harmonics(d: int, degree: int) -> int:
+def _count_of_harmonics(d: int, degree: int) -> int:
     """Return dim H_k, the number of spherical harmonics of degree k in d dimensions."""
     return math.comb(d + degree - 1, degree) - (math.comb(d + degree - 3, degree - 2) if degree > 1 else 0)

@@ -87,11 +87,11 @@ def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
     free = d - count
     if free < 2:
         return Posterior(0.0 if free == 0 else math.nan, math.nan)
-    c = _saddle(prior, d, count, norm)
+    c = _saddle_point(prior, d, count, norm)
     centre, deviation = float(prior.cumulants(c, d, 1)), math.sqrt(float(prior.cumulants(c, d, 2)))
     waves = np.linspace(-REACH, REACH, WAVES)
     logs = prior.cumulants(c + 1j * waves / deviation, d) - prior.cumulants(complex(c), d)
-    places, widths = _places(math.log(norm) if norm > 0 else -math.inf, centre, deviation)
+    places, widths = _nodes_and_weights(math.log(norm) if norm > 0 else -math.inf, centre, deviation)
     turned = np.exp(logs - 1j * np.outer(places, waves / deviation))
     tilted = turned.real.sum(1) * (waves[1] - waves[0]) / (2 * np.pi * deviation)
     inside = np.exp(-2 * places) * norm**2  # ‖θ*‖²/R²
@@ -103,7 +103,7 @@ def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
     return Posterior(spread, spheres + scale + math.log(total))
 
 
-def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floats]:
+def _nodes_and_weights(least: float, centre: float, deviation: float) -> tuple[Floats, Floats]:
     """Return nodes x = ln R with R > ‖θ*‖, and the weights of these nodes in an integral over x.
 
     R is the length of θ, and `least` is ln ‖θ*‖, its least possible logarithm. The prior density of x, times
@@ -116,7 +116,7 @@ def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floa
     return low + (high - low) * root**2, (high - low) * root * widths
 
 
-def _saddle(prior: DeepPrior, d: int, count: int, norm: float) -> float:
+def _saddle_point(prior: DeepPrior, d: int, count: int, norm: float) -> float:
     """Return the saddle point c of the integrand in `posterior`, found by bisection.
 
     For this c, the mean of the density proportional to q(x) e^(cx) maximises the other factor of the

@@ -40,7 +40,7 @@ def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float)
             switches = -c / a
         inside = (switches > ends[:-1, None]) & (switches < ends[1:, None])
         finer = np.union1d(ends, switches[inside])
-        middles = _middles(finer)
+        middles = _points_between(finer)
         parents = np.searchsorted(ends, middles) - 1
         a, c = a[parents], c[parents]
         through = np.where(a * middles[:, None] + c > 0, *slopes)
@@ -50,13 +50,13 @@ def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float)
     return 1 + int(bends.any(1).sum())
 
 
-def _middles(ends: Floats) -> Floats:
+def _points_between(ends: Floats) -> Floats:
     """Return a point inside every interval between neighbouring `ends`; the outer ones may be infinite."""
-    outer = np.clip(ends, *_beyond(ends))
+    outer = np.clip(ends, *_outer_points(ends))
     return np.asarray(outer[:-1] + (outer[1:] - outer[:-1]) / 2)
 
 
-def _beyond(ends: Floats) -> tuple[float, float]:
+def _outer_points(ends: Floats) -> tuple[float, float]:
     finite = ends[np.isfinite(ends)]
     if not len(finite):
         return -1.0, 1.0
@@ -107,22 +107,22 @@ def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> in
         above = []
         for polygon, slope, offset in pieces:
             a, c = weights @ slope, weights @ offset + biases
-            for part in _cut(polygon, a, c):
+            for part in _pieces_of_polygon(polygon, a, c):
                 through = np.where(a @ part.mean(0) + c > 0, *slopes)
                 above.append((part, through[:, None] * a, through * c))
         pieces = above
     return len(pieces)
 
 
-def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
+def _pieces_of_polygon(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
     """Cut a convex polygon [k, 2] along every line a·x + c = 0."""
     parts = [polygon]
     for slope, offset in zip(a, c, strict=True):
-        parts = [piece for part in parts for piece in _halves(part, slope, offset)]
+        parts = [piece for part in parts for piece in _halves_of_polygon(part, slope, offset)]
     return parts
 
 
-def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
+def _halves_of_polygon(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
     """Cut a convex polygon along the line slope·x + offset = 0, if the line crosses it."""
     signal = polygon @ slope + offset
     least = THIN * (np.abs(polygon) @ np.abs(slope) + abs(offset))

@@ -32,7 +32,7 @@ def steps_eigenvalue(bits: int, degree: int) -> float:
     λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])² for any set S of k = `degree` of the n = `bits` bits, with Gaussian w.
     It is an eigenvalue of the kernel κ₀(ρ) = (π − arccos ρ)/2π, and is 0 unless 0 ≤ k ≤ n.
     """
-    return _eigenvalue(bits, degree, lambda mp, rho: (mp.pi - mp.acos(rho)) / (2 * mp.pi))
+    return _eigenvalue_of_parities(bits, degree, lambda mp, rho: (mp.pi - mp.acos(rho)) / (2 * mp.pi))
 
 
 def relu_eigenvalue(bits: int, degree: int) -> float:
@@ -41,7 +41,7 @@ def relu_eigenvalue(bits: int, degree: int) -> float:
     λ¹_k = E_w(E_x χ_S(x) relu(w·x))² for any set S of k = `degree` of the n = `bits` bits, with Gaussian w.
     It is an eigenvalue of the kernel κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π, and is 0 for odd k ≥ 3.
     """
-    return _eigenvalue(
+    return _eigenvalue_of_parities(
         bits, degree, lambda mp, rho: (mp.sqrt(1 - rho * rho) + rho * (mp.pi - mp.acos(rho))) / (2 * mp.pi)
     )
 
@@ -77,19 +77,21 @@ def unknown(bits: int, examples: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.array(shares)[examples]
 
 
-def _eigenvalue(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any]) -> float:
+def _eigenvalue_of_parities(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any]) -> float:
     if not 0 <= degree <= bits:
         return 0.0
     from mpmath import MPContext
 
     mp = MPContext()
     mp.dps = DIGITS + bits
-    terms = (_krawtchouk(bits, degree, m) * kernel(mp, 1 - mp.mpf(2 * m) / bits) for m in range(bits + 1))
+    terms = (
+        _scaled_krawtchouk(bits, degree, m) * kernel(mp, 1 - mp.mpf(2 * m) / bits) for m in range(bits + 1)
+    )
     eigenvalue = mp.fsum(terms) / 2**bits
     return float(eigenvalue) if abs(eigenvalue) > mp.mpf(10) ** -DIGITS else 0.0
 
 
-def _krawtchouk(bits: int, degree: int, distance: int) -> int:
+def _scaled_krawtchouk(bits: int, degree: int, distance: int) -> int:
     """Return the sum of a parity of k = `degree` bits over all vectors x with m = `distance` bits −1.
 
     For n = `bits`, it is Σ_j (−1)^j C(k, j) C(n − k, m − j), which equals K_m(k) = K_k(m) C(n, m)/C(n, k).
@@ -154,18 +156,18 @@ class SignProducts:
         of the second array have no meaning.
         """
         signs = self._first + numbers
-        words = self._words()
+        words = self._packed_signs()
         reduced = np.bitwise_xor.reduce(words[signs], 1)
         return ~reduced.any(1), np.logical_xor.reduce(self._negative[signs], 1)
 
     def share(self) -> float:
         """Return the share of all possible products that is known."""
-        words, codes = self._words(), np.zeros((1, 1), np.uint64)
+        words, codes = self._packed_signs(), np.zeros((1, 1), np.uint64)
         for first, size in zip(self._first, self._sizes, strict=True):
             codes = (codes[:, None] ^ words[first : first + size]).reshape(-1, words.shape[1])
         return float(1 - codes.any(1).mean())
 
-    def _words(self) -> NDArray[np.uint64]:
+    def _packed_signs(self) -> NDArray[np.uint64]:
         """Return the codes of all signs, each packed into W words of 64 bits, [signs, W]."""
         used = self._codes[:, self._codes.any(0)]
         packed = np.packbits(used, 1)

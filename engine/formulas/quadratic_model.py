@@ -39,7 +39,7 @@ class Modes(NamedTuple):
     def on_span(self, theta: Floats) -> Floats:
         """Project parameters θ [N, P] onto the span of the features Φ."""
         shares = (theta[:, None] @ self.features)[:, 0] / self.rates
-        return _sums(self.features, shares)
+        return _weighted_sums(self.features, shares)
 
 
 def modes(features: Floats) -> Modes:
@@ -51,7 +51,7 @@ def modes(features: Floats) -> Modes:
 
 def linear_limit(linear: Modes, labels: Floats) -> Floats:
     """Return the limit θ^F [N, P] of gradient flow on the linear model, from θ = 0: Φ(ΦᵀΦ)⁻¹y."""
-    return _sums(linear.features, _parts(linear, labels) / linear.rates)
+    return _weighted_sums(linear.features, _components(linear, labels) / linear.rates)
 
 
 def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
@@ -62,7 +62,7 @@ def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
     the correction is −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt along the gradient flow of the linear model. For modes
     k and l of this flow, ∫(1 − e^(−λ_k t)) e^(−λ_l t) dt = λ_k/(λ_l (λ_k + λ_l)).
     """
-    limit, parts = linear_limit(linear, labels), _parts(linear, labels)
+    limit, parts = linear_limit(linear, labels), _components(linear, labels)
     squares = np.einsum("bp,bapq,bq->ba", limit, matrices, limit) / 2
     on_span = linear_limit(linear, -squares)
     faster, slower = linear.rates[:, :, None], linear.rates[:, None]
@@ -72,11 +72,11 @@ def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
     return np.asarray(on_span + movement - linear.on_span(movement))
 
 
-def _parts(linear: Modes, labels: Floats) -> Floats:
+def _components(linear: Modes, labels: Floats) -> Floats:
     """Return the components Vᵀy [N, n] of the labels along the modes."""
     return np.asarray((labels[:, None] @ linear.vectors)[:, 0])
 
 
-def _sums(vectors: Floats, shares: Floats) -> Floats:
+def _weighted_sums(vectors: Floats, shares: Floats) -> Floats:
     """Return Σ_k shares_k vectors_k [N, P], for `vectors` [N, P, n] and `shares` [N, n]."""
     return np.asarray((vectors @ shares[:, :, None])[:, :, 0])

@@ -72,7 +72,10 @@ def max_margin(alpha: float) -> float:
     def best(kappa: float) -> tuple[float, float]:
         """Return the minimum of g(κ, R) over R, and the 0/1 error arccos(R)/π there."""
         minimum = minimize_scalar(
-            lambda error: _missing(alpha, kappa, error), bounds=(0, 0.5), method="bounded", options=_EXACT
+            lambda error: _margin_objective(alpha, kappa, error),
+            bounds=(0, 0.5),
+            method="bounded",
+            options=_EXACT,
         )
         return float(minimum.fun), float(minimum.x)
 
@@ -88,7 +91,7 @@ def _widest_margin(alpha: float) -> float:
     return 3 + 2 / math.sqrt(alpha)
 
 
-def _missing(alpha: float, kappa: float, error: float) -> float:
+def _margin_objective(alpha: float, kappa: float, error: float) -> float:
     """Return g(κ, R), the function that `max_margin` minimises, at R = cos(π error)."""
     from scipy.special import ndtr  # type: ignore[import-untyped]
 
@@ -98,8 +101,8 @@ def _missing(alpha: float, kappa: float, error: float) -> float:
     short = 0.0
     for low, high in ((-end, min(kappa, end)), (end, min(kappa, WIDEST))):
         if low < high:
-            u, weight = _nodes(low, high)
-            short += float((weight * (kappa - u) ** 2 * 2 * _density(u) * ndtr(u * slope)).sum())
+            u, weight = _quadrature(low, high)
+            short += float((weight * (kappa - u) ** 2 * 2 * _normal_density(u) * ndtr(u * slope)).sum())
     return math.sqrt(alpha * short) - sine
 
 
@@ -116,10 +119,10 @@ def overlap(alpha: float) -> float:
         """Return ln(right side/left side) of the equation for q, at odds = ln(q/(1 − q))."""
         wide = math.exp(odds / 2)  # t/ξ
         end = WIDEST * min(1.0, wide)
-        t, weight = _nodes(-end, end)
+        t, weight = _quadrature(-end, end)
         # Logarithms, because φ² and Φ both underflow for t far below 0, where their ratio grows.
         ratio = np.exp(-(t**2) - math.log(2 * math.pi) - log_ndtr(t))  # φ(t)²/Φ(t)
-        right = 2 * alpha * float((ratio * _density(t / wide) / wide * weight).sum())
+        right = 2 * alpha * float((ratio * _normal_density(t / wide) / wide * weight).sum())
         return math.log(right) + math.log1p(math.exp(-odds))
 
     # The unknown is ln(q/(1 − q)), because q may be very close to 0 or to 1.
@@ -136,18 +139,18 @@ def bayes(alpha: float) -> float:
     return math.acos(math.sqrt(overlap(alpha))) / math.pi
 
 
-def _density(u: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normal_density(u: NDArray[np.float64]) -> NDArray[np.float64]:
     density: NDArray[np.float64] = np.exp(-(u**2) / 2) / math.sqrt(2 * math.pi)
     return density
 
 
-def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _quadrature(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return nodes and weights of Gauss–Legendre quadrature on [low, high]."""
-    points, weights = _legendre()
+    points, weights = _legendre_nodes()
     half = (high - low) / 2
     return low + half * (points + 1), half * weights
 
 
 @cache
-def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _legendre_nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.polynomial.legendre.leggauss(NODES)

@@ -33,7 +33,7 @@ A Gaussian point of the plane lies beyond this radius with probability e⁻⁵�
 
 def gaussian_mean(function: Transfer, variance: float) -> float:
     """Return E f(z) over z ~ N(0, `variance`) for a function f, by quadrature."""
-    places, weights = _quadrature()
+    places, weights = _normal_quadrature()
     return float(weights @ function(math.sqrt(variance) * places))
 
 
@@ -75,7 +75,7 @@ def product_mean(transfer: Transfer, covariances: Floats) -> Floats:
     """
     scales = np.sqrt(covariances.diagonal(axis1=1, axis2=2))  # [P, 2]
     angle = np.arccos(np.clip(covariances[:, 0, 1] / scales.prod(1), -1, 1))[:, None]
-    nodes, weights = _legendre()
+    nodes, weights = _legendre_nodes()
     radii = FARTHEST * (nodes + 1) / 2
     of_radii = FARTHEST / 2 * weights * radii * np.exp(-(radii**2) / 2)
     total = np.zeros(len(covariances))
@@ -189,13 +189,13 @@ def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floa
     Args:
         halved: whether B ~ Binomial(n, ½), given B > 0, is the number of active ReLU units. Otherwise, B = n.
     """
-    moments = np.array([_of_log_chi_square(halved, width) for width in widths])
+    moments = np.array([_log_chi_square_moments(halved, width) for width in widths])
     mean, variance = np.cumsum(moments, 0).T
     return mean, variance
 
 
 @cache
-def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
+def _log_chi_square_moments(halved: bool, width: int) -> tuple[float, float]:
     """Return the mean and variance of log(χ²_B/E χ²_B), with B as in `exact_log_moments`."""
     from scipy.special import gammaln, polygamma, psi  # type: ignore[import-untyped]
 
@@ -210,7 +210,7 @@ def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
 
 
 @cache
-def _quadrature() -> tuple[Floats, Floats]:
+def _normal_quadrature() -> tuple[Floats, Floats]:
     """Return nodes and weights of a quadrature rule for expectations over N(0, 1)."""
     from scipy.special import roots_hermitenorm
 
@@ -219,5 +219,5 @@ def _quadrature() -> tuple[Floats, Floats]:
 
 
 @cache
-def _legendre() -> tuple[Floats, Floats]:
+def _legendre_nodes() -> tuple[Floats, Floats]:
     return np.polynomial.legendre.leggauss(POLAR_NODES)

@@ -105,27 +105,27 @@ class Curvature:
         return self._coupled * sum(self._tensors[layer][0].numel() for layer in self._architecture.layers)
 
     @property
-    def _nets(self) -> int:
+    def _count_of_nets(self) -> int:
         return len(self._labels) // (self._architecture.outputs * self._coupled)
 
     @cached_property
     def gradient(self) -> torch.Tensor:
         """Gradient ∇L of every net, [N, P]."""
-        gradients = self._architecture.gradient(self._tensors, self._instances, self._slopes)
+        gradients = self._architecture.gradient(self._tensors, self._instances, self._weighted_slopes)
         gradients = with_penalty(self._l2_penalties, self._tensors, gradients)
-        return flat(gradients[layer] for layer in self._architecture.layers).view(self._nets, -1)
+        return flat(gradients[layer] for layer in self._architecture.layers).view(self._count_of_nets, -1)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
         """Return the products ∇²L v for one vector v per net, both [N, P]."""
-        return self._products_of_each(vectors[None])[0]
+        return self._hessian_products(vectors[None])[0]
 
     def matrices(self) -> torch.Tensor:
         """Compute the Hessian ∇²L of every net as a matrix, [N, P, P]."""
         if self._architecture.structure().trains_weights and self._coupled == 1:
-            return self._of_rows()
+            return self._matrices_of_rows()
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
-        columns = basis[:, None].expand(-1, self._nets, -1)
-        pieces = [self._products_of_each(piece) for piece in torch.split(columns, TOGETHER)]
+        columns = basis[:, None].expand(-1, self._count_of_nets, -1)
+        pieces = [self._hessian_products(piece) for piece in torch.split(columns, TOGETHER)]
         return torch.cat(pieces).movedim(0, 2)
 
     @cached_property
@@ -141,38 +141,44 @@ class Curvature:
         eigenvalues[~finite], vectors[~finite] = torch.nan, torch.nan
         return eigenvalues, vectors
 
-    def _of_rows(self) -> torch.Tensor:
+    def _matrices_of_rows(self) -> torch.Tensor:
         """Return XᵀCX + λI of every net, [N, d, d], for nets whose predictions are Xw.
 
         C is the derivative of the slopes ∂L/∂ŷ with respect to the predictions.
         """
         predictions = self._architecture.predict(self._tensors, self._instances).detach().requires_grad_()
         with torch.enable_grad():
-            slopes = self._slopes(predictions)
-        rows = self._instances.rows.repeat_interleave(self._nets // self._instances.replicas, 0)  # [N, n, d]
-        penalty = torch.diag_embed(self._penalty)
+            slopes = self._weighted_slopes(predictions)
+        rows = self._instances.rows.repeat_interleave(
+            self._count_of_nets // self._instances.replicas, 0
+        )  # [N, n, d]
+        penalty = torch.diag_embed(self._penalty_diagonal)
         if not slopes.requires_grad:  # a loss without curvature
-            return penalty.repeat(self._nets, 1, 1)
+            return penalty.repeat(self._count_of_nets, 1, 1)
         (changes,) = vector_jacobians([slopes], [rows.movedim(2, 0)], [predictions])
         return changes.movedim(0, 1) @ rows + penalty
 
-    def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
+    def _hessian_products(self, several: torch.Tensor) -> torch.Tensor:
         """Return the products ∇²L v for S vectors v per net, both [S, N, P]."""
         asked = several.shape
-        several = several.reshape(len(several), self._nets * self._coupled, -1)
+        several = several.reshape(len(several), self._count_of_nets * self._coupled, -1)
         trained = [self._tensors[layer] for layer in self._architecture.layers]
         lengths = [tensor[0].numel() for tensor in trained]
         parts = [
             part.reshape(len(several), *tensor.shape)
             for part, tensor in zip(torch.split(several, lengths, 2), trained, strict=True)
         ]
-        derivatives = self._by_graph(parts) if self._layered is None else self._layered.products(parts)
+        derivatives = (
+            self._products_by_graph(parts)
+            if self._layered_products is None
+            else self._layered_products.products(parts)
+        )
         images = [derivative.reshape(*several.shape[:2], -1) for derivative in derivatives]
-        return (torch.cat(images, 2) + self._penalty * several).view(asked)
+        return (torch.cat(images, 2) + self._penalty_diagonal * several).view(asked)
 
-    def _by_graph(self, parts: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    def _products_by_graph(self, parts: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         """Return ∇²L v without the L2 penalty, for parts [S, …] of S vectors, one part per trained tensor."""
-        leaves, gradients = self._graph
+        leaves, gradients = self._differentiable_gradients
         pairs = [pair for pair in zip(gradients, parts, strict=True) if pair[0].requires_grad]
         if not pairs:  # predictions are linear, and the loss has no curvature
             return [torch.zeros_like(part) for part in parts]
@@ -180,13 +186,13 @@ class Curvature:
         return _transposed_products(outputs, vectors, leaves)
 
     @cached_property
-    def _layered(self) -> LayeredProducts | None:
+    def _layered_products(self) -> LayeredProducts | None:
         """Products computed layer by layer, or None if the architecture does not allow this."""
         if not has_layered_products(self._architecture, self._tensors):
             return None
         predictions = self._architecture.predict(self._tensors, self._instances).detach().requires_grad_()
         with torch.enable_grad():
-            slopes = self._slopes(predictions)
+            slopes = self._weighted_slopes(predictions)
 
         def slope_changes(changes: torch.Tensor) -> torch.Tensor:
             if self._loss.is_square:
@@ -203,18 +209,21 @@ class Curvature:
         )
 
     @cached_property
-    def _penalty(self) -> torch.Tensor:
+    def _penalty_diagonal(self) -> torch.Tensor:
         """Diagonal [1, P] of the Hessian of λ/2 ‖θ‖². The other entries of this Hessian are 0."""
         rates = {layer: self._l2_penalties.get(layer, 0.0) for layer in self._architecture.layers}
         return flat(torch.full_like(self._tensors[layer][:1], rate) for layer, rate in rates.items())
 
     def operators(self) -> Iterator[LinearOperator]:
         """Yield the Hessian ∇²L of every net as a scipy operator in float64."""
-        nets, outputs = self._nets // self._instances.replicas, self._architecture.outputs * self._coupled
-        for net in range(self._nets):
+        nets, outputs = (
+            self._count_of_nets // self._instances.replicas,
+            self._architecture.outputs * self._coupled,
+        )
+        for net in range(self._count_of_nets):
             predicted = slice(net * outputs, (net + 1) * outputs)
             members = slice(net * self._coupled, (net + 1) * self._coupled)
-            yield _operator(
+            yield _hessian_operator(
                 Curvature(
                     self._architecture,
                     {layer: tensor[members] for layer, tensor in self._tensors.items()},
@@ -225,18 +234,18 @@ class Curvature:
                 )
             )
 
-    def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
+    def _weighted_slopes(self, predictions: torch.Tensor) -> torch.Tensor:
         return self._loss.slope(predictions, self._labels) * self._shares
 
     @cached_property
-    def _graph(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    def _differentiable_gradients(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Trained tensors of all nets, and the gradients of L in a form that autograd can differentiate."""
         leaves = {
             layer: self._tensors[layer].detach().requires_grad_() for layer in self._architecture.layers
         }
         with torch.enable_grad():
             predictions = self._architecture.predict({**self._tensors, **leaves}, self._instances)
-            slopes = self._slopes(predictions)
+            slopes = self._weighted_slopes(predictions)
             gradients = vector_jacobian([predictions], [slopes], list(leaves.values()), create_graph=True)
         return list(leaves.values()), list(gradients)
 
@@ -251,7 +260,7 @@ def _transposed_products(
     return [derivative[None] for derivative in single]
 
 
-def _operator(curvature: Curvature) -> LinearOperator:
+def _hessian_operator(curvature: Curvature) -> LinearOperator:
     from scipy.sparse.linalg import LinearOperator
 
     leaf = curvature.gradient
@@ -285,19 +294,19 @@ def largest_near(
     A row of 0, here or in `near`, means that the net has no vector.
     """
     if curvature.size <= EXACT:
-        return _of_matrices(curvature.matrices().double()), None
+        return _largest_of_matrices(curvature.matrices().double()), None
     tolerance = tolerance or TOLERANCE
     # A smaller tolerance, because near-equal eigenvalues need more steps, and joint steps are cheap.
-    tops, vectors = _tops_together(curvature, tolerance / 10, near)
+    tops, vectors = _largest_eigenvalues_together(curvature, tolerance / 10, near)
     finite = curvature.gradient.isfinite().all(1)
     if (missing := finite & tops.isnan()).any():
         for net, operator in enumerate(curvature.operators()):
             if missing[net]:
-                tops[net] = float(_top_of_operator(operator, 1, tolerance, KRYLOV)[0][0])
+                tops[net] = float(_eigenpairs_of_operator(operator, 1, tolerance, KRYLOV)[0][0])
     return tops, vectors
 
 
-def _tops_together(
+def _largest_eigenvalues_together(
     curvature: Curvature, tolerance: float, near: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Return the largest eigenvalue of every net's Hessian, [N], by one Lanczos iteration for all nets.
@@ -344,7 +353,7 @@ def _tops_together(
     return torch.where(is_sound, ritz[:, -1], torch.nan), torch.where(is_sound[:, None], tops, 0.0)
 
 
-def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
+def _largest_of_matrices(matrices: torch.Tensor) -> torch.Tensor:
     """Return the largest eigenvalue [B] of symmetric matrices [B, P, P]; NaN for one that is not finite."""
     finite = matrices.isfinite().all((1, 2))
     filled = torch.where(finite[:, None, None], matrices, 0.0)
@@ -361,13 +370,13 @@ def top_eigenpairs(curvature: Curvature, count: int) -> tuple[torch.Tensor, torc
     if curvature.size <= WHOLE:
         eigenvalues, vectors = curvature.eigenpairs
         return eigenvalues.flip(1)[:, :count], vectors.flip(2)[:, :, :count]
-    pairs = [_top_of_operator(operator, count, TOLERANCE**2) for operator in curvature.operators()]
+    pairs = [_eigenpairs_of_operator(operator, count, TOLERANCE**2) for operator in curvature.operators()]
     device = curvature.gradient.device
     eigenvalues, vectors = (torch.from_numpy(np.stack(part)).to(device) for part in zip(*pairs, strict=True))
     return eigenvalues, vectors
 
 
-def _top_of_operator(
+def _eigenpairs_of_operator(
     operator: LinearOperator, count: int, tolerance: float, krylov: int | None = None
 ) -> tuple[Floats, Floats]:
     """Return the `count` largest eigenvalues of a symmetric operator, largest first, and its eigenvectors.
@@ -423,7 +432,7 @@ def squared_jacobians(
 
 def _largest_of_kernels(kernels: torch.Tensor) -> torch.Tensor:
     if kernels.shape[1] <= FEW:
-        return _of_matrices(kernels).clamp(min=0)
+        return _largest_of_matrices(kernels).clamp(min=0)
     return torch.cat([largest_eigenpairs(kernel, 1)[0] for kernel in kernels])
 
 
@@ -440,7 +449,7 @@ def _kernel_batches(
     outputs = architecture.outputs
     trained = {layer: speed for layer, speed in speeds.items() if speed}
     assert trained, "some layer is trained"
-    of_outputs = [_slopes_of(architecture, tensors, instances, output) for output in range(outputs)]
+    of_outputs = [_signals_and_slopes(architecture, tensors, instances, output) for output in range(outputs)]
     n = instances.n
     widest = max(max(of_outputs[0][layer].inputs.shape[1], outputs * n) for layer in trained)
     count = max(1, TOGETHER_NUMBERS // max(1, widest * outputs * n))  # n is 0 before the first example
@@ -456,7 +465,7 @@ def _kernel_batches(
         yield kernels
 
 
-def _slopes_of(
+def _signals_and_slopes(
     architecture: Architecture, tensors: Params, instances: Instances, output: int
 ) -> dict[str, LayerSignals]:
     """Return each layer's inputs, and the derivatives of one output by the layer's units."""

@@ -14,10 +14,10 @@ from engine.core.params import Params
 from engine.core.parts import MOST
 from engine.problems.instances import Instances
 
-Slopes = Callable[[torch.Tensor], torch.Tensor]
+Slopes = Callable[["torch.Tensor"], "torch.Tensor"]
 """Function from predictions [B, n] to ∂L/∂ŷ [B, n]."""
 
-SlopeChanges = Callable[[torch.Tensor], torch.Tensor]
+SlopeChanges = Callable[["torch.Tensor"], "torch.Tensor"]
 """Function from S changes of the predictions, [S, B, n], to the changes of ∂L/∂ŷ, to first order."""
 
 

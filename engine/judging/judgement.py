@@ -102,7 +102,7 @@ class LearnerJudgement:
             return "not measured: the matrix is too large to be rotated"
         sentences = [
             f"predictions are {self._effect_in_words(group)} by "
-            f"{'rotations' if group == ROTATIONS else group.words}: max |Δŷ| / max |ŷ| {_size(change)}"
+            f"{'rotations' if group == ROTATIONS else group.words}: max |Δŷ| / max |ŷ| {_size_text(change)}"
             for group, change in self.changes.items()
             if change is not None
         ]
@@ -238,7 +238,7 @@ def certificates(
     return changes, change_by_rounding(experiment, learner, share, max(broken, default=0.0))
 
 
-def _size(change: float) -> str:
+def _size_text(change: float) -> str:
     """Return the size of a change of predictions as text, or that the learner diverges."""
     if change > DIVERGED:
         return f"is more than {DIVERGED:.0f}, where it diverges"

@@ -48,15 +48,18 @@ def named_rule(name: str, settings: Mapping[str, object] = NO_SETTINGS) -> Updat
     """
     file, _, class_name = (name, "", "") if name.endswith(".py") else name.rpartition(":")
     if file.endswith(".py"):
-        return _in_file(file, class_name, settings)
+        return _rule_in_file(file, class_name, settings)
     if (part := catalogue.find("updates", name)) is not None:
-        return _made(part, settings)
+        return _rule_with_settings(part, settings)
     prefix, _, own_name = name.rpartition(".")
     libraries = (LIBRARIES[prefix],) if prefix in LIBRARIES else ALL
     for library in libraries:
-        if own_name in _names(library) or own_name in optimizers.registered:
-            return _of_library(own_name, library, settings)
-    names = [*catalogue.members("updates"), *(rule for library in libraries for rule in _names(library))]
+        if own_name in _optimizer_names(library) or own_name in optimizers.registered:
+            return _rule_of_library(own_name, library, settings)
+    names = [
+        *catalogue.members("updates"),
+        *(rule for library in libraries for rule in _optimizer_names(library)),
+    ]
     choices = f"{nearest(own_name or name, names)}; FILE.py:CLASS names a class in a file"
     raise BadInput(name, f"no preset, rule or optimizer has this name; {choices}")
 
@@ -85,7 +88,7 @@ def rule_of(rule: RuleOrOptimizer, options: Mapping[str, object] = NO_SETTINGS) 
         right = "pass a subclass of torch.optim.Optimizer, and its constructor arguments as options={…}"
         raise BadInput(quoted(rule), f"this is no name, no class of optimizers and no update rule; {right}")
     optimizers.registered[rule.__name__] = rule
-    return _of_library(rule.__name__, "torch", options)
+    return _rule_of_library(rule.__name__, "torch", options)
 
 
 def title_of(name: RuleOrOptimizer, rule: Update) -> str:
@@ -98,7 +101,7 @@ def title_of(name: RuleOrOptimizer, rule: Update) -> str:
     return rule.name if isinstance(rule, Torch) else rule.kind
 
 
-def _in_file(file: str, class_name: str, settings: Mapping[str, object]) -> Update:
+def _rule_in_file(file: str, class_name: str, settings: Mapping[str, object]) -> Update:
     outside.request([Path(file)])
     (module,) = (loaded for loaded in outside.modules() if loaded.__file__ == str(Path(file).absolute()))
     classes = {defined.__name__: defined for defined in classes_in(module)}
@@ -114,11 +117,11 @@ def _in_file(file: str, class_name: str, settings: Mapping[str, object]) -> Upda
             raise BadInput(file, f"the file defines several rules; {choices}")
         raise BadInput(f"{file}:{class_name}", f"no rule of the file has this name; {choices}")
     if class_name in parts:
-        return _made(parts[class_name], settings)
-    return _of_library(class_name, "torch", settings)
+        return _rule_with_settings(parts[class_name], settings)
+    return _rule_of_library(class_name, "torch", settings)
 
 
-def _made(part: type[Part], settings: Mapping[str, object]) -> Update:
+def _rule_with_settings(part: type[Part], settings: Mapping[str, object]) -> Update:
     try:
         rule: Any = msgspec.convert({"kind": kind_of(part), **settings}, part)
     except msgspec.ValidationError as error:
@@ -127,7 +130,7 @@ def _made(part: type[Part], settings: Mapping[str, object]) -> Update:
     return rule
 
 
-def _of_library(name: str, library: Library, settings: Mapping[str, object]) -> Update:
+def _rule_of_library(name: str, library: Library, settings: Mapping[str, object]) -> Update:
     try:
         required: Any = optimizers.REQUIRED.get(optimizers.entry(name, library), {})
         rate: Any = {"lr": settings["lr"]} if "lr" in settings else {}
@@ -137,7 +140,7 @@ def _of_library(name: str, library: Library, settings: Mapping[str, object]) -> 
         raise BadInput(name, error.fault) from error
 
 
-def _names(library: str) -> tuple[str, ...]:
+def _optimizer_names(library: str) -> tuple[str, ...]:
     """Return the names of the optimizers in a library; none if it is not installed."""
     try:
         return optimizers.optimizer_names(library)

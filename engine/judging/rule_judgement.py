@@ -102,10 +102,10 @@ class LossBesideBound(NamedTuple):
         """
         places = 3
         if self.word in ("below", "above"):
-            places = next((number for number in range(3, 6) if self._differs(number)), 6)
+            places = next((number for number in range(3, 6) if self._differs_when_rounded(number)), 6)
         return f"{self.loss:.{places}f} ± {self.stderr:.{places}f}"
 
-    def _differs(self, places: int) -> bool:
+    def _differs_when_rounded(self, places: int) -> bool:
         return f"{self.loss:.{places}f}" != f"{self.bound:.{places}f}"
 
     @property
@@ -158,7 +158,7 @@ class RuleJudgement:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the losses as a pandas frame, with a row per problem and k. `attrs` holds the symmetries."""
-        return _as_frame(self)
+        return _frame_of_judgement(self)
 
     @property
     def measured(self) -> str:
@@ -354,8 +354,8 @@ def as_json(judged: RuleJudgement) -> dict[str, Any]:
             {
                 "group": symmetry.group,
                 "verdict": symmetry.word,
-                "change": _finite(symmetry.change),
-                "by_rounding": _finite(symmetry.by_rounding),
+                "change": _finite_or_none(symmetry.change),
+                "by_rounding": _finite_or_none(symmetry.by_rounding),
                 "precisions": symmetry.precisions,
             }
             for symmetry in judged.symmetries
@@ -368,8 +368,8 @@ def as_json(judged: RuleJudgement) -> dict[str, Any]:
             problem: [
                 {
                     "k": point.k,
-                    "loss": _finite(point.loss),
-                    "stderr": _finite(point.stderr),
+                    "loss": _finite_or_none(point.loss),
+                    "stderr": _finite_or_none(point.stderr),
                     "rate": point.rate,
                     "bound": point.bound,
                     "place": point.word,
@@ -382,11 +382,11 @@ def as_json(judged: RuleJudgement) -> dict[str, Any]:
     }
 
 
-def _finite(number: float) -> float | None:
+def _finite_or_none(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _as_frame(judged: RuleJudgement) -> pandas.DataFrame:
+def _frame_of_judgement(judged: RuleJudgement) -> pandas.DataFrame:
     import pandas
 
     rows = [

@@ -159,7 +159,7 @@ class Probe:
 
     @property
     def architecture(self) -> Architecture:
-        return self._parametrised.architecture
+        return self._parametrised_hypothesis.architecture
 
     @property
     def parameters(self) -> Params:
@@ -167,7 +167,7 @@ class Probe:
 
         If the backend has rotated the instances, these are the tensors for the rotated instances.
         """
-        return self._parametrised.params
+        return self._parametrised_hypothesis.params
 
     @property
     def layers(self) -> Params:
@@ -177,7 +177,7 @@ class Probe:
     @property
     def tensors(self) -> Params:
         """All tensors of the net, trained or fixed, by name."""
-        return self._parametrised.tensors
+        return self._parametrised_hypothesis.tensors
 
     @property
     def start(self) -> Params:
@@ -192,7 +192,7 @@ class Probe:
         There are N = B/outputs nets. The loss of a net is the sum over its outputs. The gradient is NaN if no
         row was seen.
         """
-        return self._of_nets(self.curvature)
+        return self._gradient_by_net(self.curvature)
 
     @property
     def gradient_of_logarithm(self) -> torch.Tensor:
@@ -200,9 +200,9 @@ class Probe:
 
         It is a positive multiple of `gradient`, and does not underflow if the loss is tiny.
         """
-        return self._of_nets(self._curvature(Logarithm(self.loss)))
+        return self._gradient_by_net(self._curvature_of_loss(Logarithm(self.loss)))
 
-    def _of_nets(self, curvature: Curvature) -> torch.Tensor:
+    def _gradient_by_net(self, curvature: Curvature) -> torch.Tensor:
         """Return the gradient of the loss in `curvature`, with one row for each net, [N, P].
 
         `Curvature` treats nets that a loss couples as one net. Their gradient is split here.
@@ -215,7 +215,7 @@ class Probe:
 
         The weights w are `drawn_weights`. The multiple does not underflow if the loss is tiny.
         """
-        seen = self._seen
+        seen = self._rows_seen
         loss, labels = Logarithm(self.loss), self.data.labels[:, seen]
         slopes = loss.slope(self.predictions[:, seen], labels) * self.counts[:, seen].to(labels.dtype)
         return self.data.instances.turn_back(self.data.instances.at(seen).combine(slopes))
@@ -226,10 +226,10 @@ class Probe:
 
         Several nets count as one net if a joint loss couples them.
         """
-        return self._curvature(self.loss)
+        return self._curvature_of_loss(self.loss)
 
-    def _curvature(self, loss: Cost) -> Curvature:
-        seen = self._seen
+    def _curvature_of_loss(self, loss: Cost) -> Curvature:
+        seen = self._rows_seen
         shares = self.counts[:, seen] / self.counts[:, seen].sum(1, keepdim=True)
         labels = self.data.labels[:, seen]
         instances = self.data.instances.at(seen)
@@ -237,12 +237,12 @@ class Probe:
         return Curvature(self.architecture, self.tensors, instances, labels, shares, loss)
 
     @property
-    def _seen(self) -> slice:
+    def _rows_seen(self) -> slice:
         """From the first to the last row seen. The slice has one row if none was seen."""
         return slice(0, int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1)
 
     @cached_property
-    def _parametrised(self) -> Parametrised:
+    def _parametrised_hypothesis(self) -> Parametrised:
         assert isinstance(self._hypothesis, Parametrised), "a measure of parameters needs parameters"
         return self._hypothesis
 
@@ -508,7 +508,7 @@ def names_of_numbers() -> list[str]:
 
 
 @cache
-def _as_names() -> dict[str, Measure]:
+def _measures_by_name() -> dict[str, Measure]:
     """Return all measures that are numbers, by names with underscores, such as `train_error`."""
     return {name.replace("-", "_"): measure for name, measure in named().items() if measure.is_number}
 
@@ -518,7 +518,7 @@ def measures_in(names: Collection[str]) -> dict[str, Measure]:
 
     Other names in an expression stand for clocks, sweep axes and sizes.
     """
-    return {name: _as_names()[name] for name in names if name in _as_names()}
+    return {name: _measures_by_name()[name] for name in names if name in _measures_by_name()}
 
 
 def needs_teacher(problem: Problem) -> str | None:

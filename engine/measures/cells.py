@@ -45,7 +45,7 @@ class Cells(Measure, frozen=True, tag="cells"):
         return MeasureSchedule(expensive="a pass through the net for every point of the plane")
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        return Index("s", self._places), Index("t", self._places)
+        return Index("s", self._grid_coordinates), Index("t", self._grid_coordinates)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         return needs_plane(learner, problem)
@@ -56,17 +56,17 @@ class Cells(Measure, frozen=True, tag="cells"):
         )
 
     @property
-    def _places(self) -> NDArray[np.float64]:
+    def _grid_coordinates(self) -> NDArray[np.float64]:
         return np.linspace(-self.reach, self.reach, self.points)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        places = torch.from_numpy(self._places)
-        rows = [self._along(probe, torch.stack((place.expand_as(places), places))) for place in places]
+        places = torch.from_numpy(self._grid_coordinates)
+        rows = [self._active_units(probe, torch.stack((place.expand_as(places), places))) for place in places]
         grid = probe.data.over_targets(torch.cat(rows, 1).mT)  # [points², R, V]
         return grid.movedim(0, -1).reshape(*grid.shape[1:], self.points, self.points)
 
     @staticmethod
-    def _along(probe: Probe, inputs: torch.Tensor) -> torch.Tensor:
+    def _active_units(probe: Probe, inputs: torch.Tensor) -> torch.Tensor:
         """Return the number of active hidden units of every net at the inputs (s, t), [B, k].
 
         Args:

@@ -50,18 +50,18 @@ class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
     def value(self, probe: Probe) -> torch.Tensor:
         rows = probe.data.instances.rows.double().movedim(2, 0).contiguous()  # [d, R, n]: sums are fast
         bits = min(self.bits, int(math.log2(rows.shape[2])))
-        nearest = _squares(rows, rows[:, :, :1])
+        nearest = _squared_distances(rows, rows[:, :, :1])
         radii = [nearest.amax(1).sqrt()]
         for centres in range(2, 2**bits + 1):
             go_on()
             farthest = nearest.argmax(1)[None, :, None]
-            nearest = torch.minimum(nearest, _squares(rows, rows.take_along_dim(farthest, 2)))
+            nearest = torch.minimum(nearest, _squared_distances(rows, rows.take_along_dim(farthest, 2)))
             if centres & (centres - 1) == 0:
                 radii.append(nearest.amax(1).sqrt())
         by_replica = torch.stack(radii, 1)[:, None]  # [R, 1, bits + 1]
         return by_replica.expand(-1, probe.data.variants, -1)
 
 
-def _squares(rows: torch.Tensor, centre: torch.Tensor) -> torch.Tensor:
+def _squared_distances(rows: torch.Tensor, centre: torch.Tensor) -> torch.Tensor:
     """Return the squared distances [R, n] of the rows [d, R, n] from a point [d, R, 1]."""
     return (rows - centre).square_().sum(0)

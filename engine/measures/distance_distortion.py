@@ -52,14 +52,14 @@ class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
         worst = []
         maps_by_replica = signals.reshape(len(instances.rows), -1, *signals.shape[1:])
         for rows, maps in zip(instances.rows, maps_by_replica, strict=True):
-            before = _distances(rows)
+            before = _pairwise_distances(rows)
             is_pair = before > SAME * before.amax()
             for signal in maps:
-                ratios = scale * _distances(signal.mT)[is_pair] / before[is_pair]
+                ratios = scale * _pairwise_distances(signal.mT)[is_pair] / before[is_pair]
                 worst.append((ratios - 1).abs().amax() if len(ratios) else before.new_tensor(torch.nan))
         return probe.data.over_targets(torch.stack(worst)[None])[0]
 
 
-def _distances(points: torch.Tensor) -> torch.Tensor:
+def _pairwise_distances(points: torch.Tensor) -> torch.Tensor:
     centred = points.double() - points.double().mean(0)
     return torch.cdist(centred, centred, compute_mode="use_mm_for_euclid_dist")

@@ -83,7 +83,7 @@ def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch
     """
     if not data.one_hot:
         return sides(predictions, data.labels, data.values, loss)
-    return _largest_is_right(predictions, data.labels, data.targets)
+    return _right_less_wrong_probability(predictions, data.labels, data.targets)
 
 
 def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss: Cost) -> torch.Tensor:
@@ -99,7 +99,9 @@ def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss:
     return torch.nn.functional.hardshrink(margins, tie).sign_()
 
 
-def _largest_is_right(predictions: torch.Tensor, labels: torch.Tensor, targets: int) -> torch.Tensor:
+def _right_less_wrong_probability(
+    predictions: torch.Tensor, labels: torch.Tensor, targets: int
+) -> torch.Tensor:
     """Return 2p − 1 for each row, where p is the probability that its true class is predicted.
 
     If t classes share the largest prediction, p is 1/t for each of them, and 0 for all other classes.

@@ -29,12 +29,15 @@ class FeatureMovement(OfHiddenLayers, frozen=True, tag="feature-movement"):
         return 4 * batch * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
-        now, start = _features(probe, probe.tensors), _features(probe, {**probe.tensors, **probe.start})
+        now, start = (
+            _hidden_features(probe, probe.tensors),
+            _hidden_features(probe, {**probe.tensors, **probe.start}),
+        )
         moved = [(after - before).square().mean((1, 2)) for after, before in zip(now, start, strict=True)]
         return probe.data.over_targets(torch.stack(moved).sqrt()).movedim(0, -1)
 
 
-def _features(probe: Probe, tensors: Params) -> list[torch.Tensor]:
+def _hidden_features(probe: Probe, tensors: Params) -> list[torch.Tensor]:
     """Return the features σ(z_l) [nets, n_l, rows] of every hidden layer, for nets with these tensors."""
     hidden = probe.architecture.structure().hidden_layers
     assert hidden is not None, "others are refused"

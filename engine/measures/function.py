@@ -35,32 +35,32 @@ class Function(Measure, frozen=True, tag="function"):
         return MeasureStructure(of_labels=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        return (Index("input", _places(problem)),)
+        return (Index("input", _points_of_problem(problem)),)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if problem.matrix.structure().span is None:
             return "instances are points of an interval, such as those of the matrix `interval`"
-        return _one_target(problem)
+        return _unmet_condition(problem)
 
     def value(self, probe: Probe) -> torch.Tensor:
         if probe.data.span is None:
             return function(probe)[1].movedim(0, -1)
-        rows = torch.from_numpy(_spaced(probe.data.span))[None, :, None]
+        rows = torch.from_numpy(_spaced_points(probe.data.span))[None, :, None]
         return probe.data.over_targets(probe.predict(rows).mT).movedim(0, -1)
 
 
-def _places(problem: Problem) -> NDArray[np.float64]:
+def _points_of_problem(problem: Problem) -> NDArray[np.float64]:
     structure = problem.matrix.structure()
     if structure.points_are_fixed:
         return np.sort(problem.matrix.rows(Streams([0]))[0, :, 0])
-    return np.empty(0) if structure.span is None else _spaced(structure.span)
+    return np.empty(0) if structure.span is None else _spaced_points(structure.span)
 
 
-def _spaced(span: tuple[float, float]) -> NDArray[np.float64]:
+def _spaced_points(span: tuple[float, float]) -> NDArray[np.float64]:
     return np.linspace(*span, PLACES)
 
 
-def _one_target(problem: Problem) -> str | None:
+def _unmet_condition(problem: Problem) -> str | None:
     return None if problem.target.columns(problem.matrix) == 1 else "there is one target"
 
 
@@ -74,7 +74,7 @@ def needs_fixed_points(problem: Problem) -> str | None:
         return (
             "instances are numbers that are the same in every replica, such as spaced points of an interval"
         )
-    return _one_target(problem)
+    return _unmet_condition(problem)
 
 
 def function(probe: Probe) -> tuple[torch.Tensor, torch.Tensor]:

@@ -86,11 +86,11 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
         shape = (-1, probe.architecture.outputs, probe.data.instances.n)
         chances = torch.softmax(probe.predictions.double().view(shape), 1)
         labels = probe.data.labels.view(shape).argmax(1)
-        nets = zip(_jacobians(probe), chances, labels, strict=True)
-        numbers = [self._of_net(jacobian, chance, classes) for jacobian, chance, classes in nets]
+        nets = zip(_jacobians_of_nets(probe), chances, labels, strict=True)
+        numbers = [self._value_of_net(jacobian, chance, classes) for jacobian, chance, classes in nets]
         return probe.data.over_targets(torch.tensor(numbers, dtype=torch.float64)[None])[0]
 
-    def _of_net(self, jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor) -> float:
+    def _value_of_net(self, jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor) -> float:
         """Return the value of the measure for one net.
 
         Args:
@@ -100,12 +100,12 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
         """
         if not jacobian.isfinite().all():
             return math.nan
-        roots = _roots(jacobian, chances, classes)
+        roots = _roots_of_parts(jacobian, chances, classes)
         match self.quantity:
             case "class-rank":
-                return _rank(roots.of_classes)
+                return _numerical_rank(roots.of_classes)
             case "cross-rank":
-                return _rank(roots.of_pairs)
+                return _numerical_rank(roots.of_pairs)
             case "gap":
                 matrix = _gauss_newton(jacobian, chances)
                 return float(
@@ -131,7 +131,7 @@ class Roots(NamedTuple):
     same: torch.Tensor
 
 
-def _jacobians(probe: Probe) -> torch.Tensor:
+def _jacobians_of_nets(probe: Probe) -> torch.Tensor:
     """Return ∂ŷ/∂θ of every net in float64, [nets, C, n, P]."""
     net, count, n = probe.architecture, probe.architecture.outputs, probe.data.instances.n
     leaves = {layer: probe.tensors[layer].detach().requires_grad_() for layer in net.layers}
@@ -151,7 +151,7 @@ def _gauss_newton(jacobian: torch.Tensor, chances: torch.Tensor) -> torch.Tensor
     return (scaled.T @ scaled - means.T @ means) / len(means)
 
 
-def _roots(jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor) -> Roots:
+def _roots_of_parts(jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor) -> Roots:
     """Return matrices A with AᵀA = G_class, G_cross, G_within and G_same, for one net."""
     count, n = chances.shape
     gradients = (chances[..., None] * jacobian).sum(0) - jacobian  # [c′, n, P]
@@ -173,6 +173,6 @@ def _roots(jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor)
     )
 
 
-def _rank(root: torch.Tensor) -> int:
+def _numerical_rank(root: torch.Tensor) -> int:
     singular_values = torch.linalg.svdvals(root)
     return int((singular_values > ZERO * singular_values[0]).sum())

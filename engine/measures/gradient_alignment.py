@@ -38,13 +38,15 @@ class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
         data, net, tensors = probe.data, probe.architecture, probe.tensors
         n = data.instances.n
         labels = data.labels / data.labels.double().square().mean(1, keepdim=True).sqrt().to(data.labels)
-        seen = _squares(net.gradient(tensors, data.instances, lambda _: labels / n))
+        seen = _squared_lengths(net.gradient(tensors, data.instances, lambda _: labels / n))
         total = torch.zeros_like(seen)
         for row in range(n):
-            total += _squares(net.gradient(tensors, data.instances.at(slice(row, row + 1)), torch.ones_like))
+            total += _squared_lengths(
+                net.gradient(tensors, data.instances.at(slice(row, row + 1)), torch.ones_like)
+            )
         return data.over_targets((n * seen / total)[None])[0]
 
 
-def _squares(gradients: Params) -> torch.Tensor:
+def _squared_lengths(gradients: Params) -> torch.Tensor:
     """Return the squared length of each net's gradient, summed over all tensors, [B]."""
     return torch.stack([g.double().square().flatten(1).sum(1) for g in gradients.values()]).sum(0)

@@ -36,25 +36,25 @@ class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return self._spectrum.schedule()
+        return self._jacobian_spectrum.schedule()
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        (spectrum_index,) = self._spectrum.index(learner, problem)
+        (spectrum_index,) = self._jacobian_spectrum.index(learner, problem)
         return (Index("j", np.arange(1.0, len(spectrum_index.values))),)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        if lack := self._spectrum.refuses(learner, problem):
+        if lack := self._jacobian_spectrum.refuses(learner, problem):
             return lack
-        (spectrum_index,) = self._spectrum.index(learner, problem)
+        (spectrum_index,) = self._jacobian_spectrum.index(learner, problem)
         return None if len(spectrum_index.values) > 1 else "there are at least two singular values"
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
-        return self._spectrum.numbers(parameters, signals, batch)
+        return self._jacobian_spectrum.numbers(parameters, signals, batch)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        singular_values = probe.value(self._spectrum)
+        singular_values = probe.value(self._jacobian_spectrum)
         return singular_values[..., :-1] / singular_values[..., 1:]
 
     @property
-    def _spectrum(self) -> JacobianSpectrum:
+    def _jacobian_spectrum(self) -> JacobianSpectrum:
         return JacobianSpectrum(most=self.most)

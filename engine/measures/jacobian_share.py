@@ -128,7 +128,7 @@ class SeenLabels(Measure, frozen=True):
     """
 
     def value(self, probe: Probe) -> torch.Tensor:
-        return _of_rows_seen(probe.data.labels, probe)
+        return _values_of_rows_seen(probe.data.labels, probe)
 
 
 class Residuals(Measure, frozen=True):
@@ -138,10 +138,10 @@ class Residuals(Measure, frozen=True):
     """
 
     def value(self, probe: Probe) -> torch.Tensor:
-        return _of_rows_seen(probe.predictions - probe.data.labels, probe)
+        return _values_of_rows_seen(probe.predictions - probe.data.labels, probe)
 
 
-def _of_rows_seen(values: torch.Tensor, probe: Probe) -> torch.Tensor:
+def _values_of_rows_seen(values: torch.Tensor, probe: Probe) -> torch.Tensor:
     """Reshape `values` [B, n] to one vector per net, [nets, K·n], and set entries of unseen rows to 0."""
     seen = seen_by_net(probe)
     return values.double().view(seen.shape).where(seen, 0.0).flatten(1)

@@ -53,13 +53,13 @@ class KernelChange(Measure, frozen=True, tag="kernel-change"):
         return 6 * batch * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
-        kernel_of = _tangents if self.of == "tangents" else _features
+        kernel_of = _tangent_kernels if self.of == "tangents" else _feature_kernels
         before = kernel_of(probe, {**probe.tensors, **probe.start})
         moved = torch.linalg.matrix_norm(kernel_of(probe, probe.tensors) - before)
         return probe.data.over_targets((moved / torch.linalg.matrix_norm(before))[None])[0]
 
 
-def _tangents(probe: Probe, tensors: Params) -> torch.Tensor:
+def _tangent_kernels(probe: Probe, tensors: Params) -> torch.Tensor:
     """Return the tangent kernel Σ_l r_l J_l J_lᵀ of every net with K outputs, [nets, K·n, K·n]."""
     net, instances = probe.architecture, probe.data.instances
     factors = net.layout(instances.d).rate_factors
@@ -67,7 +67,7 @@ def _tangents(probe: Probe, tensors: Params) -> torch.Tensor:
     return torch.stack([*tangent_kernels(net, tensors, instances, speeds)])
 
 
-def _features(probe: Probe, tensors: Params) -> torch.Tensor:
+def _feature_kernels(probe: Probe, tensors: Params) -> torch.Tensor:
     """Return the kernel HᵀH/n of the last hidden layer's features, [nets, rows, rows], for given tensors."""
     hidden = probe.architecture.structure().hidden_layers
     assert hidden is not None, "others are refused"

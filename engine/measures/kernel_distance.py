@@ -55,14 +55,14 @@ class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
         return 4 * batch * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
-        kernels = torch.stack([*_kernels(probe, probe.tensors)])
+        kernels = torch.stack([*_first_layer_kernels(probe, probe.tensors)])
         if self.to == "start":
-            references = torch.stack([*_kernels(probe, {**probe.tensors, **probe.start})])
+            references = torch.stack([*_first_layer_kernels(probe, {**probe.tensors, **probe.start})])
         else:
             references = mean_kernel(probe.architecture, probe.tensors, probe.data.instances).kernels
         norms = torch.linalg.matrix_norm(kernels - references, 2)
         return probe.data.over_targets(norms[None])[0]
 
 
-def _kernels(probe: Probe, tensors: Params) -> Iterator[torch.Tensor]:
+def _first_layer_kernels(probe: Probe, tensors: Params) -> Iterator[torch.Tensor]:
     return tangent_kernels(probe.architecture, tensors, probe.data.instances, FIRST_LAYER)

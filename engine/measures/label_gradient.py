@@ -35,7 +35,7 @@ class LabelGradient(Measure, frozen=True, tag="label-gradient"):
         return MeasureNeeds(parameters=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        count = 0 if learner.architecture is None else len(self._names(learner.architecture))
+        count = 0 if learner.architecture is None else len(self._names_of_tensors(learner.architecture))
         return (Index("layer", np.arange(1.0, count + 1)),)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
@@ -44,7 +44,7 @@ class LabelGradient(Measure, frozen=True, tag="label-gradient"):
             return "the learner is a dense net"
         if net.outputs > 1:
             return "every net predicts a single target"
-        return None if self._names(net) else "the net has biases"
+        return None if self._names_of_tensors(net) else "the net has biases"
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return batch * (2 * parameters + 3 * signals)
@@ -52,8 +52,10 @@ class LabelGradient(Measure, frozen=True, tag="label-gradient"):
     def value(self, probe: Probe) -> torch.Tensor:
         data, net = probe.data, probe.architecture
         gradients = net.gradient(probe.tensors, data.instances, lambda _: data.labels / data.instances.n)
-        squares = [gradients[name].double().square().flatten(1).sum(1) for name in self._names(net)]
+        squares = [
+            gradients[name].double().square().flatten(1).sum(1) for name in self._names_of_tensors(net)
+        ]
         return data.over_targets(torch.stack(squares)).movedim(0, -1)
 
-    def _names(self, net: Architecture) -> list[str]:
+    def _names_of_tensors(self, net: Architecture) -> list[str]:
         return [name for name in net.layers if name.startswith("W" if self.of == "weights" else "b")]

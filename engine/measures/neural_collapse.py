@@ -72,26 +72,28 @@ class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
         match self.quantity:
             case "weights":
                 weights = probe.parameters[f"W{len(hidden.next_variances) + 1}"].double()
-                deviations = _unit(weights) - _unit(_centred(means))
+                deviations = _with_unit_norm(weights) - _with_unit_norm(_centred_means(means))
                 numbers = torch.linalg.matrix_norm(deviations)
             case "centres":
                 predictions = probe.predictions.view(members.shape).argmax(1)
                 nearest = torch.cdist(features, means).argmin(2)
                 numbers = (nearest != predictions).double().mean(1)
             case "angles":
-                numbers = _largest_deviation(_centred(means))
+                numbers = _largest_deviation(_centred_means(means))
             case _:
                 around = features - members.mT @ means
-                numbers = (_in_units if self.quantity == "within" else _over)(around, _centred(means))
+                numbers = (_spread_in_units if self.quantity == "within" else _spread_ratio)(
+                    around, _centred_means(means)
+                )
         return probe.data.over_targets(numbers[None])[0]
 
 
-def _centred(means: torch.Tensor) -> torch.Tensor:
+def _centred_means(means: torch.Tensor) -> torch.Tensor:
     """Return the class means minus the mean of all class means: Mᵀ [nets, C, h]."""
     return means - means.mean(1, keepdim=True)
 
 
-def _unit(matrices: torch.Tensor) -> torch.Tensor:
+def _with_unit_norm(matrices: torch.Tensor) -> torch.Tensor:
     norms: torch.Tensor = torch.linalg.matrix_norm(matrices, keepdim=True)
     return matrices / norms
 
@@ -105,7 +107,7 @@ def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
     return largest
 
 
-def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
+def _spread_in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
     """Return NC1 = tr(Σ_W Σ_B†)/C [nets]: Σ_W is the covariance within classes, and Σ_B between them.
 
     `around` [nets, n, h] are the features' deviations from the means of their classes. `centred` is Mᵀ, the
@@ -118,6 +120,6 @@ def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
     return mean
 
 
-def _over(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
-    """Return the spread tr Σ_W/tr Σ_B [nets], for the same arguments as `_in_units`."""
+def _spread_ratio(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
+    """Return the spread tr Σ_W/tr Σ_B [nets], for the same arguments as `_spread_in_units`."""
     return around.square().sum(2).mean(1) / centred.square().sum(2).mean(1)

@@ -70,13 +70,13 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
 
     def value(self, probe: Probe) -> torch.Tensor:
         instances, parameters = probe.data.instances, probe.tensors
-        rows = _numbers(instances.rows) / math.sqrt(instances.d)  # [R, n, d]
-        theta, features, Psi = (_numbers(parameters[name]) for name in ("theta", "Phi", "Psi"))
+        rows = _as_float64(instances.rows) / math.sqrt(instances.d)  # [R, n, d]
+        theta, features, Psi = (_as_float64(parameters[name]) for name in ("theta", "Phi", "Psi"))
         rows = rows.repeat(len(theta) // len(rows), 0)
         # numpy does not split small products among threads; splitting would cost more than the products.
         matrices = (rows @ Psi.reshape(*Psi.shape[:2], -1)).reshape(*rows.shape[:2], *Psi.shape[2:])
         linear = modes(features @ rows.swapaxes(1, 2))
-        labels = _numbers(probe.data.labels)
+        labels = _as_float64(probe.data.labels)
         limit = linear_limit(linear, labels)
         missed = theta - limit
         if self.corrected:
@@ -85,16 +85,16 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
             missed = missed - epsilon * first_correction(linear, matrices, labels)
         if self.part == "features":
             change, predicted = (np.einsum("bnpq,bq->bnp", matrices, vector) for vector in (missed, limit))
-            errors = _lengths(change) / _lengths(predicted)
+            errors = _euclidean_lengths(change) / _euclidean_lengths(predicted)
         else:
             on_span = linear.on_span(missed)
-            errors = _lengths(on_span if self.part == "span" else missed - on_span)
+            errors = _euclidean_lengths(on_span if self.part == "span" else missed - on_span)
         return probe.data.over_targets(torch.as_tensor(errors)[None])[0]
 
 
-def _lengths(vectors: np.ndarray) -> np.ndarray:
+def _euclidean_lengths(vectors: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1))
 
 
-def _numbers(tensor: torch.Tensor) -> np.ndarray:
+def _as_float64(tensor: torch.Tensor) -> np.ndarray:
     return np.asarray(tensor.double().cpu().numpy())

@@ -66,7 +66,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
         data = probe.data
         nets, slopes = list(nets_of(probe)), slopes_of(probe)
         members = len(nets) // data.replicas
-        lines = [_line(rows) for rows in data.instances.rows.double().cpu().numpy()]
+        lines = [_line_through_rows(rows) for rows in data.instances.rows.double().cpu().numpy()]
         counts = []
         for number, ((weights, biases), *above) in enumerate(nets):
             line = lines[number // members]
@@ -85,7 +85,7 @@ class Segment(NamedTuple):
     high: float
 
 
-def _line(rows: Floats) -> Segment:
+def _line_through_rows(rows: Floats) -> Segment:
     """Return the line through the first two instances.
 
     Instances are [n, d]. If d = 1, `low` and `high` are the smallest and the largest instance.

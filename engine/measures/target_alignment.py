@@ -43,7 +43,7 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if self.group == "rotations":
-            return _off_sphere(problem)
+            return _unmet_condition(problem)
         if not problem.matrix.structure().is_cube or problem.target.columns(problem.matrix) > 1:
             return "the rows are all vectors of ±1, with a single target"
         return None
@@ -60,8 +60,8 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
         return torch.tensor(alignments, dtype=torch.float64)[:, None].expand(-1, data.variants)
 
 
-def _off_sphere(problem: Problem) -> str | None:
-    """Return None if a formula for the alignment under rotations is known; otherwise, its condition."""
+def _unmet_condition(problem: Problem) -> str | None:
+    """Return None if a formula for the alignment under rotations is known."""
     target, matrix = problem.target, problem.matrix
     is_linear = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
     high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3

@@ -129,7 +129,9 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     outside, least = gap < -rounding, int(gap.argmin())
     if not outside.any():
         exact = bool(np.abs(gap).max() <= rounding)
-        return Respect(line.kind, line.called, True, f"closest: {at(_closest(x, line, gap))}{until}", exact)
+        return Respect(
+            line.kind, line.called, True, f"closest: {at(_closest_position(x, line, gap))}{until}", exact
+        )
     broken = f"{at(least)}{until}"
     outcome = Respect(line.kind, line.called, False, broken, beyond=-float(gap[least]), at=float(x[least]))
     if not line.in_expectation:
@@ -180,7 +182,7 @@ def allowed_errors(replicas: int) -> float:
     return float(stdtrit(replicas - 1, 1 - UNLIKELY))
 
 
-def _closest(x: Floats, line: LineView, gap: Floats) -> int:
+def _closest_position(x: Floats, line: LineView, gap: Floats) -> int:
     """Return the index of the position at which a curve comes closest to a bound.
 
     Positions with x ≤ 0, or with a bound of 0, count only if there are no others.

@@ -125,12 +125,12 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the label of a y-axis with this share, such as "share of replicas with loss < 0.1"."""
         if self.below is None:
             assert self.above is not None, "one of both is given"
-            return f"share of replicas with {label} > {_short(self.above)}"
-        above = "" if self.above is None else f"{_short(self.above)} < "
-        return f"share of replicas with {above}{label} < {_short(self.below)}"
+            return f"share of replicas with {label} > {_short_number(self.above)}"
+        above = "" if self.above is None else f"{_short_number(self.above)} < "
+        return f"share of replicas with {above}{label} < {_short_number(self.below)}"
 
 
-def _short(number: float) -> str:
+def _short_number(number: float) -> str:
     """Write a number as the ticks of a log axis do: 1e-8 instead of 1e-08."""
     return re.sub(r"e([+-])0+", r"e\1", f"{number:g}")
 

@@ -57,7 +57,7 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     if how.take is not None:
         return selected(how.take, values, axis)
     if how.place_of is not None:
-        return _place_of(how.place_of, values, places, axis)
+        return _place_of_extremum(how.place_of, values, places, axis)
     if how.first_below is not None:
         threshold, reached = how.first_below, values < how.first_below
     else:
@@ -66,13 +66,13 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     first = reached.argmax(axis)
     readings = places[first]
     if how.between != "no":
-        readings = _crossing(how.between == "log", threshold, values, places, first, axis)
+        readings = _crossing_of_threshold(how.between == "log", threshold, values, places, first, axis)
     readings = np.where(reached.any(axis), readings, np.inf)
     unknown = ~reached.any(axis) & np.isnan(values).any(axis)
     return np.asarray(np.where(unknown, np.nan, readings))
 
 
-def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
+def _place_of_extremum(how: str, values: Floats, places: Floats, axis: int) -> Floats:
     """Return the place of the first largest or least value, or the place before the largest gap.
 
     A gap is the ratio of the larger to the smaller of two neighbouring values. The result is NaN if there are
@@ -118,7 +118,7 @@ def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
     return held_values
 
 
-def _crossing(
+def _crossing_of_threshold(
     log: bool, threshold: float, values: Floats, places: Floats, first: NDArray[np.intp], axis: int
 ) -> Floats:
     """Return the interpolated coordinate at which values cross a threshold.
@@ -183,7 +183,7 @@ def summary(how: str, values: Floats) -> Floats:
     if how in ("max", "min"):
         return np.asarray({"max": np.fmax, "min": np.fmin}[how].reduce(values, 0))
     if how in SPREADS:
-        return _spread(how, values)
+        return _relative_spread(how, values)
     none = np.isnan(values).all(0)
     # nanmean and nanmedian warn about columns that are all NaN. So these are set to 0 here, and to NaN below.
     defined = np.where(none, 0.0, values)
@@ -195,7 +195,7 @@ def summary(how: str, values: Floats) -> Floats:
     return np.where(none, np.nan, reduced)
 
 
-def _spread(how: str, samples: Floats) -> Floats:
+def _relative_spread(how: str, samples: Floats) -> Floats:
     """Return the relative variance of values over the first dimension, or the variance of their logarithms.
 
     The result is NaN where there are fewer than two values.

@@ -303,14 +303,14 @@ def fitted_law(x: Floats, y: Floats) -> Law | None:
     x, y = x[fits], y[fits]
     exponent, constant = np.polyfit(np.log(x), np.log(y), 1)
     share = float(np.mean(y / x))
-    power = Law(float(exponent), None, _error(np.exp(constant) * x**exponent, y), share)
+    power = Law(float(exponent), None, _relative_error(np.exp(constant) * x**exponent, y), share)
     slope, constant = np.polyfit(np.log2(x), y, 1)
-    logarithm = Law(None, float(slope), _error(constant + slope * np.log2(x), y), share)
+    logarithm = Law(None, float(slope), _relative_error(constant + slope * np.log2(x), y), share)
     law = power if abs(exponent) >= LEAST_EXPONENT and power.error < logarithm.error else logarithm
     return law if law.error <= WORST else None
 
 
-def _error(fitted: Floats, y: Floats) -> float:
+def _relative_error(fitted: Floats, y: Floats) -> float:
     return float(np.sqrt(np.mean((fitted / y - 1) ** 2)))
 
 
@@ -334,13 +334,15 @@ def laws_in_words(view: View) -> str:
     if powers:
         shares = [(curve, law.share) for curve, law in laws if law.exponent is not None]
         is_share = all(abs(exponent - 1) < NEARLY_ONE for _, exponent in powers)
-        share = f" ({_ends(shares, '.2f')} {x_name(view)})" if is_share else ""
-        clauses.append(f"{_names(view, powers)} ∝ {x_name(view)}^{_ends(powers, '.2f')}{share}")
+        share = f" ({_smallest_and_largest(shares, '.2f')} {x_name(view)})" if is_share else ""
+        clauses.append(
+            f"{_curve_names(view, powers)} ∝ {x_name(view)}^{_smallest_and_largest(powers, '.2f')}{share}"
+        )
     if logarithms:
         unit = f"{UNITS[axes.clock]}s" if axes.clock in UNITS else "more"
-        more = f"{_ends(logarithms, '.2g')} more {unit}".replace("more more", "more")
+        more = f"{_smallest_and_largest(logarithms, '.2g')} more {unit}".replace("more more", "more")
         growth = f"∝ log {x_name(view)}: {more} per doubling of {x_name(view)}"
-        clauses.append(f"{_names(view, logarithms)} {growth}")
+        clauses.append(f"{_curve_names(view, logarithms)} {growth}")
     if never := [called(view, curve) for curve in curves if len(curve.y) and np.isinf(curve.y).all()]:
         clauses.append(f"{listed(never)} never")
     if reading.first_below is not None:
@@ -348,9 +350,9 @@ def laws_in_words(view: View) -> str:
     return shortened(clauses[0], *(f"; {clause}" for clause in clauses[1:]))
 
 
-def _names(view: View, numbered: Sequence[tuple[CurveView, float]]) -> str:
+def _curve_names(view: View, numbered: Sequence[tuple[CurveView, float]]) -> str:
     return listed([called(view, curve) for curve, _ in numbered])
 
 
-def _ends(numbered: Sequence[tuple[CurveView, float]], form: str) -> str:
+def _smallest_and_largest(numbered: Sequence[tuple[CurveView, float]], form: str) -> str:
     return ends([number for _, number in numbered], lambda number: format(number, form))

@@ -47,18 +47,18 @@ def shares(plan: RunPlan) -> Counter[str]:
     The matrix is first. Side runs are additional runs from which theory lines are computed. Their bytes count
     for the protocol.
     """
-    by_part = _own_shares(plan.experiment, plan.learners)
+    by_part = _bytes_by_field(plan.experiment, plan.learners)
     by_part["protocol"] += sum(
-        _own_shares(planned.experiment, [planned]).total() for planned in plan.side_learners
+        _bytes_by_field(planned.experiment, [planned]).total() for planned in plan.side_learners
     )
     return by_part
 
 
-def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Counter[str]:
+def _bytes_by_field(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Counter[str]:
     """Divide the memory of a run, without side runs, among the fields of the experiment, in bytes."""
     problem, replicas = experiment.problem, experiment.run.replicas
     sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
-    by_place = {_place(number, planned): planned for number, planned in enumerate(learners)}
+    by_place = {_field_to_change(number, planned): planned for number, planned in enumerate(learners)}
     parts = Counter({sized: 0})
     parts.update(dict.fromkeys(by_place, 0))
     records = learners[0].records
@@ -68,13 +68,13 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
     measured: Counter[str] = Counter()
     for place, planned in by_place.items():
         learner, sizes, measures = planned.learner, planned.sizes, planned.measures
-        parts[place] += _trained(planned)
-        measured[place] = _measured(measures, sizes, planned.backend.needs.predictions)
+        parts[place] += _bytes_to_train(planned)
+        measured[place] = _bytes_of_measures(measures, sizes, planned.backend.needs.predictions)
         linear = learner.solver is None or learner.solver.structure().linear_in_instance
         if planned.backend.needs.matrix and linear:
             measured[place] += evaluators.bytes_held(sizes)
         if learner.architecture is not None:
-            numbers = sum(_numbers_kept(measure, learner, problem) for measure in measures)
+            numbers = sum(_stored_numbers(measure, learner, problem) for measure in measures)
             parts["protocol"] += sizes.models * sizes.batch * records * DERIVED * numbers
         coupled_runs = sum(measure.needs().under is not None for measure in measures)
         turned = replicas * sizes.n * sizes.d * sizes.item + DERIVED * ROTATED * sizes.d**2
@@ -101,7 +101,7 @@ def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
     return any(planned.backend.needs.matrix for planned in learners)
 
 
-def _trained(planned: LearnerPlan) -> int:
+def _bytes_to_train(planned: LearnerPlan) -> int:
     """Return the bytes needed to train a learner and to store the weights of its curves."""
     learner, sizes, rates = planned.learner, planned.sizes, len(planned.rates)
     records = min(MOST_WEIGHT_RECORDS, planned.records)
@@ -114,11 +114,11 @@ def _trained(planned: LearnerPlan) -> int:
     if learner.rate_unit == "start-jacobian":
         held += KERNELS * DERIVED * (sizes.n * sizes.outputs) ** 2
     if isinstance(form, Trained):
-        held += _of_steps(*form, sizes)
+        held += _bytes_of_rule(*form, sizes)
     return held + (0 if learner.noise is None else learner.noise.bytes_held(sizes))
 
 
-def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
+def _bytes_of_rule(architecture: Architecture, update: Update, sizes: Sizes) -> int:
     """Return the bytes that an update rule needs, besides its numbers per parameter.
 
     They hold matrices over inputs and outputs, observed signals, and an optimizer's copies of the parameters.
@@ -147,7 +147,7 @@ def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int
     return -(-inputs // columns) * of_block
 
 
-def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
+def _stored_numbers(measure: Measure, learner: Learner, problem: Problem) -> int:
     """Return how many values an array-valued measure stores per evaluation, replica and rate.
 
     It is 0 for a measure that is one number, or that is computed at only some evaluation points.
@@ -156,7 +156,7 @@ def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
     return math.prod(len(dimension.values) for dimension in index) if index else 0
 
 
-def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
+def _bytes_of_measures(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
     """Return the bytes needed to compute the measures at one evaluation point.
 
     Measures are computed one after another. So only the largest measure of parameters and the largest measure
@@ -181,7 +181,7 @@ def scatters(plan: RunPlan) -> bool:
     return size >= LONG or batch * size >= WIDE
 
 
-def _place(number: int, planned: LearnerPlan) -> str:
+def _field_to_change(number: int, planned: LearnerPlan) -> str:
     """Return the path of the field to change if a learner needs too much memory.
 
     It is the learner's solver, its rates if there are several, or its architecture.
@@ -219,12 +219,12 @@ def give_back() -> None:
     the space of freed tensors. A run on vectors of 4 MB then held three times the memory that it needed.
     After a thousand runs without the call, the app held 20 MB more. One call takes half a millisecond.
     """
-    if (trim := _trim()) is not None:
+    if (trim := _malloc_trim()) is not None:
         trim(0)
 
 
 @cache
-def _trim() -> Callable[[int], int] | None:
+def _malloc_trim() -> Callable[[int], int] | None:
     """Return `malloc_trim` of the C library, or None if the library has no such function."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 
@@ -244,7 +244,7 @@ def check(plan: RunPlan, device: str) -> int:
     where = data if alone else max(by_place, key=by_place.__getitem__)
     size, needed = _size_in_words(plan, where), in_words(by_place.total())
     lack = f"{size} needs {needed} of memory, but {device} has only {in_words(free)} free"
-    raise BadInput(where, f"{lack}; take {_that_fits(experiment, free)}")
+    raise BadInput(where, f"{lack}; take {_smaller_settings_in_words(experiment, free)}")
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
@@ -271,7 +271,7 @@ def fits(experiment: Experiment, free: int) -> bool:
     return needed_bytes(plan_run(experiment)) <= free
 
 
-def _that_fits(experiment: Experiment, free: int) -> str:
+def _smaller_settings_in_words(experiment: Experiment, free: int) -> str:
     """Suggest smaller settings, each of which alone makes the run fit into `free` bytes."""
 
     def fitting(**changes: Any) -> bool:
@@ -280,10 +280,10 @@ def _that_fits(experiment: Experiment, free: int) -> str:
     ways = []
     if experiment.run.path != "auto" and fitting(path="auto"):
         ways.append("run.path = auto")
-    if replicas := _largest(experiment.run.replicas, lambda count: fitting(replicas=count)):
+    if replicas := _largest_fitting(experiment.run.replicas, lambda count: fitting(replicas=count)):
         ways.append(f"run.replicas = {replicas}")
     d = getattr(experiment.problem.matrix, "d", None)
-    if d is not None and (smaller := _nearest(experiment, d, free)):
+    if d is not None and (smaller := _largest_fitting_features(experiment, d, free)):
         ways.append(f"problem.matrix.d = {smaller}")
     singly = tuple(_with_one_rate(learner) for learner in experiment.learners)
     if singly != experiment.learners and fits(replace(experiment, learners=singly), free):
@@ -308,7 +308,7 @@ def _with_features(experiment: Experiment, d: int) -> Experiment | None:
     return other
 
 
-def _largest(below: int, fitting: Callable[[int], bool]) -> int:
+def _largest_fitting(below: int, fitting: Callable[[int], bool]) -> int:
     """Return the largest number below `below` that fits, or 0 if none fits, by bisection."""
     low, high = 0, below - 1
     while low < high:
@@ -317,7 +317,7 @@ def _largest(below: int, fitting: Callable[[int], bool]) -> int:
     return low
 
 
-def _nearest(experiment: Experiment, d: int, free: int) -> int:
+def _largest_fitting_features(experiment: Experiment, d: int, free: int) -> int:
     """Return the largest number of features below `d` with which the run fits, or 0.
 
     If the matrix allows no numbers between d/2, d/4, …, it is the largest of these that fits.

@@ -141,9 +141,9 @@ def side_runs(
             for curve, alone in at_each_rate(learner).items():
                 runs = line.runs(alone, experiment)
                 numbers[line.kind, curve] = {
-                    run_name: _entered(run, wanted) for run_name, run in runs.items()
+                    run_name: _enter_side_run(run, wanted) for run_name, run in runs.items()
                 }
-    return SideRuns(tuple(_experiment(run, experiment) for run in wanted), numbers)
+    return SideRuns(tuple(_side_experiment(run, experiment) for run in wanted), numbers)
 
 
 def at_each_rate(learner: Learner) -> dict[str, Learner]:
@@ -160,24 +160,24 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
     }
 
 
-def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:
+def _enter_side_run(run: OtherRun, wanted: list[OtherRun]) -> int:
     """Add a side run to the list `wanted` unless it is there already. Return its index in the list.
 
     If the list has a run of the same learner and problem, only the new run's measures are added to it.
     """
     for number, other in enumerate(wanted):
         if (other.learner, other.problem) == (run.learner, run.problem):
-            wanted[number] = other._replace(measures=_together(other.measures, run.measures))
+            wanted[number] = other._replace(measures=_joined_measures(other.measures, run.measures))
             return number
     wanted.append(run)
     return len(wanted) - 1
 
 
-def _together(measures: tuple[Measure, ...], added: tuple[Measure, ...]) -> tuple[Measure, ...]:
+def _joined_measures(measures: tuple[Measure, ...], added: tuple[Measure, ...]) -> tuple[Measure, ...]:
     return (*measures, *(measure for measure in added if measure not in measures))
 
 
-def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
+def _side_experiment(run: OtherRun, experiment: Experiment) -> Experiment:
     """Convert a side run to an experiment with one picture for each measure of the side run."""
     settings = experiment.run
     return Experiment(
@@ -214,7 +214,7 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
 
     They are the measures of every run, and the measures that pictures, claims and theory lines need.
     """
-    measures = _requested(experiment)
+    measures = _requested_measures(experiment)
     requested = {
         learner.name: {
             name: measure
@@ -227,10 +227,10 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
     names = {name for by_name in requested.values() for name in by_name}
     along = lines_along_runs(experiment, names, verdicts)
     of_lines = {
-        learner.name: _of_lines(experiment, learner, along, requested[learner.name])
+        learner.name: _measures_of_lines(experiment, learner, along, requested[learner.name])
         for learner in experiment.learners
     }
-    read = _read_by_replica(experiment)
+    read = _measures_by_replica(experiment)
     by_learner = {learner: requested[learner] | of_lines[learner] for learner in requested}
     return RecordedMeasures(
         {learner: tuple(by_name.values()) for learner, by_name in by_learner.items()},
@@ -249,7 +249,7 @@ def is_recorded(measure_name: str, experiment: Experiment) -> bool:
     return any(measure.name == measure_name for measures in by_learner.values() for measure in measures)
 
 
-def _requested(experiment: Experiment) -> dict[str, Measure]:
+def _requested_measures(experiment: Experiment) -> dict[str, Measure]:
     """Return the measures that every run records, and those that the set-up, a picture or a claim names."""
     ending = experiment.protocol.schedule().ends_early
     end_name = None if ending is None else ending.measure
@@ -260,20 +260,20 @@ def _requested(experiment: Experiment) -> dict[str, Measure]:
     ]
     claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]
     pictured = [picture.measure for picture in experiment.pictures]
-    pictured += [named()[measure_name] for measure_name in _read_until(experiment.pictures)]
+    pictured += [named()[measure_name] for measure_name in _measures_of_ends(experiment.pictures)]
     pictured += [
         measure for picture in experiment.pictures for measure in measures_in(names_in(picture.x)).values()
     ]
     return {measure.name: measure for measure in (*always, *experiment.run.measures, *claimed, *pictured)}
 
 
-def _read_until(pictures: Sequence[Picture]) -> list[str]:
+def _measures_of_ends(pictures: Sequence[Picture]) -> list[str]:
     readings = (picture.reading for picture in pictures)
     ends = (None if reading is None else reading.until for reading in readings)
     return [end.measure for end in ends if end is not None and end.measure is not None]
 
 
-def _of_lines(
+def _measures_of_lines(
     experiment: Experiment, learner: Learner, along: Sequence[PlannedLine], requested: Mapping[str, Measure]
 ) -> dict[str, Measure]:
     """Return further measures, from which theory lines about requested measures are computed."""
@@ -283,7 +283,7 @@ def _of_lines(
     return {measure.name: measure for line in binding for measure in line.measures(learner, experiment)}
 
 
-def _read_by_replica(experiment: Experiment) -> frozenset[str]:
+def _measures_by_replica(experiment: Experiment) -> frozenset[str]:
     """Return the names of measures that pictures or claims need for every single replica.
 
     The default picture of a run counts, too.

@@ -98,7 +98,7 @@ class Data:
     def from_w_star(self, weights: torch.Tensor) -> torch.Tensor:
         """Return the differences w − w* for weights w […, B, d], where the labels are xᵀw*."""
         assert self.w_star is not None, "only labels that are linear in the instances have w*"
-        return self._from(self.w_star, weights)
+        return self._errors_from(self.w_star, weights)
 
     def from_teacher(self, weights: torch.Tensor) -> torch.Tensor:
         """Return the differences w − w* for weights w [B, d], where the labels are made from xᵀw*.
@@ -107,9 +107,9 @@ class Data:
         of xᵀw*, or contain noise.
         """
         assert self.teacher is not None, "only labels that are made of xᵀw* have a teacher"
-        return self._from(self.teacher, weights)
+        return self._errors_from(self.teacher, weights)
 
-    def _from(self, star: Star, weights: torch.Tensor) -> torch.Tensor:
+    def _errors_from(self, star: Star, weights: torch.Tensor) -> torch.Tensor:
         errors = weights.clone(memory_format=torch.contiguous_format)
         by_target = errors.view(-1, self.replicas, self.variants, self.targets, errors.shape[-1])
         several = len(by_target), -1, self.variants, -1, -1
@@ -126,7 +126,7 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
     combination, streams = problem.target.combination(problem.matrix, streams), streams.of_data()
     structure = problem.matrix.structure()
     if structure.is_sylvester:
-        instances, labels = _arranged(problem, combination, streams, dtype, device)
+        instances, labels = _sylvester_rows_and_labels(problem, combination, streams, dtype, device)
     else:
         rows, labels = tabled(problem, combination, streams)
         matrix = torch.from_numpy(np.ascontiguousarray(rows, dtype=dtype)).to(device)
@@ -162,10 +162,10 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
     )
 
 
-def _arranged(
+def _sylvester_rows_and_labels(
     problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
 ) -> tuple[Instances, Rows]:
-    """Return signed rows of Sylvester's matrix as an operator, and their labels before signs and noise."""
+    """Return the rows as an operator, and their labels before signs and noise."""
     matrix = problem.matrix
     arrangement = matrix.arrangement(streams)
     if matrix.repeat is not None:

@@ -74,7 +74,7 @@ class DataReport(NamedTuple):
         header = {None: "", True: f"header {self.names}", False: "no header"}[self.header]
         if not header and self.names:
             header = f"columns {self.names}"
-        size = f"{_count(self.rows, 'row')} × {_count(self.columns, 'column')}"
+        size = f"{_counted_noun(self.rows, 'row')} × {_counted_noun(self.columns, 'column')}"
         parts = [
             ", ".join(filter(None, (size, header))),
             *self.notes,
@@ -101,7 +101,7 @@ class DataReport(NamedTuple):
         }
 
 
-def _count(number: int, noun: str) -> str:
+def _counted_noun(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

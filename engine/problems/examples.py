@@ -99,15 +99,15 @@ def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
     file that cannot be used.
     """
     if matrix.structure().is_sylvester:
-        arrangement = _arrangement(matrix, seed)
+        arrangement = _drawn_arrangement(matrix, seed)
         columns = np.arange(matrix.shape()[1])[features]
-        return _of_sylvester(
+        return _sylvester_entries(
             arrangement.order[0, rows], arrangement.signs[0, rows], columns, arrangement.shifted
         )
-    return _whole(matrix, seed)[rows, features]
+    return _drawn_instances(matrix, seed)[rows, features]
 
 
-def _of_sylvester(order: Whole, signs: Whole, columns: Whole, shifted: bool) -> Rows:
+def _sylvester_entries(order: Whole, signs: Whole, columns: Whole, shifted: bool) -> Rows:
     """Return entries s_i h_ij of signed rows of Sylvester's matrix; if `shifted`, ½(s_i h_ij + 1).
 
     Row i of the result is row `order[i]` of the matrix with the sign `signs[i]`. Entry (i, j) of the matrix
@@ -119,13 +119,13 @@ def _of_sylvester(order: Whole, signs: Whole, columns: Whole, shifted: bool) -> 
 
 
 @lru_cache(maxsize=2)
-def _arrangement(matrix: Matrix, seed: int) -> Arrangement:
+def _drawn_arrangement(matrix: Matrix, seed: int) -> Arrangement:
     arrangement = matrix.arrangement(Streams([seed]))
     return arrangement if matrix.repeat is None else arrangement.repeated(matrix.repeat)
 
 
 @lru_cache(maxsize=2)
-def _whole(matrix: Matrix, seed: int) -> Rows:
+def _drawn_instances(matrix: Matrix, seed: int) -> Rows:
     streams = Streams([seed])
     instances: Rows = matrix.instances(drawn_rows(matrix, streams), streams)[0]
     return instances
@@ -153,11 +153,11 @@ class DrawnLabels:
         It is (1/nm) Σ_{i>r} s_i(Y)², averaged over replicas, where s_i(Y) are the singular values of the
         labels Y.
         """
-        bound: Floats = self._tails[np.minimum(rank, len(self._tails) - 1).astype(int)]
+        bound: Floats = self._rank_bounds[np.minimum(rank, len(self._rank_bounds) - 1).astype(int)]
         return bound
 
     @cached_property
-    def _tails(self) -> Floats:
+    def _rank_bounds(self) -> Floats:
         """Values of `rank_bound` for all ranks 0, 1, … min(m, n)."""
         squares = np.stack([_squared_singular_values(labels) for labels in self._values])  # [R, min(m, n)]
         tails = np.zeros((len(squares), squares.shape[1] + 1))

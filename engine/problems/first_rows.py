@@ -101,7 +101,7 @@ def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
                 lines = text.first_lines(file, ROWS) if file_format is text.TEXT else ()
                 cells = tuple((printable(line.rstrip()),) for line in lines)
                 return FirstRows(("first lines of the file",), cells, question=question)
-            rows = content.first_rows or _numbers(content)
+            rows = content.first_rows or _rows_in_words(content)
     except (NotATable, OSError) as error:
         reason = files.reason(error) if isinstance(error, OSError) else str(error)
         raise BadInput(where, f"{file.name} cannot be read as a table: {reason}") from error
@@ -115,7 +115,7 @@ def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
     )
 
 
-def _numbers(content: Content) -> tuple[tuple[str, ...], ...]:
+def _rows_in_words(content: Content) -> tuple[tuple[str, ...], ...]:
     """Return the first rows of a file that is not a text file; none if they cannot be read."""
     columns = [column for column in range(content.width) if column not in content.words]
     try:

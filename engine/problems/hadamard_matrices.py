@@ -28,8 +28,8 @@ def hadamard(d: int) -> Signs:
 
     Raises: ValueError for an order without such a construction. Source: Sylvester 1867; Paley 1933.
     """
-    doublings, order = _split(d)
-    core = np.ones((1, 1), np.int8) if order == 1 else _paley(order)
+    doublings, order = _doublings_and_order(d)
+    core = np.ones((1, 1), np.int8) if order == 1 else _paley_matrix(order)
     return np.kron(sylvester(1 << doublings), core)
 
 
@@ -49,7 +49,7 @@ def sylvester(d: int) -> Signs:
 def reached(d: int) -> bool:
     """Return whether `hadamard` can construct a matrix of order d."""
     try:
-        _split(d)
+        _doublings_and_order(d)
     except ValueError:
         return False
     return True
@@ -64,7 +64,7 @@ def nearest(d: int) -> tuple[int | None, int]:
     return below, next(order for order in range(max(d, 0) + 1, 2 * max(d, 1) + 1) if reached(order))
 
 
-def _split(d: int) -> tuple[int, int]:
+def _doublings_and_order(d: int) -> tuple[int, int]:
     """Return (a, order) with d = 2^a · order, where order is 1 or an order of Paley's constructions.
 
     Raises: ValueError.
@@ -88,19 +88,19 @@ def _paley_field(order: int) -> tuple[int, int] | None:
     return _prime_power(order - 1) or (_prime_power(order // 2 - 1) if order % 8 == 4 else None)
 
 
-def _paley(order: int) -> Signs:
+def _paley_matrix(order: int) -> Signs:
     """Construct Paley's Hadamard matrix of an order 4m.
 
     The construction needs a prime power q = order − 1 ≡ 3, or q = order/2 − 1 ≡ 1 (mod 4).
     """
     field = _paley_field(order)
-    assert field is not None, "only orders that _split found come here"
+    assert field is not None, "only orders that `_doublings_and_order` found come here"
     p, k = field
     q = p**k
-    character = _character(p, k)
+    character = _quadratic_character(p, k)
     core = np.zeros((q + 1, q + 1), np.int8)
     core[0, 1:] = 1
-    core[1:, 1:] = character[_differences(p, k)]
+    core[1:, 1:] = character[_field_differences(p, k)]
     if q == order - 1:
         core[1:, 0] = -1
         matrix = core + np.eye(order, dtype=np.int8)
@@ -127,7 +127,7 @@ def _prime_power(q: int) -> tuple[int, int] | None:
 # An element Σ c_i x^i of GF(p^k) is written as the number Σ c_i p^i.
 
 
-def _differences(p: int, k: int) -> NDArray[np.int64]:
+def _field_differences(p: int, k: int) -> NDArray[np.int64]:
     """Return a − b for all pairs of elements a and b of GF(p^k), [q, q] with q = p^k.
 
     Elements are numbered from 0 to q − 1. The base-p digits of a number are the coefficients of a polynomial.
@@ -140,7 +140,7 @@ def _differences(p: int, k: int) -> NDArray[np.int64]:
     return differences
 
 
-def _character(p: int, k: int) -> Signs:
+def _quadratic_character(p: int, k: int) -> Signs:
     """Return the quadratic character [q] of GF(p^k), p odd: 0 at 0, +1 at squares, −1 elsewhere.
 
     The powers of a generator alternate between squares and non-squares.
@@ -213,11 +213,11 @@ class Sylvester(Instances):
 
     @cached_property
     def rows(self) -> torch.Tensor:
-        return self._placed(self._walsh.rows(self.order, self.row_signs))
+        return self._shifted_signs(self._walsh.rows(self.order, self.row_signs))
 
     def columns(self, places: torch.Tensor) -> torch.Tensor:
         """Return the values [R, m, n] of the features with indices `places` [R, m] on all instances."""
-        return self._placed(self._take(self._walsh.rows(places)))
+        return self._shifted_signs(self._signed_values(self._walsh.rows(places)))
 
     def of_matrix(self, places: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
         """Return hᵀw for all rows h of Sylvester's matrix in their original order, [R, m, d].
@@ -232,23 +232,23 @@ class Sylvester(Instances):
         return products
 
     def at(self, numbers: slice) -> Instances:
-        selected = self._some(self.order[:, numbers], self.row_signs[:, numbers])
+        selected = self._selected_rows(self.order[:, numbers], self.row_signs[:, numbers])
         return DenseInstances(selected.rows, self.signs) if selected.n <= MOST_ROWS else selected
 
     def of_replica(self, replica: int) -> Instances:
         at = slice(replica, replica + 1)
-        return self._some(self.order[at], self.row_signs[at])
+        return self._selected_rows(self.order[at], self.row_signs[at])
 
     def pick(self, numbers: torch.Tensor) -> Instances:
-        return self._some(self.order.gather(1, numbers), self.row_signs.gather(1, numbers))
+        return self._selected_rows(self.order.gather(1, numbers), self.row_signs.gather(1, numbers))
 
-    def _some(self, order: torch.Tensor, signs: torch.Tensor) -> Sylvester:
+    def _selected_rows(self, order: torch.Tensor, signs: torch.Tensor) -> Sylvester:
         return Sylvester(self._walsh, self.d, order, signs, self._shifted)
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
         batch, h, _ = weights.shape
         grouped = weights.reshape(self.replicas, -1, self.d)
-        products = self._take(self._walsh.transform(grouped))
+        products = self._signed_values(self._walsh.transform(grouped))
         if self._shifted:
             products = (products + grouped.sum(2, keepdim=True)) / 2
         return products.view(batch, h, self.n)
@@ -267,12 +267,12 @@ class Sylvester(Instances):
             return None
         return square_lengths(errors)
 
-    def _take(self, by_row: torch.Tensor) -> torch.Tensor:
+    def _signed_values(self, by_row: torch.Tensor) -> torch.Tensor:
         """Select each instance's value from values [R, m, d] of all rows, times its sign: [R, m, n]."""
         picked = by_row.gather(2, self.order[:, None].expand(-1, by_row.shape[1], -1))
         return picked.mul_(self.row_signs[:, None])
 
-    def _placed(self, signs: torch.Tensor) -> torch.Tensor:
+    def _shifted_signs(self, signs: torch.Tensor) -> torch.Tensor:
         return (signs + 1) / 2 if self._shifted else signs
 
 
@@ -285,7 +285,10 @@ class Walsh:
     def __init__(self, d: int, dtype: torch.dtype, device: torch.device | str) -> None:
         self.d, self._dtype = d, dtype
         bits = d.bit_length() - 1
-        parts = _split_in(bits, ROW_BITS), _split_in(bits, WHOLE_BITS if bits <= WHOLE_BITS else FACTOR_BITS)
+        parts = (
+            _nearly_equal_summands(bits, ROW_BITS),
+            _nearly_equal_summands(bits, WHOLE_BITS if bits <= WHOLE_BITS else FACTOR_BITS),
+        )
         small = {
             part: torch.from_numpy(sylvester(1 << part)).to(device, dtype) for part in {*parts[0], *parts[1]}
         }
@@ -320,7 +323,7 @@ class Walsh:
         return product.view(vectors.shape)
 
 
-def _split_in(bits: int, limit: int) -> list[int]:
+def _nearly_equal_summands(bits: int, limit: int) -> list[int]:
     """Split `bits` into as few summands as possible, each at most `limit`, as equal as possible."""
     count = max(1, -(-bits // limit))
     return [(bits + part) // count for part in range(count)]

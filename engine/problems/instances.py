@@ -152,8 +152,8 @@ class DenseInstances(Instances):
         return weights @ self._rows[0].T if self.replicas == 1 else super().products(weights)
 
     def products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        products = with_rows(self._by_replica(several), self._rows)
-        return self._by_record(products, len(several))
+        products = with_rows(self._grouped_by_replica(several), self._rows)
+        return self._grouped_by_record(products, len(several))
 
     def combine(self, coefficients: torch.Tensor) -> torch.Tensor:
         grouped = coefficients.view(self.replicas, -1, self.n)
@@ -168,42 +168,42 @@ class DenseInstances(Instances):
         if not self.has_moment:
             return None
         several = errors.view(-1, *errors.shape[-2:])
-        grouped = self._by_replica(several).double()
-        squares = torch.linalg.vecdot(grouped @ self._moment, grouped)[..., None]
-        return self._by_record(squares, len(several)).view(errors.shape[:-1])
+        grouped = self._grouped_by_replica(several).double()
+        squares = torch.linalg.vecdot(grouped @ self._second_moment, grouped)[..., None]
+        return self._grouped_by_record(squares, len(several)).view(errors.shape[:-1])
 
     def products_with(self, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         grouped = labels.view(self.replicas, -1, self.n)
         products = grouped.new_zeros(*grouped.shape[:2], self.d, dtype=torch.float64)
-        for rows, part in zip(self._pieces(self._rows, 1), self._pieces(grouped, 2), strict=True):
+        for rows, part in zip(self._pieces_along(self._rows, 1), self._pieces_along(grouped, 2), strict=True):
             products.baddbmm_(part.double(), rows.double())
         return products.flatten(0, 1) / self.n, labels.double().square().mean(1)
 
     @cached_property
-    def _moment(self) -> torch.Tensor:
+    def _second_moment(self) -> torch.Tensor:
         """Second moment XᵀX/n of the instances, [R, d, d].
 
         It is in float64, because products with it lose digits if columns have large means.
         """
         total = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
-        for rows in self._pieces(self._rows, 1):
+        for rows in self._pieces_along(self._rows, 1):
             total += moment(rows.double())
         return total / self.n
 
-    def _pieces(self, tensor: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
+    def _pieces_along(self, tensor: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
         """Split a tensor along the dimension of the n instances.
 
         The instances of a piece take about PIECE bytes.
         """
         return torch.split(tensor, max(1, PIECE * self.n // self._rows.nbytes), dimension)
 
-    def _by_replica(self, several: torch.Tensor) -> torch.Tensor:
+    def _grouped_by_replica(self, several: torch.Tensor) -> torch.Tensor:
         """Reorder vectors [S, B, …] of S evaluation points so that replicas come first, [R, S·B/R, …]."""
         grouped = several.view(len(several), self.replicas, -1, several.shape[-1])
         return grouped.transpose(0, 1).reshape(self.replicas, -1, several.shape[-1])
 
-    def _by_record(self, tensor: torch.Tensor, records: int) -> torch.Tensor:
-        """Undo `_by_replica`: reorder a tensor [R, S·B/R, …] to [S, B, …], for S evaluation points."""
+    def _grouped_by_record(self, tensor: torch.Tensor, records: int) -> torch.Tensor:
+        """Undo `_grouped_by_replica`: reorder [R, S·B/R, …] to [S, B, …], for S evaluation points."""
         grouped = tensor.view(self.replicas, records, -1, tensor.shape[-1])
         return grouped.transpose(0, 1).reshape(records, -1, tensor.shape[-1])
 

@@ -54,14 +54,14 @@ def read_frame(request: Request, where: str) -> MixedFrame | None:
             # Without the descriptions of words, the layout has columns of words as features.
             layout = layout_of(replace(content, words={}), request.settings, request.label, is_target=False)
             check_size(content)
-            return _named(content, layout, content.frame)
+            return _frame_with_names(content, layout, content.frame)
     except NotATable as error:
         raise BadInput(f"{where}.path", f"{file.name} cannot be read as a table: {error}") from error
     except BadField as error:
         raise BadInput(f"{where}.{error.field}", error.fault) from error
 
 
-def _named(content: Content, layout: ColumnLayout, read: Callable[[], pd.DataFrame]) -> MixedFrame:
+def _frame_with_names(content: Content, layout: ColumnLayout, read: Callable[[], pd.DataFrame]) -> MixedFrame:
     """Name the columns of features and labels; a repeated or missing name becomes a position."""
     assert layout.label is not None, "a diagnosis names the column of labels"
     frame = read()

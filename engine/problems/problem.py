@@ -96,7 +96,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * (8 + itemsize)
-        return replicas * (_bytes_drawn(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
+        return replicas * (_bytes_while_drawing(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
     def bytes_kept(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
         """Return the memory in bytes that instances and labels need after they are drawn."""
@@ -105,7 +105,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return replicas * (_bytes_kept(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
 
-def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
+def _bytes_while_drawing(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
     (n, d), structure = matrix.shape(), matrix.structure()
     if structure.is_sylvester:
         drawn = n * 8 * VECTORS + (n * 3 * d * itemsize if as_matrix else 0)

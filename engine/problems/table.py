@@ -83,7 +83,7 @@ def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLab
     """
     if isinstance(column, np.ndarray):
         return RowLabels(column.reshape(len(column), -1), classes=_classes_in(column))
-    classes = _classes(np.array(column, dtype=np.str_))
+    classes = _classes_by_name(np.array(column, dtype=np.str_))
     count, rows = len(classes.names), len(column)
     if count == 1:
         raise BadField(
@@ -103,11 +103,11 @@ def _classes_in(column: NDArray[np.float64]) -> LabelClasses | None:
     """Return the classes in a column [n, 1] of few different integers, or None for other labels."""
     if column.size != len(column) or not (column == np.round(column)).all():
         return None
-    classes = _classes(column.ravel())
+    classes = _classes_by_name(column.ravel())
     return classes if len(classes.names) <= MOST_CLASSES else None
 
 
-def _classes(column: NDArray[np.float64] | NDArray[np.str_]) -> LabelClasses:
+def _classes_by_name(column: NDArray[np.float64] | NDArray[np.str_]) -> LabelClasses:
     labels, numbers = np.unique(column, return_inverse=True)
     names = [label if isinstance(label, str) else number(float(label)) for label in labels.tolist()]
     if len(names) == 2:
@@ -142,8 +142,8 @@ def layout_of(
         raise BadField(
             "label", "in this file format, every line begins with its label; leave the setting `label` out"
         )
-    place = None if label is None else _position(label, content, "label")
-    index = _index(content, settings)
+    place = None if label is None else _position_of_column(label, content, "label")
+    index = _index_columns(content, settings)
     if place is not None and index.pop(place, "") and settings.index is not None:
         raise BadField(
             "index",
@@ -171,7 +171,7 @@ def _all_features(
     """Return all columns but label, index and empty ones as features, and the columns left out."""
     left_out = [LeftOut(name_of(column, content), reason) for column, reason in index.items()]
     if content.empty:
-        left_out.append(LeftOut(_names(content.empty, content), "empty, at the end of every line"))
+        left_out.append(LeftOut(_names_in_words(content.empty, content), "empty, at the end of every line"))
     aside = {label, *index, *content.empty}
     return [column for column in range(content.width) if column not in aside], left_out
 
@@ -183,7 +183,7 @@ def _chosen_features(
 
     Raises: BadField.
     """
-    features = [_position(column, content, "columns") for column in columns]
+    features = [_position_of_column(column, content, "columns") for column in columns]
     for position, column in enumerate(features):
         if column == label:
             raise BadField("columns", f"{name_of(column, content)} is the label; leave it out of `columns`")
@@ -193,7 +193,7 @@ def _chosen_features(
             raise BadField("columns", f"{name_of(column, content)} is listed twice; list every column once")
     unchosen = set(range(content.width)) - {*features, *content.empty, label}
     reason = "not among `columns`"
-    return features, [LeftOut(_names(sorted(unchosen), content), reason)] if unchosen else []
+    return features, [LeftOut(_names_in_words(sorted(unchosen), content), reason)] if unchosen else []
 
 
 def name_of(column: int, content: Content) -> str:
@@ -202,24 +202,24 @@ def name_of(column: int, content: Content) -> str:
     return f"column {cut(name, LONGEST_NAME)!r}" if name else f"column {column}"
 
 
-def _names(columns: Sequence[int], content: Content) -> str:
+def _names_in_words(columns: Sequence[int], content: Content) -> str:
     if len(columns) == 1:
         return name_of(columns[0], content)
-    return f"columns {listed(_bare(column, content) for column in columns)}"
+    return f"columns {listed(_short_name(column, content) for column in columns)}"
 
 
-def _bare(column: int, content: Content) -> str:
+def _short_name(column: int, content: Content) -> str:
     name = content.names[column] if content.names else ""
     return cut(name, LONGEST_NAME) or str(column)
 
 
-def _index(content: Content, settings: TableSettings) -> dict[int, str]:
+def _index_columns(content: Content, settings: TableSettings) -> dict[int, str]:
     if settings.index is False:
         return {}
     if settings.index is True:
         return {0: "the index"}
     if settings.index is not None:
-        return {_position(settings.index, content, "index"): "the index"}
+        return {_position_of_column(settings.index, content, "index"): "the index"}
     finding = content.index
     if finding.doubt and settings.columns is None:
         raise BadField(
@@ -230,7 +230,7 @@ def _index(content: Content, settings: TableSettings) -> dict[int, str]:
     return dict(finding.columns)
 
 
-def _position(column: int | str, content: Content, field: str) -> int:
+def _position_of_column(column: int | str, content: Content, field: str) -> int:
     """Return the position of a column that is given by position or name. Raises: BadField at `field`."""
     last = content.width - 1
     if isinstance(column, int):
@@ -372,7 +372,7 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
     (file, *_), request = key
     prefix = f"{file.name} cannot be read as a table of numbers"
     try:
-        return _read(file, request, where)
+        return _read_table(file, request, where)
     except TooLarge as error:
         raise BadInput(f"{where}.path", f"{file.name} {error}") from error
     except NotATable as error:
@@ -385,7 +385,7 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
         raise BadInput(f"{where}.path", f"{prefix}: {files.reason(error)}") from error
 
 
-def _read(file: Path, request: Request, where: str) -> Table:
+def _read_table(file: Path, request: Request, where: str) -> Table:
     from engine.problems.formats.of_file import format_of  # imports all readers, so only if needed
 
     with reading_faults(file_format := format_of(file)):
@@ -403,11 +403,11 @@ def _read(file: Path, request: Request, where: str) -> Table:
         labels = labels_of(numbers, "columns")
     numbers.setflags(write=False)
     in_report = labels.numbers if request.is_target and labels is not None else numbers
-    report = _report(file, request, content, layout, in_report, labels, where)
+    report = _data_report(file, request, content, layout, in_report, labels, where)
     return Table(numbers, values_of(numbers), labels, report, layout, content.names or ())
 
 
-def _report(
+def _data_report(
     file: Path,
     request: Request,
     content: Content,
@@ -452,7 +452,7 @@ def reading_faults(file_format: Format) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) or not isinstance(error, (MemoryError, *file_format.faults())):
             raise
-        raise NotATable(_reason(error)) from error
+        raise NotATable(_first_sentence(error)) from error
 
 
 def check_size(content: Content) -> None:
@@ -471,7 +471,7 @@ def check_size(content: Content) -> None:
         )
 
 
-def _reason(error: Exception) -> str:
+def _first_sentence(error: Exception) -> str:
     """Return the first sentence of a library's error message, without its advice to programmers."""
     if "pickle" in str(error):
         return ""

@@ -96,11 +96,13 @@ class Passes(InPieces):
                     if first > 0:
                         yield
                     batch = slice(first, min(first + self._batch, self._rows))
-                    yield from learning(self.hypothesis, *self._examples(batch, order))
+                    yield from learning(self.hypothesis, *self._training_rows(batch, order))
             self._recorder.take({"epoch": epoch, "k": self._rows if epoch else 0}, self._rows)
             yield
 
-    def _examples(self, selected: slice, order: NDArray[np.int64] | None) -> tuple[Instances, torch.Tensor]:
+    def _training_rows(
+        self, selected: slice, order: NDArray[np.int64] | None
+    ) -> tuple[Instances, torch.Tensor]:
         """Return the training rows at some positions of `order` [R, rows], and their labels.
 
         If `order` is None, positions count in stored order.

@@ -89,14 +89,14 @@ class FreshModels(InPieces):
         self.hypothesis = Models([group.hypothesis for group in self._groups])
 
     def pieces(self) -> Iterator[None]:
-        yield from self._on_all_rows() if self._batch is None else self._on_batches(self._batch)
+        yield from self._train_on_all_rows() if self._batch is None else self._train_on_batches(self._batch)
         blocks = []
         for group in self._groups:
             blocks.append(group.finish())
             yield
-        self._complete_block = _joined(blocks)
+        self._complete_block = _joined_block(blocks)
 
-    def _on_all_rows(self) -> Iterator[None]:
+    def _train_on_all_rows(self) -> Iterator[None]:
         """Train one group after the other, so that the weights of a group stay in the processor's cache."""
         for group in self._groups:
             remaining = self._protocol.steps
@@ -104,12 +104,12 @@ class FreshModels(InPieces):
                 remaining -= group.steps(remaining, self._protocol.tolerance)
                 yield
 
-    def _on_batches(self, batch: int) -> Iterator[None]:
+    def _train_on_batches(self, batch: int) -> Iterator[None]:
         """Make each training step with all groups before the next step. All groups share the mini-batches."""
         for _ in range(self._protocol.steps):
             if not any(group.training for group in self._groups):
                 break
-            drawn = self._drawn(batch)
+            drawn = self._draw_batches(batch)
             for group, part in zip(self._groups, self._parts, strict=True):
                 if group.training:
                     group.steps(1, self._protocol.tolerance, drawn[:, part])
@@ -119,7 +119,7 @@ class FreshModels(InPieces):
         block, self._complete_block = self._complete_block, None
         return block or Block({}, nothing_measured(self._data), {}, {})
 
-    def _drawn(self, batch: int) -> Drawn:
+    def _draw_batches(self, batch: int) -> Drawn:
         """Draw a mini-batch from the first k rows, for every k. Return row indices [R, K, batch].
 
         All variants and targets with the same replica and k share a mini-batch. The model for k = 0 does not
@@ -175,14 +175,14 @@ class BatchedModels:
 
     def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
         """Make one step with all models that still train. Return the number of steps, 1."""
-        shares = self._shares if drawn is None else self._shares_of(drawn)
+        shares = self._shares if drawn is None else self._shares_in_batch(drawn)
         predictions = self.hypothesis.descend(self._instances, self._labels, shares, self._active)
         costs = (self._loss.value(predictions, self._labels) * self._shares).sum(1)
         self._active &= ~(self.hypothesis.of_nets(costs) <= tolerance)
         self.training = bool(self._active.any())
         return 1
 
-    def _shares_of(self, drawn: Drawn) -> torch.Tensor:
+    def _shares_in_batch(self, drawn: Drawn) -> torch.Tensor:
         """Return the weights of training rows in the mini-batch gradient, for every batch member."""
         batch, members = drawn.shape[-1], self._data_of_one_k.variants * self._data_of_one_k.targets
         rows = torch.from_numpy(drawn).to(self._shares.device).repeat_interleave(members, 1).view(-1, batch)
@@ -201,21 +201,24 @@ class BatchedModels:
             weights = dict(enumerate(block.weights[0].reshape(k, variants, -1)))
         return Block(
             {"k": self._grid},
-            {measure: np.moveaxis(_apart(values[0], k), 1, 0) for measure, values in block.measures.items()},
+            {
+                measure: np.moveaxis(_separated_by_k(values[0], k), 1, 0)
+                for measure, values in block.measures.items()
+            },
             weights,
             {
-                measure: dict(enumerate(np.moveaxis(_apart(array[0], k), 1, 0)))
+                measure: dict(enumerate(np.moveaxis(_separated_by_k(array[0], k), 1, 0)))
                 for measure, array in block.arrays.items()
             },
         )
 
 
-def _apart(values: Floats, k: int) -> Floats:
+def _separated_by_k(values: Floats, k: int) -> Floats:
     """Reshape measures [R, K·V, …] to [R, K, V, …], for K numbers k of examples and V variants."""
     return values.reshape(len(values), k, -1, *values.shape[2:])
 
 
-def _joined(blocks: list[Block]) -> Block:
+def _joined_block(blocks: list[Block]) -> Block:
     """Join the records (evaluations) of all groups of models.
 
     Every record has weights. Those outside `kept_records` are dropped.

@@ -194,7 +194,9 @@ class Flow(Protocol, frozen=True, tag="flow"):
         else:
             decades = DECADES if self.first is None else np.log10(self.time / self.first)
             times = self.time * 10.0 ** (-decades * (self.records - number) / max(1, self.records - 1))
-        return np.where(number == 0, 0.0, np.where(number == self.records, self.time, _rounded(times)))
+        return np.where(
+            number == 0, 0.0, np.where(number == self.records, self.time, _rounded_to_digits(times))
+        )
 
     def clocks(self, n: int) -> dict[str, Floats]:
         times = places(self, n)
@@ -207,7 +209,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return Flowing(self, inputs)
 
 
-def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rounded_to_digits(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     scale = 10.0 ** (11 - np.floor(np.log10(np.where(numbers > 0, numbers, 1.0))))
     return np.asarray(np.rint(numbers * scale) / scale)
 
@@ -233,34 +235,34 @@ class Flowing(InPieces):
         self._lost: list[NDArray[np.bool_]] = []
 
     def pieces(self) -> Iterator[None]:
-        self._take(0.0, 0)
+        self._take_record(0.0, 0)
         yield
         if isinstance(self.hypothesis, Descent):
-            yield from self._along_the_flow(self.hypothesis)
+            yield from self._follow_flow(self.hypothesis)
         else:
             yield from learning(self.hypothesis, self._instances, self._labels)
             for time in self._times[1:]:
-                self._take(time, 0)
+                self._take_record(time, 0)
                 yield
 
-    def _along_the_flow(self, descent: Descent) -> Iterator[None]:
+    def _follow_flow(self, descent: Descent) -> Iterator[None]:
         """Follow the flow to its end. Raises: BadInput after too many gradient evaluations."""
         protocol = self._protocol
-        fields = list(self._fields(descent))
+        fields = list(self._gradient_fields(descent))
         trajectories = [VerifiedTrajectory(field, protocol.time, protocol.accuracy) for field in fields]
         for time in self._times[1:]:
             try:
                 for trajectory in trajectories:
                     yield from trajectory.advance(time)
             except OutOfEvaluations as out:
-                raise self._too_few(out.time) from None
+                raise self._evaluations_used_up(out.time) from None
             descent.place(fields[0].weights(np.stack([trajectory.place for trajectory in trajectories])))
             lost = np.array([not trajectory.is_accurate for trajectory in trajectories])
             self._inaccurate = np.asarray(lost.reshape(self._data.replicas, -1).any(1))
-            self._take(time, max(trajectory.evaluations for trajectory in trajectories))
+            self._take_record(time, max(trajectory.evaluations for trajectory in trajectories))
             yield
 
-    def _fields(self, descent: Descent) -> Iterator[GradientField]:
+    def _gradient_fields(self, descent: Descent) -> Iterator[GradientField]:
         update = self._learner.trained.update
         assert update.mirror is not None, "refuses() admits no other rule"
         dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors
@@ -281,7 +283,7 @@ class Flowing(InPieces):
                 self._loss,
             )
 
-    def _too_few(self, time: float) -> BadInput:
+    def _evaluations_used_up(self, time: float) -> BadInput:
         protocol, learner = self._protocol, self._learner.name
         progress = (
             f"{learner} has reached only time {time:.3g} of {protocol.time:g} with this number of evaluations"
@@ -292,7 +294,7 @@ class Flowing(InPieces):
             f"{progress}; allow more evaluations, end earlier, or increase `rtol`{stiff}",
         )
 
-    def _take(self, time: float, evaluations: int) -> None:
+    def _take_record(self, time: float, evaluations: int) -> None:
         rows = self._rows if time > 0 else 0
         self._recorder.take({"time": time, "k": rows, "evaluations": evaluations}, self._rows)
         self._lost.append(self._inaccurate)

@@ -86,7 +86,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         return f"each update needs {self.batch} examples" if self.batch > 1 else None
 
     def check(self, n: int, labels: Values) -> None:
-        rows = self._last(n)
+        rows = self._last_example(n)
         if self.batch > rows:
             message = f"an update needs {self.batch} examples, but there are only {rows}; take at most {rows}"
             raise BadInput("protocol.batch", message)
@@ -95,10 +95,10 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
             raise BadInput("protocol.clip", message)
 
     def extent(self, n: int) -> Extent:
-        last = self._last(n)
+        last = self._last_example(n)
         return Extent(last, records=last + 1, rows=n, most_examples=last, examples_given=last)
 
-    def _last(self, n: int) -> int:
+    def _last_example(self, n: int) -> int:
         return min(n, self.examples or n)
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
@@ -113,7 +113,7 @@ class InBatches:
     """Learner that collects examples in order, and makes an update when `batch` of them are complete."""
 
     def __init__(self, batch: int, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
-        self._batch, (self._instances, self._labels) = batch, _shown(inputs.data, order)
+        self._batch, (self._instances, self._labels) = batch, _examples_in_training_order(inputs.data, order)
         self.hypothesis = begin(inputs)
         self.recorder = Recorder(inputs, self.hypothesis, records, order)
 
@@ -149,9 +149,9 @@ class Pass(InPieces):
 
     def block(self) -> Block:
         block = self._recorder.block()
-        return self._averaged(block) if self._average and len(block.loss) else block
+        return self._averaged_block(block) if self._average and len(block.loss) else block
 
-    def _averaged(self, block: Block) -> Block:
+    def _averaged_block(self, block: Block) -> Block:
         """Replace the loss and the error at every k by their means over the hypotheses 0 … k−1.
 
         At k = 0, they are the values at the start. If errors are not measured at every evaluation point, they
@@ -161,10 +161,10 @@ class Pass(InPieces):
         if not self._counted_everywhere:
             measures.pop("error", None)
         for measure in measures.keys() & AVERAGED:
-            measures[measure] = self._means(measure, block.clocks["k"], measures[measure])
+            measures[measure] = self._running_means(measure, block.clocks["k"], measures[measure])
         return block._replace(measures=measures)
 
-    def _means(self, measure: str, k: Floats, values: Floats) -> Floats:
+    def _running_means(self, measure: str, k: Floats, values: Floats) -> Floats:
         before = self._sums.get(measure, np.zeros_like(values[:1]))
         sums = np.cumsum(np.concatenate([before, values]), 0)
         self._sums[measure] = sums[-1:]
@@ -172,8 +172,7 @@ class Pass(InPieces):
         return np.where(k == 0, values, sums[:-1] / np.maximum(k, 1))
 
 
-def _shown(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:
-    """Return instances and labels in the order of training."""
+def _examples_in_training_order(data: Data, order: torch.Tensor | None) -> tuple[Instances, torch.Tensor]:
     if order is None:
         return data.instances, data.labels
     labels = data.labels.gather(1, order.repeat_interleave(len(data.labels) // len(order), 0))

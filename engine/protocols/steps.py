@@ -132,12 +132,12 @@ class Steps(Protocol, frozen=True, tag="steps"):
     ] = None
 
     def schedule(self) -> ProtocolSchedule:
-        independent = (self.fresh or self.replacement) and not (self.log_loss or self._is_full)
+        independent = (self.fresh or self.replacement) and not (self.log_loss or self._is_full_batch)
         return ProtocolSchedule(
             single=self.batch == 1,
-            full_batch=self._is_full and not self.log_loss,
-            in_data_order=self._is_full,
-            shuffles=not self._is_full,
+            full_batch=self._is_full_batch and not self.log_loss,
+            in_data_order=self._is_full_batch,
+            shuffles=not self._is_full_batch,
             batches=Batches(self.batch, self.replacement) if independent else None,
             of_logarithm=self.log_loss,
             stops_blindly=self.until is None or self.until.measure is None,
@@ -146,7 +146,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         )
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        return None if self._is_full else "steps follow mini-batches in random order"
+        return None if self._is_full_batch else "steps follow mini-batches in random order"
 
     def check(self, n: int, labels: Values) -> None:
         if self.train is not None and self.train > n:
@@ -163,10 +163,10 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
     def drawn_rows(self, n: int) -> int:
         """Return how many rows each step copies to a mini-batch. The number is 0 for full-batch steps."""
-        return 0 if self._is_full else self.batch or self.rows(n)
+        return 0 if self._is_full_batch else self.batch or self.rows(n)
 
     @property
-    def _is_full(self) -> bool:
+    def _is_full_batch(self) -> bool:
         return self.batch is None and not self.replacement
 
     def extent(self, n: int) -> Extent:
@@ -213,7 +213,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         if solver:
             return np.arange(n) < (rows if k else 0)
         seen = np.arange(n) < min(k, rows)
-        if self._is_full or (k >= rows and not self.replacement and not self.drop_last):
+        if self._is_full_batch or (k >= rows and not self.replacement and not self.drop_last):
             return seen
         drawn = self.replacement, self.fresh, self.drop_last
         batches = MiniBatches(streams("batches"), rows, self.batch or rows, *drawn)
@@ -259,10 +259,10 @@ class Stepping(InPieces):
         for place in self._places.astype(int).tolist():
             while step < place:
                 step += 1
-                yield from self._make(step)
-                self._rate_sum = self._rate_sum + self._factor()
+                yield from self._make_step(step)
+                self._rate_sum = self._rate_sum + self._schedule_factor()
                 yield
-            self._recorder.take(self._clocks(step), self._rows)
+            self._recorder.take(self._clock_readings(step), self._rows)
             self._recorded = True
             yield
 
@@ -272,13 +272,13 @@ class Stepping(InPieces):
         self._recorded = False
         return self._recorder.block()
 
-    def _clocks(self, step: int) -> dict[str, float | Floats]:
+    def _clock_readings(self, step: int) -> dict[str, float | Floats]:
         clocks: dict[str, float | Floats] = {"step": step, "k": step * self._batch}
         if self._rates is not None:
             clocks["time"] = self._rate_sum * self._rates
         return clocks
 
-    def _factor(self) -> float | Floats:
+    def _schedule_factor(self) -> float | Floats:
         """Return the schedule's factor in the last step: one number, or [R, V]."""
         factor = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
         if isinstance(factor, float):
@@ -286,7 +286,7 @@ class Stepping(InPieces):
         factors: Floats = factor.double().view(self._by_net).mean(2).cpu().numpy()
         return factors
 
-    def _make(self, step: int) -> Iterator[None]:
+    def _make_step(self, step: int) -> Iterator[None]:
         if self._batches is not None:
             numbers = self._batches.draw().to(self._labels.device)
             members = len(self._labels) // len(numbers)
@@ -316,12 +316,12 @@ class MiniBatches:
     def draw(self) -> torch.Tensor:
         """Draw the rows of the next mini-batch, [R, batch]."""
         while self._unused_rows.shape[1] < self._batch:
-            more = self._more()
+            more = self._draw_rows()
             self._unused_rows = more if self._drop_last else np.concatenate([self._unused_rows, more], 1)
         drawn, self._unused_rows = self._unused_rows[:, : self._batch], self._unused_rows[:, self._batch :]
         return torch.from_numpy(np.ascontiguousarray(drawn))
 
-    def _more(self) -> NDArray[np.int64]:
+    def _draw_rows(self) -> NDArray[np.int64]:
         """Draw rows for the next mini-batches, [R, m].
 
         They suffice for AHEAD mini-batches with replacement, for one fresh mini-batch, or for one pass.

@@ -55,14 +55,14 @@ class Rounds(InPieces):
     def pieces(self) -> Iterator[None]:
         for k in range(self._data.instances.n + 1):
             if k > 0:
-                yield from self._round(k)
+                yield from self._train_on_first(k)
             self._recorder.take({"k": k}, k)
             yield
 
     def block(self) -> Block:
         return self._recorder.block()
 
-    def _round(self, k: int) -> Iterator[None]:
+    def _train_on_first(self, k: int) -> Iterator[None]:
         """Train on the first k examples, pass by pass, until the loss after a pass is at most `tolerance`."""
         seen, labels = self._data.instances.at(slice(0, k)), self._data.labels[:, :k]
         active = torch.ones_like(self.hypothesis.of_nets(labels[:, 0]), dtype=torch.bool)

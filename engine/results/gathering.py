@@ -127,7 +127,7 @@ class Gathered(NamedTuple):
     """For each learner that the picture's measure cannot measure, the unmet condition, by learner name."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
-        keys = (curve.learner, apart, _rate_of(curve, point).number), (curve.learner, apart, 0)
+        keys = (curve.learner, apart, _rate_with_position(curve, point).number), (curve.learner, apart, 0)
         return next((self.kinds[key] for key in keys if key in self.kinds), None)
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
@@ -198,31 +198,37 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
         defaultdict(list),
         {},
     )
-    collected.numbers.update(_numbers(picture, results, steps))
+    collected.numbers.update(_numbers_of_curves(picture, results, steps))
     for number, trace in sorted(results.traces.items()):
         point = results.sweep.points[number]
         if not point.is_in(picture):
             continue
         apart = results.sweep.apart(picture, point)
         for curve in trace.curves:
-            if (curve_name := _drawn_as(curve, point, steps)) is None:
+            if (curve_name := _drawn_name(curve, point, steps)) is None:
                 continue
             placed = (
-                point.at_rate(*_rate_of(curve, point)) if steps.along_rates or steps.over_rates else point
+                point.at_rate(*_rate_with_position(curve, point))
+                if steps.along_rates or steps.over_rates
+                else point
             )
             key = curve_name, apart
-            if not steps.clocks - steps.measured <= _clocks_of(curve, trace, point):
+            if not steps.clocks - steps.measured <= _clocks_of_curve(curve, trace, point):
                 continue
             samples = of_curve(curve, picture.measure, trace, steps.measured, steps.until)
-            if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
+            if (
+                samples is None
+                and not curve.length
+                and steps.along_records(_clocks_of_curve(curve, trace, point))
+            ):
                 curve_name = results.sweep.name(curve_name, picture, apart)
                 place = collected.kind_place(curve, point, apart)
-                curve_to_come = _to_come(
+                curve_to_come = _view_without_points(
                     curve_name, collected.numbers[key], apart, (number, point), curve, trace
                 )
                 collected.to_come[key] = replace(curve_to_come, kind_place=place)
             if samples is None and curve.length and not is_reference(curve, point):
-                collected.unmeasured.update(_unmeasured(curve, picture, point))
+                collected.unmeasured.update(_conditions_unmet(curve, picture, point))
             if samples is None or not steps.measured <= samples.clocks.keys():
                 continue
             if _has_ended(curve, trace, steps) or steps.along_records(samples.clocks):
@@ -235,13 +241,13 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
     return collected
 
 
-def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
-    if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
+def _drawn_name(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
+    if steps.along_rates and np.isnan(_rate_with_position(curve, point).rate):
         return None
     return curve.learner if steps.along_rates or steps.over_rates else curve.name
 
 
-def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
+def _numbers_of_curves(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
     places = {learner_name: place for place, learner_name in enumerate(results.sweep.learners)}
     split: dict[Apart, int] = {}
     ranks: dict[Key, tuple[int, int]] = {}
@@ -252,7 +258,7 @@ def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Ke
         apart = results.sweep.apart(picture, point)
         rank = split.setdefault(apart, len(split))
         for curve in trace.curves:
-            if (curve_name := _drawn_as(curve, point, steps)) is not None:
+            if (curve_name := _drawn_name(curve, point, steps)) is not None:
                 ranks[curve_name, apart] = rank, places[curve.learner]
     return {key: number for number, key in enumerate(sorted(ranks, key=ranks.__getitem__))}
 
@@ -263,7 +269,7 @@ def _gather_lines(
     point, trace = at
     for line in trace.lines:
         into = [collected.divisor] if line.kind == picture.relative and line.on_problem.holds else []
-        if why := _absence(line, picture):
+        if why := _reason_for_absence(line, picture):
             collected.absent[line.kind] = why
         else:
             into.append(collected.lines)
@@ -280,7 +286,7 @@ def _gather_lines(
             )
 
 
-def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
+def _conditions_unmet(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}
     return {learner_name: where for learner_name, where in conditions.items() if where is not None}
@@ -305,7 +311,7 @@ def _places_of_line(
     if not (steps.along_rates or steps.over_rates):
         return [(point, curve_name)]
     curves = [curve for curve in trace.curves if curve_name in (curve.name, "")]
-    rates = {_rate_of(curve, point): curve.learner if curve_name else "" for curve in curves}
+    rates = {_rate_with_position(curve, point): curve.learner if curve_name else "" for curve in curves}
     return [
         (point.at_rate(*rate), owner)
         for rate, owner in rates.items()
@@ -323,7 +329,7 @@ class Rate(NamedTuple):
     """NaN for learners without rates."""
 
 
-def _rate_of(curve: Curve, point: Point) -> Rate:
+def _rate_with_position(curve: Curve, point: Point) -> Rate:
     (learner,) = (candidate for candidate in point.experiment.learners if candidate.name == curve.learner)
     rates = learner.rate_choice
     if curve.rate is None:
@@ -332,7 +338,7 @@ def _rate_of(curve: Curve, point: Point) -> Rate:
     return Rate(rates.index(curve.rate) if isinstance(rates, tuple) else 0, curve.rate)
 
 
-def _absence(line: TheoryLine, picture: Picture) -> str:
+def _reason_for_absence(line: TheoryLine, picture: Picture) -> str:
     statement = line.statement
     if picture.lines is not None and statement.kind not in picture.lines:
         return "the picture's list of theory lines does not contain this line"
@@ -361,7 +367,7 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
     return ""
 
 
-def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
+def _clocks_of_curve(curve: Curve, trace: Trace, point: Point) -> set[str]:
     protocol, learners = point.experiment.protocol, point.experiment.learners
     measured = [protocol.measured_clocks(learner) for learner in learners if learner.name == curve.learner]
     return set(trace.planned).union(curve.clocks, *measured)
@@ -374,7 +380,7 @@ def is_reference(curve: Curve, point: Point) -> bool:
     )
 
 
-def _to_come(
+def _view_without_points(
     curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
     return CurveView(
@@ -422,11 +428,11 @@ def known_at(results: Results, number: int) -> frozenset[str]:
     ]
     names = frozenset(learner.name for learner in point.experiment.learners)
     for picture, number_of_axis in reading:
-        names &= _known(picture, _along(results, point, number_of_axis))
+        names &= _finally_known_learners(picture, _results_along(results, point, number_of_axis))
     return names if reading else frozenset()
 
 
-def _along(results: Results, point: Point, axis: int) -> Results:
+def _results_along(results: Results, point: Point, axis: int) -> Results:
     sweep = results.sweep
 
     def elsewhere(point: Point) -> tuple[int, ...]:
@@ -443,7 +449,7 @@ def _along(results: Results, point: Point, axis: int) -> Results:
     return Results(dataclasses.replace(sweep, points=points), dict(enumerate(traces)))
 
 
-def _known(picture: Picture, results: Results) -> frozenset[str]:
+def _finally_known_learners(picture: Picture, results: Results) -> frozenset[str]:
     """Return the learners whose values in a picture, and their standard errors, are finite and final.
 
     Only a first passage through a threshold is final early. A minimum, for example, needs all sweep points.
@@ -456,11 +462,11 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
     for stretches in gathered(plain, results, steps).curves.values():
         replicas = Replicas(steps, [(stretch.point, stretch.samples) for stretch in stretches])
         learner_name, count = stretches[0].curve.learner, len(stretches[0].samples.values)
-        is_known[learner_name] = is_known.get(learner_name, True) and _is_known(replicas, count)
+        is_known[learner_name] = is_known.get(learner_name, True) and _has_finite_errors(replicas, count)
     return frozenset(learner_name for learner_name, has_all in is_known.items() if has_all)
 
 
-def _is_known(replicas: Replicas, count: int) -> bool:
+def _has_finite_errors(replicas: Replicas, count: int) -> bool:
     if not np.isfinite(replicas.of_all[1]).all():
         return False
     error = reductions.standard_error(

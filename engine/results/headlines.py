@@ -128,18 +128,18 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
     """
     before = {curve.name: curve for curve in earlier.curves if not curve.training.is_reference}
     pairs = [(before[curve.name], curve) for curve in view.curves if curve.chosen and curve.name in before]
-    if arrivals := _two(_arrivals(view, pairs), claimed):
+    if arrivals := _two_moves(_moves_of_arrivals(view, pairs), claimed):
         units = [f" {wording.UNITS[view.axes.clock]}s" if view.axes.clock in wording.UNITS else "", ""]
         moves = [f"{move.called} {move.written(unit)}" for move, unit in zip(arrivals, units, strict=False)]
         clause = f" until loss stays below {wording.level(view, LEVEL)}"
         return wording.shortened(f"{change}: {', '.join(moves)}", clause)
-    if last_values := _two(_last_values(view, pairs), claimed):
+    if last_values := _two_moves(_moves_of_last_values(view, pairs), claimed):
         moves = [f"{move.written()} for {move.called}" for move in last_values]
         return f"{change}: at the end, {wording.predicate(view)} {wording.listed(moves)}"
     return ""
 
 
-def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
+def _two_moves(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
     """Choose two curves: the one with the highest later number, and `claimed`.
 
     If `claimed` is missing or has the highest number itself, the second curve is the one with the lowest.
@@ -151,7 +151,7 @@ def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
     return [highest, min(rest, key=lambda move: (move.name != claimed, move.after))]
 
 
-def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
+def _moves_of_arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
     """Return the x from which the loss of each curve stays below LEVEL, before and after the change.
 
     Curves whose loss stays below LEVEL in neither run are left out.
@@ -169,7 +169,7 @@ def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[
     return [move for move in moves if not math.isinf(min(move.before, move.after))]
 
 
-def _last_values(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
+def _moves_of_last_values(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
     finite_values = [[run.y[np.isfinite(run.y)] for run in pair] for pair in pairs]
     return [
         _Move(curve.name, wording.called(view, curve), *(float(y[-1]) for y in ys))

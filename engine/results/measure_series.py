@@ -51,7 +51,7 @@ class MeasureSeries:
         place = slice(start, start + len(values))
         self.values[place] = values[:, : self.values.shape[1]]
         if self.stderr is not None:
-            self.mean[place], self.stderr[place] = _moments(values)
+            self.mean[place], self.stderr[place] = _mean_and_error(values)
 
 
 def replicas_kept(records: int, replicas: int) -> int:
@@ -67,7 +67,7 @@ def bytes_of(series: int, records: int, replicas: int) -> int:
     return series * (replica_bytes + moment_bytes)
 
 
-def _moments(values: Floats) -> tuple[Floats, Floats]:
+def _mean_and_error(values: Floats) -> tuple[Floats, Floats]:
     """Return the mean [S] of values [S, R] over replicas, and its standard error [S], ignoring NaN."""
     is_present = ~np.isnan(values)
     count = is_present.sum(1)

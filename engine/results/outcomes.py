@@ -28,7 +28,7 @@ def judge(results: Results) -> list[Outcome]:
     outcomes = []
     for number, claim in enumerate(experiment.claims):
         try:
-            outcome = _judged(number, claim, views.of(picture_of_claim(experiment, claim)), results)
+            outcome = _judged_claim(number, claim, views.of(picture_of_claim(experiment, claim)), results)
         except BadInput as error:
             outcome = claim.fails(f"there is no such picture: {error.fault}")
         if why := results.sweep.unjudged.get(number):
@@ -61,13 +61,13 @@ class _Views:
         return self._views[key]
 
 
-def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
+def _judged_claim(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
     """Judge claim number `number` by its picture. All curves that the claim is about must satisfy it."""
     exact = [curve for curve in seen.curves if curve.name == claim.curve]
     if exact and claim.curve != exact[0].learner:
-        return _of_curve(results.sweep.claims_along(seen.picture, exact[0].apart)[number], seen)
+        return _outcome_of_curve(results.sweep.claims_along(seen.picture, exact[0].apart)[number], seen)
     if seen.picture.y is not None:
-        return _of_maps(claim, seen)
+        return _outcome_of_maps(claim, seen)
     outcomes: dict[str, Outcome] = {}
     for apart in dict.fromkeys(curve.apart for curve in seen.curves):
         claim_along, along = results.sweep.claims_along(seen.picture, apart)[number], at_values(seen, apart)
@@ -75,19 +75,19 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
         for learner in [claim.curve] if claim.curve is not None else learners:
             try:
                 curve = along.curve(learner)
-                outcome = _of_curve(msgspec.structs.replace(claim_along, curve=learner), along)
+                outcome = _outcome_of_curve(msgspec.structs.replace(claim_along, curve=learner), along)
                 outcomes[short_name(seen, curve)] = outcome._replace(claim=claim)
             except KeyError:  # the learner does not run at these sweep points, or has no records yet
                 continue
-    return _together(claim, outcomes)
+    return _joined_outcome(claim, outcomes)
 
 
-def _of_curve(claim: Claim, seen: View) -> Outcome:
+def _outcome_of_curve(claim: Claim, seen: View) -> Outcome:
     """Judge a claim about one curve.
 
     The `detail` of the outcome says so if the claim uses a theory line that does not apply to the learner.
     """
-    outcome, curve = _found(claim, seen), claim.of(seen)
+    outcome, curve = _outcome_with_finding(claim, seen), claim.of(seen)
     for field in claim.line_fields if outcome.measured is not None else ():
         with suppress(KeyError):  # this field of the claim may name another curve instead of a theory line
             line = line_of(seen, getattr(claim, field), curve.name)
@@ -98,18 +98,21 @@ def _of_curve(claim: Claim, seen: View) -> Outcome:
     return outcome
 
 
-def _found(claim: Claim, seen: View) -> Outcome:
+def _outcome_with_finding(claim: Claim, seen: View) -> Outcome:
     outcome = claim.judge(seen)
     return outcome if outcome.measured is None else outcome._replace(finding=claim.finding(seen, outcome))
 
 
-def _of_maps(claim: Claim, seen: View) -> Outcome:
+def _outcome_of_maps(claim: Claim, seen: View) -> Outcome:
     named = [heat.learner for heat in seen.heats if claim.curve in (None, heat.learner)]
-    judged = {learner: _found(msgspec.structs.replace(claim, curve=learner), seen) for learner in named}
-    return _together(claim, {curve: outcome._replace(claim=claim) for curve, outcome in judged.items()})
+    judged = {
+        learner: _outcome_with_finding(msgspec.structs.replace(claim, curve=learner), seen)
+        for learner in named
+    }
+    return _joined_outcome(claim, {curve: outcome._replace(claim=claim) for curve, outcome in judged.items()})
 
 
-def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
+def _joined_outcome(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
     if not outcomes:
         return claim.fails("the curve has no evaluation points")
     name, worst = next(

@@ -144,7 +144,7 @@ def of_curve(
         names: names in the expression for the picture's x. Measures among them count as clocks.
         until: condition up to which the picture reads each replica, or None.
     """
-    passed = None if until is None else _passed(curve, until)
+    passed = None if until is None else _has_passed(curve, until)
     ended_by = "" if until is None or until.measure is None else curve.why_first_only(until.measure)
     ended = curve.diverged == curve.replicas and curve.length < curve.capacity
     end = trace.clocks_at(float(np.max(curve.divergences)), curve) if ended else None
@@ -168,7 +168,7 @@ def of_curve(
     return Samples(clocks, dict(curve.indices(measure.name)), values, end, own_clocks, passed, ended_by)
 
 
-def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
+def _has_passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
     """Return whether each record, or an earlier one, meets `until`: [R, S], or [1, S] if replicas agree."""
     values = None if until.measure is None else curve.values(until.measure)
     return until.passed(curve.clocks, {} if values is None else {str(until.measure): values}).T
@@ -200,10 +200,10 @@ def of_line(
         common = Along(extended, line.indices, np.append(common.values, further.values, 1))
     samples_by_curve = {curve: Samples(*along) for curve, along in (by_curve or {"": common}).items()}
     measured = set(clocks) - trace.planned.keys()
-    return _along_measured(samples_by_curve, line, trace, measured) if measured else samples_by_curve
+    return _samples_along_measured(samples_by_curve, line, trace, measured) if measured else samples_by_curve
 
 
-def _along_measured(
+def _samples_along_measured(
     samples_by_curve: dict[str, Samples], line: TheoryLine, trace: Trace, measured: set[str]
 ) -> dict[str, Samples]:
     """Return a theory line at the clock values that were measured along each curve, by curve name.
@@ -224,11 +224,11 @@ def _along_measured(
     longest = max(by_curve.values(), key=lambda candidate: candidate.values.shape[1], default=None)
     if "" not in samples_by_curve or longest is None:
         return by_curve
-    alike = all(_is_start_of(candidate, longest, measured) for candidate in by_curve.values())
+    alike = all(_is_beginning_of(candidate, longest, measured) for candidate in by_curve.values())
     return {"": longest} if alike else by_curve
 
 
-def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
+def _is_beginning_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
     records = shorter.values.shape[1]
     return all(np.array_equal(shorter.clocks[clock], longest.clocks[clock][:records]) for clock in measured)
 
@@ -273,42 +273,42 @@ class PictureSteps:
         for _, samples in sampled:
             if samples.why_first_only:
                 raise ReplicasMissing("pictures", samples.why_first_only)
-        parts = [part for point, samples in sampled for part in self._rows(point, samples)]
+        parts = [part for point, samples in sampled for part in self._rows_at_point(point, samples)]
         reading = self._reading
-        if reading is not None and reading.over in self._along:
-            return list(self._read_over_axis(reading, parts))
+        if reading is not None and reading.over in self._axes_with_rate:
+            return list(self._readings_over_axis(reading, parts))
         return parts
 
     @property
-    def _along(self) -> list[str]:
+    def _axes_with_rate(self) -> list[str]:
         return [*(axis.name for axis in self._axes), RATE]
 
     def height(self, point: Point) -> float | None:
         """Return the y position of a sweep point in a heat map; None if the point has no single y."""
-        if self.picture.y is None or not self._of_rows <= self._of_axes | {"n", "d"}:
+        if self.picture.y is None or not self._names_in_y <= self._names_of_axes | {"n", "d"}:
             return None
-        return float(self._number(self.picture.y, point, None))
+        return float(self._evaluated(self.picture.y, point, None))
 
     @property
-    def _of_rows(self) -> set[str]:
+    def _names_in_y(self) -> set[str]:
         return set() if self.picture.y is None else names_in(self.picture.y)
 
-    def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
-        for index in self._of_rows & samples.indices.keys():
+    def _rows_at_point(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
+        for index in self._names_in_y & samples.indices.keys():
             for place in samples.indices[index].tolist():
                 assert self.picture.y is not None, "it names an index"
                 up = evaluate(self.picture.y, {**point.numbers, index: place})
-                yield self._at_point(point, samples.at(index, place))._replace(height=up)
+                yield self._sample_at_point(point, samples.at(index, place))._replace(height=up)
             return
         height = self.height(point)
-        yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
+        yield self._sample_at_point(point, samples)._replace(height=np.nan if height is None else height)
 
     def curve(self, sampled: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
         """Return the x positions [N] and values [R, N] of a curve. Raises: BadInput."""
         parts = self.parts(sampled)
         if len(parts) == 1:
             return parts[0].x, parts[0].values
-        self._check_nothing_left(parts)
+        self._check_all_axes_used(parts)
         x = np.concatenate([part.x for part in parts])
         # A stable sort keeps the order of sweep points with equal x, so that pictures are reproducible.
         order = np.argsort(x, kind="stable")
@@ -333,7 +333,7 @@ class PictureSteps:
     @property
     def measured(self) -> set[str]:
         """Measures in the expression for x. A sweep axis takes precedence over a measure of the same name."""
-        return measures_in(self._named - self._of_axes).keys() | set()
+        return measures_in(self._named - self._names_of_axes).keys() | set()
 
     @property
     def until(self) -> Until | None:
@@ -350,19 +350,19 @@ class PictureSteps:
     @property
     def along_rates(self) -> bool:
         """Whether x is the learning rate. Each rate then counts as a sweep point."""
-        return RATE in self._named - self._of_axes
+        return RATE in self._named - self._names_of_axes
 
     @property
     def over_rates(self) -> bool:
-        return self._reading is not None and self._reading.over == RATE and RATE not in self._of_axes
+        return self._reading is not None and self._reading.over == RATE and RATE not in self._names_of_axes
 
     @property
     def x_of_axes(self) -> bool:
         """Whether x depends on sweep axes, n and d alone, so that each sweep point has one x."""
-        return self._named <= self._of_axes | {"n", "d"}
+        return self._named <= self._names_of_axes | {"n", "d"}
 
     @property
-    def _of_axes(self) -> set[str]:
+    def _names_of_axes(self) -> set[str]:
         return {name for axis in self._axes for name in (axis.name, *axis.bound(axis.grid[0]))}
 
     @property
@@ -373,7 +373,7 @@ class PictureSteps:
         """
         along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
         over = {self._reading.over} if self._reading is not None else set()
-        return bool(self._of_axes & (along | over)) or self.along_rates or self.over_rates
+        return bool(self._names_of_axes & (along | over)) or self.along_rates or self.over_rates
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
         x = self.places(point, {clock: np.array([time]) for clock, time in clocks.items()})
@@ -382,9 +382,9 @@ class PictureSteps:
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
         """Return x positions [S] for clocks [S], or [1] if x depends only on sweep axes. Raises: BadInput."""
         samples = Samples(dict(clocks), {}, np.empty((0, 1)))
-        return np.asarray(self._number(self.picture.x, point, samples)).reshape(-1)
+        return np.asarray(self._evaluated(self.picture.x, point, samples)).reshape(-1)
 
-    def _at_point(self, point: Point, samples: Samples) -> AtPoint:
+    def _sample_at_point(self, point: Point, samples: Samples) -> AtPoint:
         picture, reading = self.picture, self._reading
         # A curve that follows the training just stops where it diverges. Other pictures show the last value
         # of a run. If the run diverges, this must be NaN and not the last value before the divergence.
@@ -397,7 +397,7 @@ class PictureSteps:
         if picture.running is not None:
             y = reductions.running(picture.running, y, 1)
         if picture.times is not None:
-            y = y * self._number(picture.times, point, samples, by_replica=True)
+            y = y * self._evaluated(picture.times, point, samples, by_replica=True)
         places = {"record": next(iter(samples.clocks.values())), **samples.indices}
         dimensions = list(places)
         if reading is not None and reading.over in places:
@@ -410,16 +410,18 @@ class PictureSteps:
             y = reductions.selected("last", y, 1)
             dimensions.remove("record")
         if not dimensions:
-            x = np.array([self._number(picture.x, point, None)])
+            x = np.array([self._evaluated(picture.x, point, None)])
             return AtPoint(point, x, y[:, None])
         self._check_drawn_along(dimensions, samples)
-        x = np.asarray(self._number(picture.x, point, samples)).reshape(-1)
+        x = np.asarray(self._evaluated(picture.x, point, samples)).reshape(-1)
         if self._named & samples.own_clocks.keys():
-            own_x = np.asarray(self._number(picture.x, point, samples, by_replica=True)).reshape(len(y), -1)
+            own_x = np.asarray(self._evaluated(picture.x, point, samples, by_replica=True)).reshape(
+                len(y), -1
+            )
             y = reductions.resampled(y, own_x, x)
         return AtPoint(point, x, y)
 
-    def _number(
+    def _evaluated(
         self, text: str, point: Point, samples: Samples | None, by_replica: bool = False
     ) -> float | Floats:
         """Evaluate an expression of the picture at a sweep point. Raises: BadInput.
@@ -427,7 +429,7 @@ class PictureSteps:
         If it contains clocks or indices, the result broadcasts with [S, *index], or with [R, S, *index] if
         `by_replica` is true. Otherwise, it is a number.
         """
-        numbers: dict[str, float | Floats] = {**point.numbers, **self._of_words(point)}
+        numbers: dict[str, float | Floats] = {**point.numbers, **self._positions_on_axes(point)}
         if samples is not None:
             numbers |= samples.coordinates(by_replica)
         try:
@@ -437,7 +439,7 @@ class PictureSteps:
                 "pictures", f"{text!r}: {error}; it may contain {listed(sorted(numbers))}"
             ) from error
 
-    def _of_words(self, point: Point) -> dict[str, float]:
+    def _positions_on_axes(self, point: Point) -> dict[str, float]:
         """Return the point's position, counted from 1, on each sweep axis whose values are words."""
         axes = zip(self._axes, point.place, strict=False)  # the index of a rate may follow
         return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
@@ -451,8 +453,8 @@ class PictureSteps:
             undrawn = f"{' and '.join(rest)} of {self.picture.measure.kind}"
             raise BadInput("pictures", f"{undrawn} must be named in `x`, reduced by `read`, or fixed by `at`")
 
-    def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
-        number = self._along.index(reading.over)
+    def _readings_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
+        number = self._axes_with_rate.index(reading.over)
         groups: dict[tuple[int, ...], list[AtPoint]] = defaultdict(list)
         for part in parts:
             place = part.point.place
@@ -461,12 +463,12 @@ class PictureSteps:
             group.sort(key=lambda part: coordinate(reading.over, part.point, number))
             places = np.array([coordinate(reading.over, part.point, number) for part in group])
             longest = max(group, key=lambda part: len(part.x))
-            stacked = np.stack([_extended(part.values, len(longest.x)) for part in group], 1)  # [R, P, N]
+            stacked = np.stack([_padded(part.values, len(longest.x)) for part in group], 1)  # [R, P, N]
             if reading.of == "mean":
                 stacked = reductions.summary("mean", stacked)[None]
             yield AtPoint(longest.point, longest.x, reductions.read(reading, stacked, places, 1))
 
-    def _check_nothing_left(self, parts: list[AtPoint]) -> None:
+    def _check_all_axes_used(self, parts: list[AtPoint]) -> None:
         """Raise BadInput if a sweep axis varies along a curve, but is neither in x nor in the reading."""
         read = {self._reading.over} if self._reading is not None else set()
         for number, axis in enumerate(self._axes):
@@ -490,6 +492,6 @@ def coordinate(name: str, point: Point, number: int) -> float:
     return point.names.get(name, point.place[number] + 1.0)
 
 
-def _extended(values: Floats, length: int) -> Floats:
+def _padded(values: Floats, length: int) -> Floats:
     """Append columns of NaN up to `length`, because a run that ends early has fewer columns than others."""
     return np.pad(values, ((0, 0), (0, length - values.shape[1])), constant_values=np.nan)

@@ -73,16 +73,16 @@ def encode(
 
     Raises: BadInput for more than MOST_BY_REPLICA values of single replicas.
     """
-    return msgspec.json.encode(_report(document, results, outcomes, by_replica)) + b"\n"
+    return msgspec.json.encode(_report_of_results(document, results, outcomes, by_replica)) + b"\n"
 
 
-def _report(
+def _report_of_results(
     document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], by_replica: bool
 ) -> dict[str, Any]:
     sweep = results.sweep
-    views = [view(picture, results) for picture in _pictures(results)]
+    views = [view(picture, results) for picture in _reported_pictures(results)]
     if by_replica:
-        _check_size(views)
+        _check_count_of_values(views)
     traces = reversed(list(results.traces.values()))  # the first sweep point comes last and wins
     sources = {line.kind: line for trace in traces for line in trace.lines}
     return {
@@ -97,26 +97,26 @@ def _report(
                 "label": point.label,
                 "finished": place in results.finished,
                 "skipped": sorted(results.skipped.get(place, ())),
-                "runs": _runs(point.experiment, results.traces.get(place)),
+                "runs": _learner_runs(point.experiment, results.traces.get(place)),
             }
             for place, point in enumerate(sweep.points)
         ],
         "pictures": [
-            _picture(shown, headline(shown, sweep.experiment, outcomes, results), sources, by_replica)
+            _picture_as_json(shown, headline(shown, sweep.experiment, outcomes, results), sources, by_replica)
             for shown in views
         ],
         "claims": [claim(outcome) for outcome in outcomes],
     }
 
 
-def _check_size(views: Sequence[View]) -> None:
+def _check_count_of_values(views: Sequence[View]) -> None:
     count = sum(curve.replicas * len(curve.x) for shown in views for curve in shown.curves)
     if count > MOST_BY_REPLICA:
         reason = f"all replicas together have {count} values, and the limit is {MOST_BY_REPLICA}"
         raise BadInput("--by-replica", f"{reason}; take fewer replicas, evaluation points or pictures")
 
 
-def _pictures(results: Results) -> Sequence[Picture]:
+def _reported_pictures(results: Results) -> Sequence[Picture]:
     experiment = results.sweep.experiment
     if pictures := drawn(experiment):
         return pictures
@@ -131,7 +131,7 @@ def _pictures(results: Results) -> Sequence[Picture]:
     return of_run(experiment), *beside
 
 
-def _picture(
+def _picture_as_json(
     shown: View, summary: str, sources: Mapping[str, TheoryLine], by_replica: bool
 ) -> dict[str, Any]:
     picture = shown.picture
@@ -141,22 +141,28 @@ def _picture(
         "y": picture.y,
         "measure": picture.measure.name,
         "marks": [
-            {"name": mark.name, "x": _of_mark(mark.x), "y": _of_mark(mark.y)} for mark in shown.axes.marks
+            {"name": mark.name, "x": _mark_as_json(mark.x), "y": _mark_as_json(mark.y)}
+            for mark in shown.axes.marks
         ],
         **(
-            {} if shown.points is None else {"points": [_series(coordinates) for coordinates in shown.points]}
+            {}
+            if shown.points is None
+            else {"points": [_encoded_numbers(coordinates) for coordinates in shown.points]}
         ),
         "x_label": shown.axes.x_label,
         "y_label": shown.axes.y_label,
-        "curves": [{**_curve(curve), **(_by_replica(curve) if by_replica else {})} for curve in shown.curves],
-        "theory": [_line(line, sources[line.kind]) for line in shown.lines],
-        "absent": _absent(shown, sources),
-        "heat_maps": [_heat(heat) for heat in shown.heats],
+        "curves": [
+            {**_curve_as_json(curve), **(_replicas_as_json(curve) if by_replica else {})}
+            for curve in shown.curves
+        ],
+        "theory": [_line_as_json(line, sources[line.kind]) for line in shown.lines],
+        "absent": _absent_lines(shown, sources),
+        "heat_maps": [_heat_map_as_json(heat) for heat in shown.heats],
         "summary": summary,
     }
 
 
-def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
+def _absent_lines(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
     """Describe the theory lines that a picture does not show.
 
     The reason `why` is null if `reasons` already explain why the line does not apply.
@@ -167,25 +173,28 @@ def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, An
             "kind": kind,
             "direction": line.statement.direction,
             "why": shown.absences.lines.get(kind),
-            **_theorem(line),
+            **_theorem_as_json(line),
         }
         for kind, line in sources.items()
         if line.statement.measure == shown.picture.measure.name and kind not in kinds_drawn
     ]
 
 
-def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
+def _learner_runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
     if trace is None:
         return []
     spectra_by_curve = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
     alone = {learner.name for learner in experiment.learners if learner.is_net_by_net}
     return [
-        {**_what_ran(curve, spectra_by_curve.get(curve.name)), "net_by_net": curve.learner in alone}
+        {
+            **_learner_run_as_json(curve, spectra_by_curve.get(curve.name)),
+            "net_by_net": curve.learner in alone,
+        }
         for curve in trace.curves
     ]
 
 
-def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
+def _learner_run_as_json(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
     return {
         "name": curve.name,
         "learner": curve.learner,
@@ -193,87 +202,87 @@ def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
         "best": curve.best,
         "grid": [{"rate": rate, "mean_loss": number(mean)} for rate, mean in curve.grid.items()],
         "diverged_at": number(curve.diverged_at),
-        "replicas_diverged_at": _series(curve.divergences) if curve.diverged else None,
+        "replicas_diverged_at": _encoded_numbers(curve.divergences) if curve.diverged else None,
         "lost_accuracy": WHY_INACCURATE if curve.inaccurate.any() else None,
         "path": curve.backend,
-        "verdict": _verdict(curve.verdict),
-        "spectrum": None if spectrum is None else _spectrum(spectrum),
+        "verdict": _verdict_as_json(curve.verdict),
+        "spectrum": None if spectrum is None else _spectrum_as_json(spectrum),
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def _verdict_as_json(verdict: Verdict) -> dict[str, Any]:
     return {"answer": verdict.answer, "invariant": verdict.invariant, "reason": verdict.reason}
 
 
-def _spectrum(spectrum: Spectrum) -> dict[str, Any]:
+def _spectrum_as_json(spectrum: Spectrum) -> dict[str, Any]:
     return {
-        "x": _series(spectrum.x),
+        "x": _encoded_numbers(spectrum.x),
         "rank": spectrum.rank.tolist(),
-        "values": [_series(sigmas) for sigmas in spectrum.values],
+        "values": [_encoded_numbers(sigmas) for sigmas in spectrum.values],
     }
 
 
-def _curve(curve: CurveView) -> dict[str, Any]:
+def _curve_as_json(curve: CurveView) -> dict[str, Any]:
     verdict = curve.training.verdict
     return {
         "name": curve.name,
         "learner": curve.learner,
         "reference": curve.training.is_reference,
-        "verdict": None if verdict is None else _verdict(verdict),
+        "verdict": None if verdict is None else _verdict_as_json(verdict),
         "path": curve.training.backend,
         "rate": number(curve.training.rate),
         "replicas": curve.replicas,
         "diverged": curve.ends.diverged,
         "diverged_at": number(curve.ends.diverged_at),
-        "x": _series(curve.x),
-        "y": _series(curve.y),
-        "stderr": None if curve.stderr is None else _series(curve.stderr),
+        "x": _encoded_numbers(curve.x),
+        "y": _encoded_numbers(curve.y),
+        "stderr": None if curve.stderr is None else _encoded_numbers(curve.stderr),
     }
 
 
-def _by_replica(curve: CurveView) -> dict[str, Any]:
-    return {"by_replica": [_series(curve.over([replica])) for replica in range(curve.replicas)]}
+def _replicas_as_json(curve: CurveView) -> dict[str, Any]:
+    return {"by_replica": [_encoded_numbers(curve.over([replica])) for replica in range(curve.replicas)]}
 
 
-def _line(line: LineView, source: TheoryLine) -> dict[str, Any]:
+def _line_as_json(line: LineView, source: TheoryLine) -> dict[str, Any]:
     return {
         "name": line.name,
         "title": line.called,
         "kind": line.kind,
         "direction": line.direction,
         "applies_to": list(line.applies_to),
-        "x": _series(line.x),
-        "y": _series(line.y),
-        **_theorem(source),
+        "x": _encoded_numbers(line.x),
+        "y": _encoded_numbers(line.y),
+        **_theorem_as_json(source),
     }
 
 
-def _heat(heat: HeatView) -> dict[str, Any]:
+def _heat_map_as_json(heat: HeatView) -> dict[str, Any]:
     return {
         "learner": heat.learner,
-        "x": _series(heat.x),
-        "y": _series(heat.y),
-        "z": [_series(row) for row in heat.z],
-        "stderr": None if heat.stderr is None else [_series(row) for row in heat.stderr],
+        "x": _encoded_numbers(heat.x),
+        "y": _encoded_numbers(heat.y),
+        "z": [_encoded_numbers(row) for row in heat.z],
+        "stderr": None if heat.stderr is None else [_encoded_numbers(row) for row in heat.stderr],
         "contours": [
             {
                 "name": contour.name,
                 "line": contour.kind,
                 "direction": contour.direction,
                 "level": contour.level,
-                "values": [_series(row) for row in contour.values],
+                "values": [_encoded_numbers(row) for row in contour.values],
             }
             for contour in heat.contours
         ],
     }
 
 
-def _of_mark(places: Sequence[float]) -> float | list[float] | None:
+def _mark_as_json(places: Sequence[float]) -> float | list[float] | None:
     """Return one number, or a list of several; None for a mark that is parallel to this axis."""
     return (places[0] if len(places) == 1 else list(places)) if places else None
 
 
-def _theorem(line: TheoryLine) -> dict[str, Any]:
+def _theorem_as_json(line: TheoryLine) -> dict[str, Any]:
     return {
         "measure": line.statement.measure,
         "reasons": {
@@ -317,6 +326,6 @@ def numbers(values: Floats) -> list[Any]:
     return numbers
 
 
-def _series(values: Floats) -> msgspec.Raw:
-    """Encode numbers as JSON text, which needs a fifth of the memory of a list of Python objects."""
+def _encoded_numbers(values: Floats) -> msgspec.Raw:
+    """Use a fifth of the memory of a list of Python objects."""
     return msgspec.Raw(msgspec.json.encode(numbers(values)))

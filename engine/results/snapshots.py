@@ -107,7 +107,7 @@ def take(
     with torch.no_grad():
         run: TrainingRun = experiment.protocol.training_run(TrainingInputs(learner, data, loss, streams))
         snapshots = Snapshots(
-            _first(data.instances.d, UNITS, target), _first(data.instances.d, MOST_FEATURES)
+            _first_indices(data.instances.d, UNITS, target), _first_indices(data.instances.d, MOST_FEATURES)
         )
         publish(snapshots)
         complete, records = 0, experiment.protocol.extent(data.instances.n).records
@@ -120,11 +120,11 @@ def take(
             if not math.isfinite(float(block.loss[-1, 0, 0])):
                 break
             if looked_at(complete - 1) or complete == records:
-                _keep(snapshots, run.hypothesis, data.targets, data.instances.d)
+                _add_weights(snapshots, run.hypothesis, data.targets, data.instances.d)
                 snapshots.x.append(float(block.clocks[experiment.protocol.clock].ravel()[-1]))
 
 
-def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
+def _first_indices(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
     """Return the indices of the first `limit` items. If `among` is not one of them, it replaces the last."""
     numbers = np.arange(min(count, limit))
     if among is not None and among >= len(numbers):
@@ -132,7 +132,7 @@ def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64
     return numbers
 
 
-def _units(net: Parametrised, d: int) -> list[int]:
+def _units_by_layer(net: Parametrised, d: int) -> list[int]:
     """Return how many units each layer has, starting with the inputs.
 
     The number is extrapolated from nets with one input and with two inputs, because the weights for all d
@@ -148,7 +148,7 @@ def _units(net: Parametrised, d: int) -> list[int]:
     return [d, *(low + (high - low) * (d - 1) for low, high in counts)]
 
 
-def _keep(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> None:
+def _add_weights(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> None:
     """Add the weights of a snapshot. The caller must append its x position afterwards.
 
     This order matters, because other threads find a snapshot by its x position.
@@ -156,7 +156,7 @@ def _keep(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> 
     if isinstance(hypothesis, Parametrised):
         first = {layer: tensor[:1] for layer, tensor in hypothesis.tensors.items()}
         if not snapshots.units:
-            snapshots.units = _units(hypothesis, d)
+            snapshots.units = _units_by_layer(hypothesis, d)
         layers = hypothesis.architecture.edges(first, torch.from_numpy(snapshots.inputs), UNITS)
         snapshots.edges.append([layer.weights[0].numpy().astype(np.float32) for layer in layers])
     weights = getattr(hypothesis, "weights", lambda: None)()

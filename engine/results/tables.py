@@ -133,9 +133,9 @@ def as_csv(table: CurveTable) -> bytes:
 
     An apostrophe is put before a name that a spreadsheet would take for a formula.
     """
-    lines = [_cells((*table.texts, *table.numbers))]
+    lines = [_csv_line((*table.texts, *table.numbers))]
     for texts, numbers in table.parts:
-        start, length = _cells(tuple(map(_no_formula, texts))), len(_first_column(numbers))
+        start, length = _csv_line(tuple(map(_text_without_formula, texts))), len(_first_column(numbers))
         for first in range(0, length, BLOCK):
             block = [
                 repeat("") if column is None else as_text(column[first : first + BLOCK]) for column in numbers
@@ -164,13 +164,13 @@ def as_text(values: Floats) -> list[str]:
     return texts
 
 
-def _cells(cells: Sequence[str]) -> str:
+def _csv_line(cells: Sequence[str]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(cells)
     return line.getvalue()
 
 
-def _no_formula(name: str) -> str:
+def _text_without_formula(name: str) -> str:
     return f"'{name}" if name.startswith(FORMULAS) else name
 
 

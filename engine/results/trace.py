@@ -131,14 +131,14 @@ class Curve:
 
         If replicas differ, each value is the least over the replicas that have not diverged.
         """
-        return {clock: self._least(times[: self.length]) for clock, times in self._clocks.items()}
+        return {clock: self._earliest_time(times[: self.length]) for clock, times in self._clocks.items()}
 
     @property
     def own_clocks(self) -> dict[str, Floats]:
         """Values [S, R] of the clocks that differ between replicas, by clock name."""
         return {clock: times[: self.length] for clock, times in self._clocks.items() if times.ndim > 1}
 
-    def _least(self, times: Floats) -> Floats:
+    def _earliest_time(self, times: Floats) -> Floats:
         if times.ndim == 1:
             return times
         gone = self.x[:, None] >= np.where(np.isnan(self.divergences), np.inf, self.divergences)
@@ -227,7 +227,7 @@ class Curve:
         for name, numbers in measures.items():
             self._series[name].fill(start, numbers)
         for record, vector in weights.items():
-            self._keep(x[record], vector)
+            self._add_weights(x[record], vector)
         for name, by_record in arrays.items():
             records = [record for record, numbers in by_record.items() if not np.isnan(numbers).all()]
             if records:
@@ -334,7 +334,7 @@ class Curve:
         # If replicas diverged, the mean over the remaining replicas would make the rate look too good.
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
-    def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
+    def _add_weights(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
         if self._weights is None:
             slots = len(kept_records(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)
@@ -554,7 +554,7 @@ class Trace:
         planned = {clock: float(times[record]) for clock, times in self.planned.items()}
         if curve is None:
             return planned
-        return {clock: _at(x, curve.x, times) for clock, times in curve.clocks.items()} | planned
+        return {clock: _interpolated(x, curve.x, times) for clock, times in curve.clocks.items()} | planned
 
     @property
     def theorems(self) -> list[TheoryLine]:
@@ -589,7 +589,7 @@ class Trace:
         return min(candidates, key=lambda curve: curve.mean_along(self.compared_by))
 
 
-def _at(x: float, places: Floats, heights: Floats) -> float:
+def _interpolated(x: float, places: Floats, heights: Floats) -> float:
     """Interpolate linearly at x, and extrapolate beyond the last point.
 
     With fewer than two points, extrapolated values are NaN.

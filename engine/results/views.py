@@ -60,20 +60,22 @@ def view(picture: Picture, results: Results) -> View:
     lower = next((other for other in named_pictures if other.name == picture.beneath), None)
     shown = View(
         picture,
-        axes=_axes(picture, results),
+        axes=_view_axes(picture, results),
         quantity=Quantity(
-            ROUNDING[sweep.experiment.dtype], as_measured=not steps.change_values, divisor=_divisor(picture)
+            ROUNDING[sweep.experiment.dtype],
+            as_measured=not steps.change_values,
+            divisor=_divisor_in_words(picture),
         ),
         absences=Absences(collected.absent, collected.unmeasured),
-        points=_examples(picture, results),
-        places_of=lambda shown: _places(shown, results, steps),
-        x_of=lambda number, clock: _x_of(results, steps, number, clock),
+        points=_examples_of_first_run(picture, results),
+        places_of=lambda shown: _all_positions(shown, results, steps),
+        x_of=lambda number, clock: _x_at_clock(results, steps, number, clock),
         beneath_of=lambda: None if lower is None else view(lower, results),
         y_of=lambda number: steps.height(sweep.points[number]),
     )
     if picture.y is not None:
         shown.heats.extend(
-            _heat(results, steps, collected, key) for key in collected.numbers if key in collected.curves
+            _heat_view(results, steps, collected, key) for key in collected.numbers if key in collected.curves
         )
         return shown
     best = _best_curves(collected)
@@ -89,15 +91,15 @@ def view(picture: Picture, results: Results) -> View:
         x, values = x[order], values[:, order]
         if picture.relative is not None:
             divisor = Replicas(steps, collected.divisor_of(picture, (curve, apart)))
-            if why := _loses_meaning(pieces[0][2], divisor):
+            if why := _reason_for_no_meaning(pieces[0][2], divisor):
                 shown.absences.lines[pieces[0][2].kind] = why
                 continue
-            values = _divided(x, values, divisor)
-        y = _of_line(picture.summary, values)
-        points = _points_of(results, picture, apart)
+            values = _divided_by(x, values, divisor)
+        y = _summary_of_line(picture.summary, values)
+        points = _sweep_points_of(results, picture, apart)
         without = [point for number, point in points.items() if number not in results.traces]
-        y = _if_known(picture, steps, x, y, without)
-        of_some = partial(_of_some, picture.summary, values) if len(values) > 1 else None
+        y = _nan_until_known(picture, steps, x, y, without)
+        of_some = partial(_summary_of_replicas, picture.summary, values) if len(values) > 1 else None
         applies = dict.fromkeys(learner_name for _, _, line in pieces for learner_name in line.applies_to)
         statement = pieces[0][2].statement
         shown.lines.append(
@@ -133,11 +135,11 @@ def _best_curves(collected: Gathered) -> set[Curve]:
     }
 
 
-def _axes(picture: Picture, results: Results) -> ViewAxes:
-    sweep, words = results.sweep, _words(picture, results.sweep)
+def _view_axes(picture: Picture, results: Results) -> ViewAxes:
+    sweep, words = results.sweep, _words_for_names(picture, results.sweep)
     return ViewAxes(
         x_label=_x_label(picture, sweep, words),
-        y_label=_label(picture, results, words),
+        y_label=_y_label(picture, results, words),
         x_log=_is_logarithmic(picture.x, sweep) if picture.x_log is None else picture.x_log,
         y_log=bool(picture.y_log),
         rows_log=picture.y is not None and _is_logarithmic(picture.y, sweep),
@@ -148,14 +150,14 @@ def _axes(picture: Picture, results: Results) -> ViewAxes:
     )
 
 
-def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | None:
+def _examples_of_first_run(picture: Picture, results: Results) -> tuple[Floats, Floats] | None:
     if picture.points is None:
         return None
     runs = sorted(results.traces.items())
     return next((trace.examples for at, trace in runs if results.sweep.points[at].is_in(picture)), None)
 
 
-def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
+def _sweep_points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
     sweep = results.sweep
     return {
         number: point
@@ -164,7 +166,7 @@ def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Po
     }
 
 
-def _if_known(
+def _nan_until_known(
     picture: Picture, steps: PictureSteps, x: Floats, y: Floats, without: Sequence[Point]
 ) -> Floats:
     """Return y, but replace infinity by NaN at each x for which results are still missing.
@@ -182,7 +184,7 @@ def _if_known(
     return np.where(np.isinf(y) & np.isin(x, places), np.nan, y)
 
 
-def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
+def _reason_for_no_meaning(line: TheoryLine, divisor: Replicas) -> str:
     """Return why a theory line means nothing after division by `divisor`, or "".
 
     A bound on a mean over replicas does not hold if each replica is divided by another number.
@@ -193,15 +195,15 @@ def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
     return "this line bounds the mean over replicas, but each replica is first divided by a different number"
 
 
-def _of_line(how: str, samples: Floats) -> Floats:
+def _summary_of_line(how: str, samples: Floats) -> Floats:
     return samples[0] if len(samples) == 1 else reductions.summary(how, samples)
 
 
-def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
+def _summary_of_replicas(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
     return reductions.summary(how, values[list(replicas)])
 
 
-def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
+def _divided_by(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
     """Divide y [R, N], at x [N], by the values of `divisor` in each replica, interpolated linearly.
 
     If the divisor has no samples, the result is NaN.
@@ -213,7 +215,7 @@ def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | 
         return np.asarray(y / np.stack([np.interp(x, places, row) for row in divisors]))
 
 
-def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
+def _all_positions(shown: View, results: Results, steps: PictureSteps) -> Floats:
     """Return all x positions at which a picture has a value now, or will have one later."""
     points = [point for point in results.sweep.points if point.is_in(shown.picture)]
     if along_records(shown):
@@ -227,7 +229,7 @@ def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
     return np.union1d(known_places(shown), made_of_axes)
 
 
-def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
+def _x_at_clock(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
     """Return the picture's x when the clock of the run at sweep point `number` shows `clock`.
 
     If curves measure their clocks separately, it is the largest of their x. It is None if the point has not
@@ -255,11 +257,11 @@ def _is_logarithmic(text: str, sweep: Sweep) -> bool:
     return by_clock or any(axis.log for axis in sweep.axes if axis.name in named)
 
 
-def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) -> HeatView:
+def _heat_view(results: Results, steps: PictureSteps, collected: Gathered, key: Key) -> HeatView:
     (learner, apart), stretches = key, collected.curves[key]
-    drawn = partial(_contours, results, steps.picture, stretches)
+    drawn = partial(_contour_views, results, steps.picture, stretches)
     place = collected.kind_place(stretches[0].curve, stretches[0].point, apart)
-    if (recorded := _as_recorded(steps, stretches)) is not None:
+    if (recorded := _recorded_cells(steps, stretches)) is not None:
         x, y, z = recorded
         return HeatView(learner, x, y, z, None, drawn(x, y), place)
     parts = steps.parts([(stretch.point, stretch.samples) for stretch in stretches])
@@ -268,14 +270,14 @@ def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) 
     x = np.unique(np.concatenate([part.x for part in parts]))
     y = np.unique([part.height for part in parts])
     summary = steps.picture.summary
-    z = _over(x, y, parts, lambda values: reductions.summary(summary, values))
+    z = _summarised_cells(x, y, parts, lambda values: reductions.summary(summary, values))
     stderr = None
     if all(reductions.has_error(summary, len(part.values)) for part in parts):
-        stderr = _over(x, y, parts, partial(_error, summary))
+        stderr = _summarised_cells(x, y, parts, partial(_standard_error, summary))
     return HeatView(learner, x, y, z, stderr, drawn(x, y), place)
 
 
-def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
+def _recorded_cells(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
     """Return x, y and z of a heat map as they were recorded, or None if a step changes them.
 
     This shortcut saves time: an index may have a thousand values, and the app computes a view for every
@@ -294,14 +296,16 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
     return samples.clocks[picture.x], samples.indices[str(picture.y)], samples.values[0].T
 
 
-def _contours(
+def _contour_views(
     results: Results, picture: Picture, stretches: list[Stretch], x: Floats, y: Floats
 ) -> tuple[ContourView, ...]:
-    drawn = (_contour(contour, x, y, results, picture, stretches) for contour in picture.contours)
+    drawn = (_contour_view(contour, x, y, results, picture, stretches) for contour in picture.contours)
     return tuple(contour_view for contour_view in drawn if contour_view is not None)
 
 
-def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Floats], Floats]) -> Floats:
+def _summarised_cells(
+    x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Floats], Floats]
+) -> Floats:
     """Return the cells [M, N] of a heat map at columns x [N] and rows y [M]; NaN where it has no value."""
     grid = np.full((len(y), len(x)), np.nan)
     for part in parts:
@@ -310,7 +314,7 @@ def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Float
     return grid
 
 
-def _contour(
+def _contour_view(
     contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, stretches: list[Stretch]
 ) -> ContourView | None:
     plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
@@ -325,12 +329,12 @@ def _contour(
                 direction, title = line.statement.direction, line.statement.called
     if not sampled:
         return None
-    level_values = _over(x, y, steps.parts(sampled), partial(_of_line, picture.summary))
+    level_values = _summarised_cells(x, y, steps.parts(sampled), partial(_summary_of_line, picture.summary))
     name = contour.name or f"{title} = {contour.level:g}"
     return ContourView(name, contour.line, direction, contour.level, level_values)
 
 
-def _error(how: str, values: Floats) -> Floats:
+def _standard_error(how: str, values: Floats) -> Floats:
     error = reductions.standard_error(
         how, len(values), lambda subset: reductions.summary(how, values[subset])
     )
@@ -356,13 +360,13 @@ class _Reduction:
 
     def view(self, number: int, best: Collection[Curve]) -> CurveView:
         (curve_name, apart), first = self._key, self._stretches[0]
-        if (measured := self._as_measured()) is not None:
+        if (measured := self._recorded_curve()) is not None:
             x, y, stderr = measured
         else:
-            x, y = self._estimate(None)
-            y = _if_known(self._picture, self._steps, x, y, self._to_come)
+            x, y = self._estimated_curve(None)
+            y = _nan_until_known(self._picture, self._steps, x, y, self._points_to_come)
             stderr = reductions.standard_error(
-                self._picture.summary, self._replicas, lambda subset: self._estimate(subset)[1]
+                self._picture.summary, self._replicas, lambda subset: self._estimated_curve(subset)[1]
             )
         return CurveView(
             name=self._results.sweep.name(curve_name, self._picture, apart),
@@ -376,16 +380,16 @@ class _Reduction:
             stderr=stderr,
             replicas=self._replicas,
             summary=self._picture.summary,
-            over=self._over,
-            places=self._places(),
-            training=self._training(),
-            ends=self._ends(x),
+            over=self._y_over,
+            places=self._places_of_curve(),
+            training=self._training_of_curve(),
+            ends=self._ends_of_curve(x),
         )
 
-    def _places(self) -> Places:
+    def _places_of_curve(self) -> Places:
         samples, steps = self._stretches[0].samples, self._steps
         if not self._along_records:
-            return Places(planned=len(self._wanted))
+            return Places(planned=len(self._wanted_points))
         return Places(
             self._stretches[0].curve.capacity,
             next(iter(samples.clocks.values())),
@@ -393,7 +397,7 @@ class _Reduction:
             is_passed=bool(steps.measured) or self._is_resampled,
         )
 
-    def _training(self) -> Training:
+    def _training_of_curve(self) -> Training:
         first, is_single = self._stretches[0], len(self._stretches) == 1
         curve = first.curve
         return Training(
@@ -409,19 +413,21 @@ class _Reduction:
             is_reference=is_reference(curve, first.point),
         )
 
-    def _ends(self, x: Floats) -> Ends:
+    def _ends_of_curve(self, x: Floats) -> Ends:
         along, first, divergences = self._along_records, self._stretches[0], NOTHING
         if along:
-            divergences = self._divergences
+            divergences = self._sorted_divergences
             clock = next(iter(first.samples.clocks.values()))
             lost = np.asarray(np.searchsorted(divergences, clock, side="right"), np.int64)
-            diverged, diverged_at = len(divergences), self._diverged_at(first)
+            diverged, diverged_at = len(divergences), self._first_divergence(first)
         else:
-            lost = self._missing()
+            lost = self._missing_replicas()
             diverged = int(lost.min(initial=self._replicas))
             diverged_at = next(iter(x[lost > 0].tolist()), None)
         ended = all(stretch.curve.ended for stretch in self._stretches)
-        return Ends(lost, diverged, diverged_at, divergences, self._fate, ended, self._complete(along))
+        return Ends(
+            lost, diverged, diverged_at, divergences, self._fate_in_words, ended, self._is_complete(along)
+        )
 
     @property
     def _along_records(self) -> bool:
@@ -433,7 +439,7 @@ class _Reduction:
         """Whether replicas have different x positions, so that values must be interpolated at common ones."""
         return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
-    def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
+    def _recorded_curve(self) -> tuple[Floats, Floats, Floats | None] | None:
         """Return x, the mean and its standard error as recorded, or None if the picture changes them."""
         picture, (first, *rest) = self._picture, self._stretches
         if rest or self._steps.change_values or picture.summary != "mean":
@@ -447,38 +453,38 @@ class _Reduction:
         )
         return x, values[0], first.curve.stderr_of(picture.measure.name)
 
-    def _over(self, replicas: Sequence[int]) -> Floats:
-        return self._estimate(replicas)[1]
+    def _y_over(self, replicas: Sequence[int]) -> Floats:
+        return self._estimated_curve(replicas)[1]
 
     @property
-    def _divergences(self) -> Floats:
+    def _sorted_divergences(self) -> Floats:
         """Sorted clock values at which replicas diverged. The curve must come from a single run."""
         divergences = self._stretches[0].curve.divergences[: self._replicas]
         return np.sort(divergences[~np.isnan(divergences)])
 
     @property
-    def _fate(self) -> str:
+    def _fate_in_words(self) -> str:
         curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
 
-    def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
+    def _estimated_curve(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """Return the points x [N] and y [N] of the curve, from the given replicas (None for all)."""
         x, y = self._samples.values(replicas)
         if self._picture.relative is not None:
-            y = _divided(x, y, self._divisor, replicas)
+            y = _divided_by(x, y, self._divisor, replicas)
         if self._picture.share is not None:
             y = reductions.holds(self._picture.share, y)
         return x, reductions.summary(self._picture.summary, y)
 
-    def _missing(self) -> NDArray[np.int64]:
+    def _missing_replicas(self) -> NDArray[np.int64]:
         _, y = self._samples.of_all
         return np.asarray(np.isnan(y).sum(0), np.int64)
 
-    def _diverged_at(self, only: Stretch) -> float | None:
-        if not len(self._divergences):
+    def _first_divergence(self, only: Stretch) -> float | None:
+        if not len(self._sorted_divergences):
             return None
-        at = float(self._divergences[0])
+        at = float(self._sorted_divergences[0])
         first, *_ = only.trace.planned
         if self._picture.x == first:
             return at
@@ -487,7 +493,7 @@ class _Reduction:
         place = self._steps.place(only.point, only.trace.clocks_at(at, only.curve))
         return None if np.isnan(place) else place
 
-    def _complete(self, along: bool) -> bool:
+    def _is_complete(self, along: bool) -> bool:
         if along:
             only = self._stretches[0].curve
             return only.sound == only.capacity
@@ -495,35 +501,35 @@ class _Reduction:
             stretch.curve.complete or stretch.curve.diverged == stretch.curve.replicas
             for stretch in self._stretches
         ]
-        return all(ended) and not self._to_come
+        return all(ended) and not self._points_to_come
 
     @property
-    def _to_come(self) -> list[Point]:
+    def _points_to_come(self) -> list[Point]:
         numbers = {stretch.number for stretch in self._stretches}
-        return [point for number, point in self._wanted.items() if number not in numbers]
+        return [point for number, point in self._wanted_points.items() if number not in numbers]
 
     @property
-    def _wanted(self) -> dict[int, Point]:
+    def _wanted_points(self) -> dict[int, Point]:
         _, apart = self._key
         learner = self._stretches[0].curve.learner
         return {
             number: point
-            for number, point in _points_of(self._results, self._picture, apart).items()
+            for number, point in _sweep_points_of(self._results, self._picture, apart).items()
             if any(candidate.name == learner for candidate in point.experiment.learners)
             and learner not in self._results.skipped.get(number, ())
         }
 
 
-def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
+def _words_for_names(picture: Picture, sweep: Sweep) -> dict[str, str]:
     loss = f"{sweep.experiment.protocol.loss} "
-    labels = _labels(picture, sweep).items()
+    labels = _labels_of_measures(picture, sweep).items()
     brief = {
         measure_name: label.removeprefix("average ").removeprefix(loss) for measure_name, label in labels
     }
     return brief | sweep.symbols
 
 
-def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
+def _labels_of_measures(picture: Picture, sweep: Sweep) -> dict[str, str]:
     loss = sweep.experiment.protocol.loss
     return {
         measure_name: measure.label_with(loss)
@@ -532,10 +538,10 @@ def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
 
 
 def _x_label(picture: Picture, sweep: Sweep, words: Mapping[str, str]) -> str:
-    return CLOCKS.get(picture.x) or written(picture.x, {**words, **_labels(picture, sweep)})
+    return CLOCKS.get(picture.x) or written(picture.x, {**words, **_labels_of_measures(picture, sweep)})
 
 
-def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
+def _y_label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
     how, loss = picture.reading, results.sweep.experiment.protocol.loss
     label = picture.measure.label_with(loss)
     if picture.summary in SPREADS:
@@ -548,11 +554,11 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
         label = f"{label} once {how.until.in_words(loss)}"
     if picture.times is not None and (picture.relative is None or how is not None):  # else, it cancels
         label = f"{label} × {written(picture.times, words)}"
-    label = label if picture.relative is None else f"{label}, relative to {_divisor(picture)}"
+    label = label if picture.relative is None else f"{label}, relative to {_divisor_in_words(picture)}"
     return label if picture.share is None else picture.share.in_words(label)
 
 
-def _divisor(picture: Picture) -> str:
+def _divisor_in_words(picture: Picture) -> str:
     line: Any = catalogue.members("theory").get(picture.relative or "")
     if line is None:
         return picture.relative or ""

@@ -25,10 +25,10 @@ def conclude(store: Store, run: str, finished: Results, outcomes: Sequence[Outco
     """Store the summary of a finished run. If that fails, the run itself stays stored."""
     with suppress(BadInput):
         if (stored := store.run(run)) is not None:
-            store.mark(stored, **_shown(finished, outcomes))
+            store.mark(stored, **_headline_and_chart(finished, outcomes))
 
 
-def _shown(finished: Results, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def _headline_and_chart(finished: Results, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     experiment = finished.sweep.experiment
     picture = next(iter(drawn(experiment)), None) or of_run(experiment)
     shown = view(picture, finished)

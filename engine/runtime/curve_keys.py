@@ -47,7 +47,7 @@ def key_of(setup: Setup, learner: Learner) -> bytes:
         part = words["problem"][key]
         for field in getattr(setup.problem, key).file_fields:
             if part.get(field) is not None:
-                part[field] = _digest(Path(part[field]))
+                part[field] = _digest_of_file(Path(part[field]))
     words["run"].pop("measures")
     for key in ("role", "where") if setup.protocol.schedule().draws_by_name else ("name", "role", "where"):
         words["learner"].pop(key, None)
@@ -83,7 +83,7 @@ def reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Ar
     return arrays
 
 
-def _digest(path: Path) -> str:
+def _digest_of_file(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

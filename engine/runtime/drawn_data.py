@@ -41,18 +41,20 @@ class DrawnData:
 
         Raises: BadInput for a file that cannot be used; Stopped.
         """
-        return self._of(experiment, partial(draw, device=device), device, as_matrix)
+        return self._held_or_drawn(experiment, partial(draw, device=device), device, as_matrix)
 
     def examples(self, experiment: Experiment, as_matrix: bool = True) -> Examples:
-        return self._of(experiment, examples, "numpy", as_matrix)
+        return self._held_or_drawn(experiment, examples, "numpy", as_matrix)
 
-    def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool) -> T:
+    def _held_or_drawn(
+        self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool
+    ) -> T:
         """Return the data of a run, drawn now unless an earlier run with equal data has drawn them.
 
         Args:
             where: name of the device on which the data lie, or "numpy". Data are stored separately for each.
         """
-        key = self._key(experiment, where)
+        key = self._key_of_data(experiment, where)
         if key in self._held:
             # Move the entry to the end of the dict, so that the first entry is the least recently used.
             self._held[key] = self._held.pop(key)
@@ -71,7 +73,7 @@ class DrawnData:
         return held
 
     @staticmethod
-    def _key(experiment: Experiment, where: str) -> bytes:
+    def _key_of_data(experiment: Experiment, where: str) -> bytes:
         run = experiment.run
         return msgspec.json.encode(
             (experiment.problem, run.seed, run.streams, run.replicas, experiment.dtype, where)

@@ -44,18 +44,18 @@ class Job(BackgroundWork[Results]):
         load_torch_for(self._sweep, self._threads)
         return run_sweep(
             self._sweep,
-            self._gate,
-            self._receive,
+            self._allowed_records,
+            self._receive_event,
             self._writer,
             ROUND_SECONDS,
             self._stopped.is_set,
             self._devices,
         )
 
-    def _gate(self) -> int:
+    def _allowed_records(self) -> int:
         return 0 if self._stopped.is_set() else self._pacing.records()
 
-    def _receive(self, event: Event) -> None:
+    def _receive_event(self, event: Event) -> None:
         if isinstance(event, Begun):
             self.results = event.results
         self._notify(event)

@@ -205,9 +205,9 @@ def run(
     check(experiment)
     plan = plan_run(experiment)
     small = needed_bytes(plan) <= SMALL
-    limit, scattered = _most_records(plan), scatters(plan)
+    limit, scattered = _records_per_round(plan), scatters(plan)
     trace: Trace | None = None
-    with _torch(1 if small else None) if plan.needs_torch else nullcontext():
+    with _torch_without_gradients(1 if small else None) if plan.needs_torch else nullcontext():
         try:
             trace, started = prepare(plan, writer, data, is_spread)
             if writer is not None:
@@ -216,7 +216,7 @@ def run(
             active = [learner_run for learner_run in started if not learner_run.ended]
             amid: LearnerRun | None = None
             while active and (records := gate()):
-                for learner_run in _last_of(active) if amid is None else [amid]:
+                for learner_run in _slowest_runs(active) if amid is None else [amid]:
                     if scattered:
                         memory_estimate.give_back()
                     length = learner_run.length
@@ -255,7 +255,7 @@ def run(
 
 
 @contextmanager
-def _torch(threads: int | None) -> Iterator[None]:
+def _torch_without_gradients(threads: int | None) -> Iterator[None]:
     with torch.no_grad(), devices.threads(threads):
         yield
 
@@ -307,7 +307,7 @@ class LearnerRun:
             before = curve.diverged
             start = self.starts.setdefault(variant, block.loss[0, :, variant].copy())
             early_end = self.early_ends[variant] if self.early_ends else None
-            _append(curve, block, variant, start, early_end)
+            _append_block(curve, block, variant, start, early_end)
             last = curve.diverged == curve.replicas
             curve.ended = last or curve.complete
             if curve.diverged > before and (before == 0 or last):
@@ -335,7 +335,7 @@ def prepare(
     """Compute theory lines, and prepare the training run of every learner, which starts later."""
     source, experiment = source or DrawnData(), plan.experiment
     device = devices.resolve(experiment.run.device) if plan.needs_torch else "cpu"
-    need = needed_bytes(plan) if is_spread else _needed(plan, device, source)
+    need = needed_bytes(plan) if is_spread else _needed_bytes(plan, device, source)
     as_matrix = takes_matrix(plan.learners)
     # Data are drawn at first use: a run whose backends and theory lines need no tensors draws none.
     data = cache(partial(source.of, experiment, device, as_matrix))
@@ -344,9 +344,9 @@ def prepare(
     def labels() -> Rows:
         return examples().labels
 
-    cost = experiment.loss.of_targets(_targets(experiment))
+    cost = experiment.loss.of_targets(_count_of_targets(experiment))
     clocks = experiment.protocol.clocks(experiment.n)
-    begin = partial(_begun, cost=cost, streams=experiment.run.random_streams(), writer=writer)
+    begin = partial(_new_learner_run, cost=cost, streams=experiment.run.random_streams(), writer=writer)
     side_learner_runs = [
         begin(
             other,
@@ -378,7 +378,7 @@ def prepare(
         },
         compared_by=COMPARED_BY,
         side_curves=[curve for learner_run in side_learner_runs for curve in learner_run.curves],
-        examples=_examples(experiment, data)
+        examples=_examples_seen(experiment, data)
         if any(picture.points for picture in experiment.pictures)
         else None,
         measures=plan.measures,
@@ -392,7 +392,7 @@ def _version_of_torch() -> str:
     return version("torch")
 
 
-def _begun(
+def _new_learner_run(
     planned: LearnerPlan,
     data: Callable[[], Data],
     examples: Callable[[], Examples],
@@ -406,7 +406,7 @@ def _begun(
 
     If an earlier run has the curves, they are filled, and there is no training run.
     """
-    curves, shown = _curves(planned)
+    curves, shown = _empty_curves(planned)
     training_run = None
     if writer is None or not writer.restore(planned, curves, is_side_run):
         undrawn = Undrawn(planned.learner, len(curves), data, examples, cost, streams, planned.measures)
@@ -436,7 +436,7 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
     return Handover(begun, lambda: code.is_there, take_over)
 
 
-def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
+def _examples_seen(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
     """Return x and label of the examples on which the first replica is trained by the end of the run.
 
     Instances have a single entry, which is x.
@@ -448,11 +448,11 @@ def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats,
     return rows.double().cpu().numpy()[seen], labels.double().cpu().numpy()[seen]
 
 
-def _targets(experiment: Experiment) -> int:
+def _count_of_targets(experiment: Experiment) -> int:
     return int(experiment.m)
 
 
-def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
+def _needed_bytes(plan: RunPlan, device: str, source: DrawnData) -> int:
     """Return how many bytes a run needs. If memory is short, first release data kept for later runs.
 
     Raises: BadInput if memory is short even then.
@@ -465,7 +465,7 @@ def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
     return memory_estimate.check(plan, device)
 
 
-def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
+def _empty_curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
     """Return an empty curve for each learning rate, and the curve to show in their place, or None.
 
     Only a learner that is tuned to its best rate has a curve to show: it becomes a copy of the best curve.
@@ -502,12 +502,12 @@ def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
     return [] if until is None else [EarlyEnd(until, experiment.run.replicas) for _ in range(curves)]
 
 
-def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
+def _slowest_runs(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
     fewest = min(learner_run.length for learner_run in learner_runs)
     return [learner_run for learner_run in learner_runs if learner_run.length == fewest]
 
 
-def _most_records(plan: RunPlan) -> int:
+def _records_per_round(plan: RunPlan) -> int:
     """Return how many records a learner may add per round, so that few weights are buffered.
 
     A run that may end early has short rounds, because records beyond its end are lost.
@@ -518,14 +518,16 @@ def _most_records(plan: RunPlan) -> int:
     return limit if plan.experiment.protocol.schedule().ends_early is None else min(limit, BEYOND)
 
 
-def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:
+def _append_block(
+    curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None
+) -> None:
     """Append a block of records to one curve. The values of a replica end where it diverges.
 
     Args:
         start: losses [R] of the replicas at the first record.
     """
     clocks, measures = block.of_variant(variant)
-    sound = _sound(curve, measures["loss"], start)
+    sound = _sound_records(curve, measures["loss"], start)
     # Before `append`: a published record cannot be withdrawn, and readers may have seen it.
     if early_end is not None:
         length = early_end.length(clocks, measures, sound)
@@ -546,7 +548,10 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
         {measure: values[:records] for measure, values in measures.items()},
         {record: vectors[variant] for record, vectors in block.weights.items() if record < first_sound},
         {
-            name: {record: _left(values[:, variant], sound > record) for record, values in by_record.items()}
+            name: {
+                record: _without_diverged(values[:, variant], sound > record)
+                for record, values in by_record.items()
+            }
             for name, by_record in block.arrays.items()
         },
     )
@@ -554,12 +559,12 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
         curve.complete_early()
 
 
-def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
+def _without_diverged(values: Floats, sound: NDArray[np.bool_]) -> Floats:
     """Replace the values [R or 1, *index] of diverged replicas by NaN."""
     return np.where(np.expand_dims(sound[: len(values)], tuple(range(1, values.ndim))), values, np.nan)
 
 
-def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
+def _sound_records(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
     """Return how many records each replica [R] has before it diverges, given its losses [S, R]."""
     bad = ~(np.isfinite(loss) & (loss <= divergence_limit(start))) | ~np.isnan(curve.divergences)
     return np.where(bad.any(0), bad.argmax(0), len(loss))

@@ -62,7 +62,8 @@ class RunIndex:
         """Held during an access, because threads share the connection."""
 
     def __del__(self) -> None:
-        self._close()  # a connection refers to itself, and would stay open until the next garbage collection
+        # A connection refers to itself, and would stay open until the next garbage collection.
+        self._close_connection()
 
     @property
     def is_resting(self) -> bool:
@@ -85,31 +86,31 @@ class RunIndex:
             for _ in range(2):
                 try:
                     if self._connection is None:
-                        self._connection = self._connect()
+                        self._connection = self._connect_to_file()
                     with _transaction(self._connection):
                         return question(self._connection)
                 except sqlite3.OperationalError as error:
-                    self._close()
+                    self._close_connection()
                     if not _is_broken(error):
                         self._resting_until = time.monotonic() + PATIENCE
                         return without
-                    self._drop()
+                    self._delete_files()
                 except sqlite3.DatabaseError:
-                    self._close()
-                    self._drop()
+                    self._close_connection()
+                    self._delete_files()
                 except OSError:
                     return without
             return without
 
     def scan(self, path: Path) -> None:
-        self.ask(lambda index: _scan(index, path), None)
+        self.ask(lambda index: _scan_file(index, path), None)
 
     def expect_change(self, file_name: str) -> None:
         """Note that a file is about to change. If this process ends too early, `catch_up` reads the file."""
         self.rows("update runs set ended = 0, changed = 0 where file = ?", file_name)
 
     def forget(self, file_name: str) -> None:
-        self.ask(lambda index: _forget(index, file_name), None)
+        self.ask(lambda index: _delete_rows(index, file_name), None)
 
     def catch_up(self) -> None:
         """Make the index agree with the files in the folder.
@@ -122,14 +123,14 @@ class RunIndex:
         def compare(index: sqlite3.Connection) -> None:
             indexed = {file_name for (file_name,) in index.execute("select file from runs")}
             for file_name in indexed - present:
-                _forget(index, file_name)
+                _delete_rows(index, file_name)
             for file_name in present - indexed:
-                _scan(index, self._folder / file_name)
-            self._scan_grown(index)
+                _scan_file(index, self._folder / file_name)
+            self._scan_unfinished_runs(index)
 
         self.ask(compare, None)
 
-    def _scan_grown(self, index: sqlite3.Connection) -> None:
+    def _scan_unfinished_runs(self, index: sqlite3.Connection) -> None:
         """Read the files of unfinished runs again if they have changed.
 
         Their writers may have been killed before they could update the index.
@@ -141,9 +142,9 @@ class RunIndex:
                 status = path.stat()
                 if (status.st_size, status.st_mtime_ns) == (size, changed):
                     continue
-            _scan(index, path)
+            _scan_file(index, path)
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect_to_file(self) -> sqlite3.Connection:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / "index.sqlite"
         index = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -159,18 +160,18 @@ class RunIndex:
                     index.execute(statement)
                 index.execute(f"pragma user_version = {VERSION}")
                 for file_name in file_names(self._folder):
-                    _scan(index, self._folder / file_name)
+                    _scan_file(index, self._folder / file_name)
             else:
-                self._scan_grown(index)
+                self._scan_unfinished_runs(index)
         return index
 
-    def _close(self) -> None:
+    def _close_connection(self) -> None:
         if self._connection is not None:
             with suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None
 
-    def _drop(self) -> None:
+    def _delete_files(self) -> None:
         for suffix in ("", "-wal", "-shm"):
             with suppress(OSError):
                 (self._folder / f"index.sqlite{suffix}").unlink()
@@ -203,18 +204,18 @@ def _transaction(index: sqlite3.Connection) -> Iterator[None]:
     index.execute("commit")
 
 
-def _scan(index: sqlite3.Connection, path: Path) -> None:
+def _scan_file(index: sqlite3.Connection, path: Path) -> None:
     try:
         status = path.stat()
         run, keys = read(path)
     except FileNotFoundError:
-        _forget(index, path.name)
+        _delete_rows(index, path.name)
         return
     except (OSError, BadInput, msgspec.MsgspecError, ValueError, KeyError):
         return  # a file that a newer version wrote stays as it is
     row = index.execute("select used from runs where file = ?", (path.name,)).fetchone()
     used = row[0] if row else run.ended or run.began
-    _forget(index, path.name)
+    _delete_rows(index, path.name)
     ended, resolved = run.ended is not None, run.resolved
     details = {name: getattr(run, name) for name in DETAILS}
     for name in DETAILS:
@@ -240,7 +241,7 @@ def _scan(index: sqlite3.Connection, path: Path) -> None:
     )
 
 
-def _forget(index: sqlite3.Connection, file_name: str) -> None:
+def _delete_rows(index: sqlite3.Connection, file_name: str) -> None:
     index.execute("delete from points where run = ?", (id_of(Path(file_name)),))
     index.execute("delete from runs where file = ?", (file_name,))
 

@@ -73,7 +73,7 @@ class RunReader:
         """
         for frame in self._journal.frames():
             try:
-                yield frame.kind, self._receive(frame)
+                yield frame.kind, self._receive_frame(frame)
             except (msgspec.MsgspecError, KeyError, ValueError, IndexError, TypeError, zlib.error) as error:
                 if isinstance(error, BadInput):
                     raise
@@ -89,7 +89,7 @@ class RunReader:
         self.close()
         return self.results
 
-    def _receive(self, frame: journal.JournalFrame) -> int:
+    def _receive_frame(self, frame: journal.JournalFrame) -> int:
         if frame.kind not in KNOWN:
             self.unknown.add(frame.kind)
             return 0
@@ -104,16 +104,18 @@ class RunReader:
         if frame.kind == "skip":
             self.results.skipped[number] = frozenset(content["learners"])
         elif frame.kind == "trac":
-            self.results.traces[number] = _trace(journal.unpack(zlib.decompress(content["deflated"])))
+            self.results.traces[number] = _empty_trace(journal.unpack(zlib.decompress(content["deflated"])))
         elif frame.kind == "grow":
             for grown in content["curves"]:
-                _grow(self.results.traces[number].curves[grown["curve"]], grown["start"], grown["arrays"])
+                _append_growth(
+                    self.results.traces[number].curves[grown["curve"]], grown["start"], grown["arrays"]
+                )
         elif frame.kind == "curv" and not content["is_side_run"]:
             _end_learner(self.results.traces[number], content)
         elif frame.kind == "done":
             for place, of_curves in content["lines"].items():
                 trace = self.results.traces[number]
-                along = {name: _along(numbers, trace.planned) for name, numbers in of_curves.items()}
+                along = {name: _line_values(numbers, trace.planned) for name, numbers in of_curves.items()}
                 trace.lines[place].of_curves.update(along)
             self.results.finished.add(number)
         return number
@@ -140,12 +142,12 @@ def _sweep_of(run: StoredRun) -> Sweep:
         raise BadInput(where, fault) from error
 
 
-def _trace(content: Mapping[str, Any]) -> Trace:
+def _empty_trace(content: Mapping[str, Any]) -> Trace:
     planned = content["planned"]
     examples = content["examples"]
     return Trace(
-        [_empty(described) for described in content["curves"]],
-        [_line(described, planned) for described in content["lines"]],
+        [_empty_curve(described) for described in content["curves"]],
+        [_theory_line(described, planned) for described in content["lines"]],
         planned,
         content["x_label"],
         content["environment"],
@@ -155,7 +157,7 @@ def _trace(content: Mapping[str, Any]) -> Trace:
     )
 
 
-def _empty(described: Mapping[str, Any]) -> Curve:
+def _empty_curve(described: Mapping[str, Any]) -> Curve:
     curve = Curve(
         described["name"],
         described["capacity"],
@@ -174,7 +176,7 @@ def _empty(described: Mapping[str, Any]) -> Curve:
 
 def _end_learner(trace: Trace, content: Mapping[str, Any]) -> None:
     shown = [curve for curve in trace.curves if curve.learner == content["learner"]]
-    curves = [_empty(described) for described in content["described"]]
+    curves = [_empty_curve(described) for described in content["described"]]
     if shown and not shown[0].oracle_tuned:
         curves = shown
     for curve, arrays in zip(curves, content["curves"], strict=True):
@@ -182,7 +184,7 @@ def _end_learner(trace: Trace, content: Mapping[str, Any]) -> None:
     settle(curves, shown[0] if shown and shown[0].oracle_tuned else None, trace.compared_by)
 
 
-def _grow(curve: Curve, start: int, arrays: Mapping[str, Any]) -> None:
+def _append_growth(curve: Curve, start: int, arrays: Mapping[str, Any]) -> None:
     earlier = curve.as_arrays() if start else {}
     grows = {name for name in earlier if name.partition("/")[0] in GROWING}
     appended = {
@@ -192,7 +194,7 @@ def _grow(curve: Curve, start: int, arrays: Mapping[str, Any]) -> None:
     curve.restore(appended, ended=False)
 
 
-def _line(described: Mapping[str, Any], planned: Mapping[str, Any]) -> TheoryLine:
+def _theory_line(described: Mapping[str, Any], planned: Mapping[str, Any]) -> TheoryLine:
     x = next(iter(planned.values())) if described["x"] is None else described["x"]
     beyond = described["beyond"]
     return TheoryLine(
@@ -202,13 +204,13 @@ def _line(described: Mapping[str, Any], planned: Mapping[str, Any]) -> TheoryLin
         x,
         described["values"],
         described["per_learner"],
-        {name: _along(numbers, planned) for name, numbers in described["of_curves"].items()},
+        {name: _line_values(numbers, planned) for name, numbers in described["of_curves"].items()},
         by_replica=described["by_replica"],
         indices=described["indices"],
-        beyond=None if beyond is None else _along(beyond, planned),
+        beyond=None if beyond is None else _line_values(beyond, planned),
     )
 
 
-def _along(numbers: Mapping[str, Any], planned: Mapping[str, Any]) -> Along:
+def _line_values(numbers: Mapping[str, Any], planned: Mapping[str, Any]) -> Along:
     clocks = dict(planned) if numbers["clocks"] is None else numbers["clocks"]
     return Along(clocks, numbers["indices"], numbers["values"])

@@ -127,7 +127,7 @@ class RunWriter:
             with files.faults(str(path), "cannot be written"):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._journal = Journal(path)
-            self._append("head", msgspec.to_builtins(run))
+            self._append_frame("head", msgspec.to_builtins(run))
             self._store.observe(path)
         except BadInput as error:
             self._fault = str(error)
@@ -138,7 +138,7 @@ class RunWriter:
     def at(self, number: int) -> None:
         """Begin the sweep point with the index `number`."""
         with self._lock:
-            self._forget_timer()
+            self._cancel_timer()
             self._point, self._restored, self._lengths, self._has_trace = number, [], {}, False
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
@@ -150,7 +150,7 @@ class RunWriter:
         if not self._reuse:
             return False
         key = curve_keys.key_of(planned.experiment, planned.learner)
-        recorded, by_replica = curve_keys.names_of(planned), self._by_replica(planned, curves)
+        recorded, by_replica = curve_keys.names_of(planned), self._measures_by_replica(planned, curves)
         for place in self._store.find(key):
             with suppress(OSError, ValueError, KeyError, IndexError, msgspec.MsgspecError):
                 frame = journal.frame_at(place.path, place.start)
@@ -194,11 +194,11 @@ class RunWriter:
             "compared_by": trace.compared_by,
             "examples": trace.examples,
             "measures": measures,
-            "curves": [_described(curve) for curve in trace.curves],
-            "lines": [_of_line(line, trace) for line in trace.lines],
+            "curves": [_description_of_curve(curve) for curve in trace.curves],
+            "lines": [_description_of_line(line, trace) for line in trace.lines],
         }
         # x values and theory lines are repetitive: compression reduces them to a tenth.
-        place = self._try("trac", {"point": self._point, "deflated": zlib.compress(pack(content), 1)})
+        place = self._try_append("trac", {"point": self._point, "deflated": zlib.compress(pack(content), 1)})
         self._has_trace = place is not None
         for planned, curves, key, is_side_run in self._restored:
             self._append_curves(planned, curves, key, is_side_run)
@@ -213,20 +213,20 @@ class RunWriter:
         if self._journal is None or self._timer is not None:
             return
         if remaining <= 0:
-            self._grow_now(trace)
+            self._store_growth_now(trace)
             return
         with self._lock:
-            self._timer = threading.Timer(remaining, self._grow_later, [trace])
+            self._timer = threading.Timer(remaining, self._store_growth_later, [trace])
             self._timer.daemon = True
             self._timer.start()
 
-    def _grow_later(self, trace: Trace) -> None:
+    def _store_growth_later(self, trace: Trace) -> None:
         with self._lock:
             if self._timer is threading.current_thread():
                 self._timer = None
-                self._grow_now(trace)
+                self._store_growth_now(trace)
 
-    def _grow_now(self, trace: Trace) -> None:
+    def _store_growth_now(self, trace: Trace) -> None:
         with self._lock:
             self._grown_at = time.monotonic()
             grown: list[dict[str, Any]] = []
@@ -245,7 +245,7 @@ class RunWriter:
                     clock = growth["arrays"][_clock_names(growth["arrays"])[0]]
                     self._lengths[growth["curve"]] = growth["start"] + len(clock)
 
-    def _forget_timer(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -253,7 +253,7 @@ class RunWriter:
     def append_sample(self, sample: MachineSample) -> None:
         """Append a sample of the machine's use. It is removed when the run ends, like growing curves."""
         self._has_growth = True
-        self._try("mach", msgspec.to_builtins(sample))
+        self._try_append("mach", msgspec.to_builtins(sample))
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
         """Append the finished curves of a learner, one per rate, to the run's file.
@@ -274,7 +274,7 @@ class RunWriter:
     def skip(self, skipped: Mapping[int, frozenset[str]]) -> None:
         number = self._point
         if number in skipped:
-            self._try("skip", {"point": number, "learners": sorted(skipped[number])})
+            self._try_append("skip", {"point": number, "learners": sorted(skipped[number])})
 
     def point_done(self, trace: Trace) -> None:
         """Mark the current sweep point as complete.
@@ -282,11 +282,14 @@ class RunWriter:
         The frame contains the theory lines that are computed from measured values.
         """
         lines = {
-            number: {name: _of_along(along, trace) for name, along in line.by_curve(trace.curves).items()}
+            number: {
+                name: _description_of_values(along, trace)
+                for name, along in line.by_curve(trace.curves).items()
+            }
             for number, line in enumerate(trace.lines)
             if line.along_runs is not None
         }
-        self._try("done", {"point": self._point, "lines": lines})
+        self._try_append("done", {"point": self._point, "lines": lines})
 
     def end(self, ended: Results, state: str) -> None:
         """Append a frame to the run's file that marks the end of the run, and close the file.
@@ -294,7 +297,7 @@ class RunWriter:
         If all curves come from earlier runs, and the store has an equal finished run, the file is deleted.
         """
         with self._lock:
-            self._forget_timer()
+            self._cancel_timer()
         if self._journal is None:
             return
         path = self._journal.path
@@ -317,11 +320,11 @@ class RunWriter:
             return
         if not self._is_whole and state == "finished":
             state = "stopped"  # the file lacks a part of the run
-        self._try("end ", {"state": state, "time": time.time()})
+        self._try_append("end ", {"state": state, "time": time.time()})
         with suppress(OSError):
             self._journal.sync()
         if self._has_growth and state == "finished":
-            _without_growth(path)
+            _remove_growth(path)
         self._journal.close()
         self._journal = None
         self._store.observe(path)
@@ -330,9 +333,9 @@ class RunWriter:
     def stop_at_once(self) -> None:
         """Mark the run as stopped. Another thread calls this just before the process ends."""
         if self._journal is not None:
-            self._try("end ", {"state": "stopped", "time": time.time()})
+            self._try_append("end ", {"state": "stopped", "time": time.time()})
 
-    def _by_replica(self, planned: LearnerPlan, curves: Sequence[Curve]) -> frozenset[str]:
+    def _measures_by_replica(self, planned: LearnerPlan, curves: Sequence[Curve]) -> frozenset[str]:
         """Return the measures whose values are stored for every replica, and not only for the first.
 
         Small runs store all values. Other runs store them for the measures that are read for single replicas.
@@ -345,12 +348,12 @@ class RunWriter:
         return planned.by_replica
 
     def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> int | None:
-        return self._try("grow", {"point": self._point, "time": time.time(), "curves": grown})
+        return self._try_append("grow", {"point": self._point, "time": time.time(), "curves": grown})
 
     def _append_curves(
         self, planned: LearnerPlan, curves: Sequence[Curve], key: bytes, is_side_run: bool
     ) -> None:
-        by_replica = self._by_replica(planned, curves)
+        by_replica = self._measures_by_replica(planned, curves)
         weight_bytes = sum(curve.weights.nbytes for curve in curves if curve.weights is not None)
         content = {
             "point": self._point,
@@ -359,20 +362,20 @@ class RunWriter:
             "of": key,
             "measures": sorted(curve_keys.names_of(planned)),
             "by_replica": sorted(by_replica),
-            "described": [_described(curve) for curve in curves],
+            "described": [_description_of_curve(curve) for curve in curves],
             "curves": [
                 curve_keys.reduced(curve, by_replica, weight_bytes <= curve_keys.MOST_WEIGHT_BYTES)
                 for curve in curves
             ],
         }
-        start = self._try("curv", content)
+        start = self._try_append("curv", content)
         if start is not None and self._journal is not None:
             digest = hashlib.sha256(key).digest()
-            self._try("key ", {"key": digest, "start": start})
+            self._try_append("key ", {"key": digest, "start": start})
             self._store.observe(self._journal.path, [(digest, start)])
             self._make_room()
 
-    def _try(self, kind: str, content: Any) -> int | None:
+    def _try_append(self, kind: str, content: Any) -> int | None:
         """Append a frame, and return its position in the file.
 
         If that fails, return None, and keep the reason of the first failure.
@@ -380,14 +383,14 @@ class RunWriter:
         if kind in ON_TRACE and not self._has_trace:
             return None
         try:
-            return self._append(kind, content)
+            return self._append_frame(kind, content)
         except (BadInput, MemoryError) as error:
             self._is_whole = False
             if self._fault is None:
                 self._fault = str(error) or "there is not enough memory"
         return None
 
-    def _append(self, kind: str, content: Any) -> int | None:
+    def _append_frame(self, kind: str, content: Any) -> int | None:
         if self._journal is None:
             return None
         packed, path = pack(content), self._journal.path
@@ -422,7 +425,7 @@ def _clock_names(arrays: Mapping[str, Any]) -> list[str]:
     return [name for name in arrays if name.startswith("clock/")]
 
 
-def _without_growth(path: Path) -> None:
+def _remove_growth(path: Path) -> None:
     """Remove the frames from a run's file that matter only while the run continues.
 
     These frames have the records of growing curves, and samples of the machine's use. The complete curves are
@@ -441,7 +444,7 @@ def _without_growth(path: Path) -> None:
         files.write(path, content, "")
 
 
-def _described(curve: Curve) -> dict[str, Any]:
+def _description_of_curve(curve: Curve) -> dict[str, Any]:
     return {
         "name": curve.name,
         "learner": curve.learner,
@@ -455,7 +458,7 @@ def _described(curve: Curve) -> dict[str, Any]:
     }
 
 
-def _of_line(line: TheoryLine, trace: Trace) -> dict[str, Any]:
+def _description_of_line(line: TheoryLine, trace: Trace) -> dict[str, Any]:
     return {
         "statement": msgspec.to_builtins(line.statement),
         "on_problem": msgspec.to_builtins(line.on_problem),
@@ -463,14 +466,14 @@ def _of_line(line: TheoryLine, trace: Trace) -> dict[str, Any]:
         "x": None if line.x is trace.x else line.x,
         "values": line.values,
         "per_learner": line.per_learner,
-        "of_curves": {name: _of_along(along, trace) for name, along in line.of_curves.items()},
+        "of_curves": {name: _description_of_values(along, trace) for name, along in line.of_curves.items()},
         "by_replica": line.by_replica,
         "indices": line.indices,
-        "beyond": None if line.beyond is None else _of_along(line.beyond, trace),
+        "beyond": None if line.beyond is None else _description_of_values(line.beyond, trace),
     }
 
 
-def _of_along(along: Along, trace: Trace) -> dict[str, Any]:
+def _description_of_values(along: Along, trace: Trace) -> dict[str, Any]:
     """Return the values of a theory line as they are stored: without clock values that the trace plans."""
     is_planned = along.clocks.keys() == trace.planned.keys() and all(
         np.array_equal(times, trace.planned[clock]) for clock, times in along.clocks.items()

@@ -206,7 +206,7 @@ class Spread:
         """
         is_stored = (lambda planned: False) if writer is None else writer.has
         while True:
-            self._hand_out(grown, is_stored)
+            self._start_tasks(grown, is_stored)
             at_work = [device for device in self._devices if device.task is not None]
             numbers = {device.task for device in at_work} | {task for task, _ in self._tasks}
             if number < self._next_point and number not in numbers:
@@ -219,19 +219,19 @@ class Spread:
                 device = next(device for device in at_work if device.connection is connection)
                 self._curves.update(device.receive())
 
-    def _hand_out(self, grown: Results, is_stored: Callable[[LearnerPlan], bool]) -> None:
+    def _start_tasks(self, grown: Results, is_stored: Callable[[LearnerPlan], bool]) -> None:
         for device in self._devices:
             if device.task is not None:
                 continue
             while not self._tasks and self._next_point < len(self._sweep.points):
                 experiment = grown.experiment(self._next_point)
                 if experiment.learners:
-                    self._plan(experiment, is_stored)
+                    self._queue_next_point(experiment, is_stored)
                 self._next_point += 1
             if self._tasks:
                 device.submit(*self._tasks.popleft())
 
-    def _plan(self, experiment: Experiment, is_stored: Callable[[LearnerPlan], bool]) -> None:
+    def _queue_next_point(self, experiment: Experiment, is_stored: Callable[[LearnerPlan], bool]) -> None:
         """Queue the work at the next sweep point, unless the store has the curves of all its learners."""
         plan = plan_run(experiment)
         learners = *plan.learners, *plan.side_learners
@@ -241,13 +241,16 @@ class Spread:
         self._tasks += [(self._next_point, replace(experiment, run=run)) for run in shares]
         for planned in learners:
             run = planned.experiment.run
-            self._groups_of[_key(planned)] = [
-                (_key(planned, replace(run, seed=share.seed, replicas=share.replicas)), share.replicas)
+            self._groups_of[_key_of_curves(planned)] = [
+                (
+                    _key_of_curves(planned, replace(run, seed=share.seed, replicas=share.replicas)),
+                    share.replicas,
+                )
                 for share in shares
             ]
 
     def fill(self, planned: LearnerPlan, curves: Sequence[Curve]) -> bool:
-        keys = self._groups_of.get(_key(planned), [])
+        keys = self._groups_of.get(_key_of_curves(planned), [])
         if not keys or any(key not in self._curves for key, _ in keys):
             return False
         parts = [self._curves.pop(key) for key, _ in keys]
@@ -288,7 +291,7 @@ class SpreadKeeper:
         return None if self._writer is None else self._writer.keep(planned, curves, is_side_run)
 
 
-def _key(planned: LearnerPlan, run: RunSettings | None = None) -> bytes:
+def _key_of_curves(planned: LearnerPlan, run: RunSettings | None = None) -> bytes:
     setup = planned.experiment
     return curve_keys.key_of(setup if run is None else replace(setup, run=run), planned.learner)
 
@@ -336,23 +339,23 @@ def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int])
     for name, array in longest.items():
         kind, _, measure = name.partition("/")
         if kind == "clock":
-            arrays[name] = array if array.ndim == 1 else _beside(parts, name, max(lengths))
+            arrays[name] = array if array.ndim == 1 else _joined_replicas(parts, name, max(lengths))
         elif kind == "values":
-            padded_values = _beside(parts, name, max(lengths))
+            padded_values = _joined_replicas(parts, name, max(lengths))
             series = MeasureSeries(len(padded_values), padded_values.shape[1])
             series.fill(0, padded_values)
             arrays[name], arrays[f"mean/{measure}"] = padded_values, series.mean
             if series.stderr is not None:
                 arrays[f"stderr/{measure}"] = series.stderr
     for measure in sorted({name[2:] for part in parts for name in part if name.startswith("x/")}):
-        arrays[f"x/{measure}"], arrays[f"array/{measure}"] = _indexed(parts, replicas, measure)
+        arrays[f"x/{measure}"], arrays[f"array/{measure}"] = _joined_arrays(parts, replicas, measure)
     for name in ("weights", "weights_x"):
         if name in parts[0]:
             arrays[name] = parts[0][name]
     return arrays
 
 
-def _beside(parts: Sequence[Mapping[str, NDArray[Any]]], name: str, length: int) -> NDArray[Any]:
+def _joined_replicas(parts: Sequence[Mapping[str, NDArray[Any]]], name: str, length: int) -> NDArray[Any]:
     """Join the arrays [S, R] of all groups along R, after padding them with NaN to S = `length`."""
     columns = []
     for part in parts:
@@ -362,7 +365,7 @@ def _beside(parts: Sequence[Mapping[str, NDArray[Any]]], name: str, length: int)
     return np.concatenate(columns, axis=1)
 
 
-def _indexed(
+def _joined_arrays(
     parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int], measure: str
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the x values [S], and the values [S, R or 1, *index], of an array-valued measure."""

@@ -72,11 +72,11 @@ class Store:
         """
         self._index.catch_up()
         if self._index.is_resting:
-            runs = sorted(self._from_files(), key=lambda run: run.began, reverse=True)
+            runs = sorted(self._runs_from_files(), key=lambda run: run.began, reverse=True)
             return runs[: newest if newest >= 0 else None]
-        return self._listed("order by began desc limit ?", newest, details=details)
+        return self._runs_in_index("order by began desc limit ?", newest, details=details)
 
-    def _from_files(self) -> Iterator[StoredRun]:
+    def _runs_from_files(self) -> Iterator[StoredRun]:
         """Yield all runs, read from their files, because the index may be locked or the disk full."""
         for file_name in file_names(self.folder):
             with suppress(OSError, BadInput, msgspec.MsgspecError, ValueError, KeyError):
@@ -85,9 +85,9 @@ class Store:
     def unannounced(self) -> list[StoredRun]:
         """Return the runs without a terminal whose end was not yet reported to the user, the newest first."""
         self._index.catch_up()
-        return self._listed("where detached order by began desc")
+        return self._runs_in_index("where detached order by began desc")
 
-    def _listed(self, condition: str, *parameters: Any, details: bool = False) -> list[StoredRun]:
+    def _runs_in_index(self, condition: str, *parameters: Any, details: bool = False) -> list[StoredRun]:
         columns = "file, size, row, details" if details else "file, size, row"
         rows = self._index.rows(f"select {columns} from runs {condition}", *parameters)
         return [run_of(self.folder, *row) for row in rows]
@@ -99,7 +99,7 @@ class Store:
     def run(self, name: str) -> StoredRun | None:
         rows = self._index.rows("select file, size, row, details from runs where id = ?", name)
         if self._index.is_resting:
-            return next((run for run in self._from_files() if run.id == name), None)
+            return next((run for run in self._runs_from_files() if run.id == name), None)
         return run_of(self.folder, *rows[0]) if rows else None
 
     def finished_as(self, digest: str, but: str) -> str | None:
@@ -140,17 +140,17 @@ class Store:
             raise BadInput(run.id, "it is pinned in the store; runs pin --off unpins it")
         _refuse_if_written(run)
         with files.faults(run.path, "cannot be deleted"):
-            Path(run.path).rename(_aside(run))
+            Path(run.path).rename(_path_aside(run))
         self._index.forget(Path(run.path).name)
 
     def bring_back(self, run: StoredRun) -> None:
         with files.faults(run.path, "cannot be restored"):
-            _aside(run).rename(run.path)
+            _path_aside(run).rename(run.path)
         self.observe(Path(run.path))
 
     def discard(self, run: StoredRun) -> None:
         with suppress(OSError):
-            _aside(run).unlink()
+            _path_aside(run).unlink()
 
     def remove_remains(self) -> int:
         """Delete files that killed programs left behind, and return the number of deleted files.
@@ -158,10 +158,14 @@ class Store:
         These are files whose writer was killed before its first frame, and runs that an app had set aside.
         """
         with suppress(OSError):
-            aside = [path for path in self.folder.glob(f".*{SUFFIX}") if _age(path, "st_ctime") > VERY_OLD]
+            aside = [
+                path for path in self.folder.glob(f".*{SUFFIX}") if _age_of_file(path, "st_ctime") > VERY_OLD
+            ]
             indexed = {file_name for (file_name,) in self._index.rows("select file from runs")}
             unread = (self.folder / name for name in set(file_names(self.folder)) - indexed)
-            begun = [path for path in unread if _age(path, "st_mtime") > OLD and _has_no_beginning(path)]
+            begun = [
+                path for path in unread if _age_of_file(path, "st_mtime") > OLD and _has_no_beginning(path)
+            ]
             for path in (*aside, *begun):
                 path.unlink(missing_ok=True)
             return len(aside) + len(begun)
@@ -179,7 +183,7 @@ class Store:
             return []
         self._index.catch_up()
         removed = []
-        for run in self._listed("order by used", details=True):
+        for run in self._runs_in_index("order by used", details=True):
             if total <= self.limit:
                 break
             if not run.pinned and not run.is_written:
@@ -215,12 +219,12 @@ def _refuse_if_written(run: StoredRun) -> None:
         raise BadInput(run.id, "it is still running; stop it first")
 
 
-def _aside(run: StoredRun) -> Path:
+def _path_aside(run: StoredRun) -> Path:
     path = Path(run.path)
     return path.with_name(f".{path.name}")
 
 
-def _age(path: Path, clock: str) -> float:
+def _age_of_file(path: Path, clock: str) -> float:
     """Return how many seconds ago a file was changed (`st_mtime`) or renamed (`st_ctime`)."""
     return time.time() - float(getattr(path.stat(), clock))
 

@@ -72,7 +72,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
             is_locked = journal.is_written(Path(self.path))
         except OSError:
             return False
-        return self.is_here and _exists(self.process) if is_locked is None else is_locked
+        return self.is_here and _process_exists(self.process) if is_locked is None else is_locked
 
     @property
     def fate(self) -> str:
@@ -116,7 +116,7 @@ def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
     return run, keys
 
 
-def _exists(process: int) -> bool:
+def _process_exists(process: int) -> bool:
     try:
         os.kill(process, 0)
     except PermissionError:  # a process of another user

@@ -97,8 +97,8 @@ def run_sweep(
 
     Raises: BadInput, with the sweep point that cannot be run.
     """
-    results, look = Results(sweep), _sampling(notify, writer)
-    gate, spread = _looking(gate, look), Spread(sweep, devices) if devices else None
+    results, look = Results(sweep), _new_sampler(notify, writer)
+    gate, spread = _sampling_gate(gate, look), Spread(sweep, devices) if devices else None
     work = partial(_run_points, results, gate, notify, writer, turn, stopped, spread)
     try:
         if writer is None:
@@ -127,7 +127,7 @@ Look: TypeAlias = Callable[[bool], None]
 """Function that samples the machine's use once a second. The argument True means that the run was idle."""
 
 
-def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look:
+def _new_sampler(notify: Callable[[Event], None], writer: RunWriter | None) -> Look:
     sampler = Sampler()
 
     def look(was_at_rest: bool = False) -> None:
@@ -141,7 +141,7 @@ def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look
     return look
 
 
-def _looking(gate: Gate, look: Look) -> Gate:
+def _sampling_gate(gate: Gate, look: Look) -> Gate:
     """Return a gate that samples the machine's use before it calls `gate`.
 
     If the gate waits longer than SECONDS, the run was probably paused. Loads are then measured anew from the

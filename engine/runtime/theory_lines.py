@@ -45,38 +45,38 @@ def theory_lines(
         data: draws the data; called only if a line needs them.
         labels: returns the labels [R, m, n] without the other data.
     """
-    begin, order = partial(_begun, plan.experiment), partial(_order, plan.experiment)
+    begin, order = partial(_untrained_descent, plan.experiment), partial(_order_of_rows, plan.experiment)
     at = At(plan.experiment, RunData(data, begin, order, labels), clocks)
     learners = {planned.learner.name: planned for planned in plan.learners}
-    return [_line(planned, at, other_runs, learners) for planned in plan.lines]
+    return [_computed_line(planned, at, other_runs, learners) for planned in plan.lines]
 
 
-def _begun(setup: Setup, data: Data, learner: Learner) -> Descent:
+def _untrained_descent(setup: Setup, data: Data, learner: Learner) -> Descent:
     loss = setup.loss.of_targets(data.targets)
     rates = len(rates_of(learner))
     return Descent(TrainingInputs(learner, data.with_variants(rates), loss, setup.run.random_streams()))
 
 
-def _order(setup: Setup) -> Order | None:
+def _order_of_rows(setup: Setup) -> Order | None:
     return setup.protocol.order(setup.n, setup.run.random_streams())
 
 
-def _line(
+def _computed_line(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan]
 ) -> TheoryLine:
     line, on_problem, experiment = planned.line, planned.on_problem, at.experiment
     structure = line.structure()
     x, by_replica, of_curves, beyond, along = NOTHING, None, {}, None, None
-    if on_problem.holds and _is_drawn(line, experiment):
+    if on_problem.holds and _needs_values(line, experiment):
         x = next(iter(at.clocks.values()))
         if structure.along_runs:
-            along = partial(_along_runs, planned, at, other_runs, learners)
+            along = partial(_values_along_run, planned, at, other_runs, learners)
         elif not structure.per_learner:
-            at = replace(at, indices=_indices(line, experiment.learners[0], experiment))
-            by_replica = _along(line, at).values
-            beyond = _beyond(line, at)
+            at = replace(at, indices=_index_values(line, experiment.learners[0], experiment))
+            by_replica = _values_of_line(line, at).values
+            beyond = _values_beyond_end(line, at)
         else:
-            of_curves = _of_curves(planned, at, learners)
+            of_curves = _values_by_curve(planned, at, learners)
     return TheoryLine(
         statement(line, experiment if on_problem.holds else None),
         on_problem=on_problem,
@@ -92,7 +92,7 @@ def _line(
     )
 
 
-def _is_drawn(line: Line, setup: Setup) -> bool:
+def _needs_values(line: Line, setup: Setup) -> bool:
     """Return whether the values of a theory line must be computed.
 
     A line that all learners share always needs them. So does a line about a measure that every run records,
@@ -108,7 +108,7 @@ def _is_drawn(line: Line, setup: Setup) -> bool:
     return line.kind in needed or any(lines is None or line.kind in lines for lines in about)
 
 
-def _beyond(line: Line, at: At) -> Along | None:
+def _values_beyond_end(line: Line, at: At) -> Along | None:
     """Return the values of a theory line at numbers k of examples beyond the end of the run, or None.
 
     A picture that shows where a measure passes a threshold needs them, because the line may pass it later
@@ -123,21 +123,21 @@ def _beyond(line: Line, at: At) -> Along | None:
         return None
     # The first x is the last record itself, where the line has a value already.
     places = np.linspace(last, n, min(n - last, MOST_BEYOND) + 1)[1:]
-    return _along(line, replace(at, clocks={"k": np.unique(places.round())}, beyond=True))
+    return _values_of_line(line, replace(at, clocks={"k": np.unique(places.round())}, beyond=True))
 
 
-def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:
+def _values_by_curve(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:
     of_curves = {}
     for learner_plan in learners.values():
         if planned.binds(learner_plan.learner):
-            indices = _indices(planned.line, learner_plan.learner, at.experiment)
+            indices = _index_values(planned.line, learner_plan.learner, at.experiment)
             for curve_name, rate in learner_plan.rates_by_curve.items():
                 at_curve = replace(at, indices=indices, of_learner=learner_plan.learner, of_rate=rate)
-                of_curves[curve_name] = _along(planned.line, at_curve)
+                of_curves[curve_name] = _values_of_line(planned.line, at_curve)
     return of_curves
 
 
-def _along_runs(
+def _values_along_run(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
     learner_plan = learners[curve.learner]
@@ -150,24 +150,24 @@ def _along_runs(
         clocks={clock: times[:records] for clock, times in at.clocks.items()},
         of_learner=learner_plan.learner,
         of_rate=learner_plan.rates_by_curve.get(curve.name),
-        measured=_measured(curve, records),
-        runs={name: _measured(other, records) for name, other in runs.items()},
+        measured=_measured_values(curve, records),
+        runs={name: _measured_values(other, records) for name, other in runs.items()},
     )
-    return _along(planned.line, at_curve)
+    return _values_of_line(planned.line, at_curve)
 
 
-def _measured(curve: Curve, records: int) -> Measured:
+def _measured_values(curve: Curve, records: int) -> Measured:
     """Return the values [R, S] of each measure at the first S records of a curve."""
     values = {measure: curve.values(measure) for measure in curve.measures}
     return {measure: series[:records].T for measure, series in values.items() if series is not None}
 
 
-def _indices(line: Line, learner: Learner, setup: Setup) -> dict[str, Floats]:
+def _index_values(line: Line, learner: Learner, setup: Setup) -> dict[str, Floats]:
     measure = named()[line.measure]
     return {index.name: index.values for index in measure.index(learner, setup.problem)}
 
 
-def _along(line: Line, at: At) -> Along:
+def _values_of_line(line: Line, at: At) -> Along:
     records, line_values = len(next(iter(at.clocks.values()))), line.value(at)
     replicas = len(line_values) if line.structure().per_replica else 1
     shape = (replicas, records, *(len(places) for places in at.indices.values()))

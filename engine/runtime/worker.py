@@ -74,9 +74,9 @@ class Worker:
         self._steps = 0
         self._trace: Trace | None = None
         self._reached = -1
-        """`Trace.frontier` when the run last called `_gate`; −1 for a new trace."""
+        """`Trace.frontier` when the run last called `_allowed_records`; −1 for a new trace."""
         self._pacing = Pacing(ROUND_SECONDS)
-        self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
+        self._thread = threading.Thread(target=self._run_in_turn, name="engine", daemon=True)
 
     def start(self, paused: bool = False) -> None:
         """Start the thread. A run that is started paused stops at k = 0."""
@@ -113,14 +113,14 @@ class Worker:
             self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _receive(self, event: RunEvent) -> None:
+    def _receive_event(self, event: RunEvent) -> None:
         if isinstance(event, Loaded):
             with self._change:
                 self._end_step()
                 self._trace, self._reached = event.trace, -1
         self._notify(event)
 
-    def _gate(self) -> int:
+    def _allowed_records(self) -> int:
         with self._change:
             self._end_step()
             if self._paused and not self._steps and not self._stopped:
@@ -142,7 +142,7 @@ class Worker:
             self._steps -= 1
         self._reached = reached
 
-    def _work(self) -> None:
+    def _run_in_turn(self) -> None:
         waited = self._turn.locked()
         if waited:
             self._notify(Changed("waiting"))
@@ -150,19 +150,19 @@ class Worker:
             if waited and self._stopped:
                 self._notify(Changed("stopped"))
             else:
-                self._run()
+                self._run_sweep()
         if not self._stopped:  # the next view or run may need torch: load it now, in the background
             load_torch(self._threads)
 
-    def _run(self) -> None:
+    def _run_sweep(self) -> None:
         try:
             self._notify(Changed("loading"))
             load_torch_for(self._sweep, self._threads)
             self._notify(Changed("running"))
             run_sweep(
                 self._sweep,
-                self._gate,
-                self._receive,
+                self._allowed_records,
+                self._receive_event,
                 self._writer,
                 ROUND_SECONDS,
                 lambda: self._stopped,

@@ -195,7 +195,7 @@ class Refit(SolvedWeights):
             return
         self._rows, self._labels = [torch.cat(self._rows, 1)], [torch.cat(self._labels, 1)]
         rows, labels = (parts[0].double().cpu().numpy() for parts in (self._rows, self._labels))
-        key, memo = (self._solve, len(labels)), self._memo()
+        key, memo = (self._solve, len(labels)), self._cached_solutions()
         if key in memo:
             self._w = memo[key]
             return
@@ -204,24 +204,25 @@ class Refit(SolvedWeights):
         for member, y in enumerate(labels):
             if member > 0:
                 yield
-            solved.append(self._solution(rows[member // targets], y))
+            solved.append(self._compute_solution(rows[member // targets], y))
         self._w = torch.from_numpy(np.stack(solved)).to(self._rows[0])
         memo[key] = self._w
 
-    def _memo(self) -> dict[Any, torch.Tensor]:
-        """Return the data's cache of solutions, or an empty dict.
-
-        The cache applies only if the examples seen are all rows of the data, in order.
-        """
+    def _cached_solutions(self) -> dict[Any, torch.Tensor]:
+        """Return an empty dict unless the examples seen are all rows of the data, in order."""
         drawn, (rows,), (labels,) = self._data, self._rows, self._labels
         if drawn is None or labels.shape != drawn.labels.shape or not torch.equal(labels, drawn.labels):
             return {}
         return drawn.memo if torch.equal(rows, drawn.instances.rows) else {}
 
-    def _solution(self, X: Floats, y: Floats) -> Floats:
-        return self._alone(X, y) if X.size <= QUICK else aside(partial(self._alone, X, y))
+    def _compute_solution(self, X: Floats, y: Floats) -> Floats:
+        return (
+            self._solve_in_one_thread(X, y)
+            if X.size <= QUICK
+            else aside(partial(self._solve_in_one_thread, X, y))
+        )
 
-    def _alone(self, X: Floats, y: Floats) -> Floats:
+    def _solve_in_one_thread(self, X: Floats, y: Floats) -> Floats:
         with one_thread():
             return self._solve(X, y)
 
@@ -247,14 +248,16 @@ class Limit:
         """
         seen = counts > 0
         if self._weights is None or self._seen is None or not torch.equal(seen, self._seen):
-            self._seen, self._weights = seen, self._solved(seen, start)
+            self._seen, self._weights = seen, self._limit_weights(seen, start)
         return self._weights
 
-    def _solved(self, seen: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
+    def _limit_weights(self, seen: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
         if not seen.any(1).all():
             return torch.full_like(start, torch.nan)
         drawn = self._data
-        numbers = _numbers(seen.expand(len(drawn.labels), -1).view(drawn.replicas, -1, seen.shape[1])[:, 0])
+        numbers = _indices_of_seen(
+            seen.expand(len(drawn.labels), -1).view(drawn.replicas, -1, seen.shape[1])[:, 0]
+        )
         instances, labels = drawn.examples(numbers)
         if self.solver.structure().from_start:
             labels = labels - instances.products(start)
@@ -265,7 +268,7 @@ class Limit:
         return weights + start if self.solver.structure().from_start else weights
 
 
-def _numbers(seen: torch.Tensor) -> torch.Tensor:
+def _indices_of_seen(seen: torch.Tensor) -> torch.Tensor:
     """Return the indices [R, k] of the rows seen. In a replica with fewer than k, its first row repeats.
 
     A repeated example does not change an interpolating solution or a margin.

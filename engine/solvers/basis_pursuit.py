@@ -48,7 +48,7 @@ def shortest(X: Floats, y: Floats) -> Floats:
     """
     from scipy.optimize import linprog  # type: ignore[import-untyped]
 
-    across, up = _scale(X), _scale(y)
+    across, up = _power_of_two_near(X), _power_of_two_near(y)
     both, labels = np.hstack((X, -X)) / across, y / up
     options = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
     solved = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=labels, method="highs", options=options)
@@ -62,7 +62,7 @@ def shortest(X: Floats, y: Floats) -> Floats:
     return w
 
 
-def _scale(numbers: Floats) -> float:
+def _power_of_two_near(numbers: Floats) -> float:
     """Return a power of two near the largest number, by which the caller divides all numbers.
 
     HiGHS has an absolute tolerance, so the largest number should be about 1.

@@ -122,7 +122,7 @@ class Kernel(Solver, frozen=True, tag="kernel"):
             products = [(1 + rows * other[:, None]).prod(2) for other in other_rows.unbind(1)]
             return torch.stack(products, 2)
         if self.kernel == "ntk":
-            return _ntk(rows, other_rows)
+            return _relu_tangent_kernel(rows, other_rows)
         inner = rows @ other_rows.mT
         if self.kernel == "polynomial":
             return (self.offset + inner) ** self.degree
@@ -134,7 +134,7 @@ class Kernel(Solver, frozen=True, tag="kernel"):
         return inner
 
 
-def _ntk(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
+def _relu_tangent_kernel(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
     lengths, other_lengths = (x.norm(dim=2, keepdim=True) for x in (rows, other_rows))
     units, other_units = (
         x / torch.where(length > 0, length, 1.0)
@@ -197,10 +197,10 @@ class KernelFit:
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x.mT):
-                self._look_ahead(x.mT)
-            self._add(self._to_come.popleft(), y)
+                self._compute_steps_ahead(x.mT)
+            self._add_example(self._to_come.popleft(), y)
 
-    def _look_ahead(self, x: torch.Tensor) -> None:
+    def _compute_steps_ahead(self, x: torch.Tensor) -> None:
         """Compute the `KernelStep` of an instance [R, 1, d].
 
         If the instance is the next row of the data, also compute the steps of later rows.
@@ -211,8 +211,8 @@ class KernelFit:
         if instances.shape[1] and torch.equal(instances[:, :1], x):
             z = self._z.columns(ahead)  # [R, k, b]
         else:
-            instances, z = x, self._coordinates(x)
-        factor, new = self._factored(self._values(instances, instances), z)
+            instances, z = x, self._coordinates_of(x)
+        factor, new = self._diagonal_block(self._values(instances, instances), z)
         beyond = self._z.subtracted(self._values(instances, self._rows), z)
         across = torch.linalg.solve_triangular(factor.mT, beyond.mT, upper=True, left=False)
         self._z.append(across.mT.mul_(new))  # contiguous, as the solver from the right returns rows
@@ -222,7 +222,7 @@ class KernelFit:
             coordinates = torch.cat((z[:, :, at], factor[:, at, :number].mT), 1)
             self._to_come.append(KernelStep(instances[:, at], coordinates, new[:, at], factor[:, at, at]))
 
-    def _factored(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _diagonal_block(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the diagonal block [R, b, b] of L for the next b examples, and a mask [R, b, 1].
 
         `kernels` [R, b, b] are the kernels between these instances, and `z` their coordinates. The mask says
@@ -241,15 +241,15 @@ class KernelFit:
             factor[:, at, at], factor[:, rest, at], new[:, at] = root, column, is_new.double()
         return factor, new
 
-    def _add(self, step: KernelStep, y: torch.Tensor) -> None:
+    def _add_example(self, step: KernelStep, y: torch.Tensor) -> None:
         k, seen, added = self._k, slice(self._k), slice(self._k, self._k + 1)
-        self._make_room()
+        self._double_memory_if_full()
         z, new, root = step.z, step.new > 0, step.root
         error = y - self._c[:, :, seen] @ z  # [R, m, 1]
         if self._lam == 0 and (self._inverse is not None or not new.all()):
             if self._inverse is None:
-                self._inverse = self._made_inverse()
-            self._follow(self._inverse, step, error)
+                self._inverse = self._initial_inverse()
+            self._update_inverse(self._inverse, step, error)
         self._c[:, :, added] = torch.where(new, error / root, 0.0)
         self._predictions += self._c[:, :, added] * self._z.row(k)
         self._factor[:, added, seen] = torch.where(new, z.mT, 0.0)
@@ -258,14 +258,13 @@ class KernelFit:
         self._seen[:, added] = step.x
         self._k += 1
 
-    def _make_room(self) -> None:
-        """Double the allocated memory if there is no room for another example."""
+    def _double_memory_if_full(self) -> None:
         self._seen, self._real = (roomy(tensor, self._k, (1,)) for tensor in (self._seen, self._real))
         self._c, self._factor = roomy(self._c, self._k, (2,)), roomy(self._factor, self._k, (1, 2))
         if self._inverse is not None:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
-    def _made_inverse(self) -> torch.Tensor:
+    def _initial_inverse(self) -> torch.Tensor:
         """Return P = (Σ_j z_j z_jᵀ)⁻¹ for the examples so far, padded to the size of L.
 
         Call this method before L has any unit row.
@@ -277,7 +276,7 @@ class KernelFit:
         padded[:, seen, seen] = inverse @ inverse.mT
         return padded
 
-    def _follow(self, inverse: torch.Tensor, step: KernelStep, error: torch.Tensor) -> None:
+    def _update_inverse(self, inverse: torch.Tensor, step: KernelStep, error: torch.Tensor) -> None:
         """Update `inverse`, the matrix P = (Σ_j z_j z_jᵀ)⁻¹, after an example.
 
         If the instance is linearly dependent on earlier ones, also change c to the new least-squares
@@ -295,7 +294,7 @@ class KernelFit:
         inverse[:, added, seen] = beside.mT
         inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
-    def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
+    def _coordinates_of(self, rows: torch.Tensor) -> torch.Tensor:
         """Return the coordinates z(x) of rows x [R, n, d], one per example seen: [R, k, n]."""
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
@@ -308,21 +307,21 @@ class KernelFit:
         if instances.rows is self._given:
             predictions = self._predictions
         else:
-            predictions = self._c[:, :, : self._k] @ self._coordinates(instances.rows.double())
+            predictions = self._c[:, :, : self._k] @ self._coordinates_of(instances.rows.double())
         return predictions.to(self._given.dtype, copy=True).flatten(0, 1)
 
     def weights(self) -> torch.Tensor | None:
         """Return w = Σ_j a_j x_j [B, d] for the linear kernel, or None for other kernels."""
         if not self._weighs:
             return None
-        return (self._dual().mT @ self._seen[:, : self._k]).to(self._given.dtype).flatten(0, 1)
+        return (self._dual_coefficients().mT @ self._seen[:, : self._k]).to(self._given.dtype).flatten(0, 1)
 
     def squared_norm(self) -> torch.Tensor:
         """Return ‖f‖² = aᵀKa [B] in the space of the kernel, computed as ‖c‖² − λ‖a‖²."""
         c = self._c[:, :, : self._k]
-        return (c.square().sum(2) - self._lam * self._dual().square().sum(1)).flatten()
+        return (c.square().sum(2) - self._lam * self._dual_coefficients().square().sum(1)).flatten()
 
-    def _dual(self) -> torch.Tensor:
+    def _dual_coefficients(self) -> torch.Tensor:
         """Return the coefficients a = L⁻ᵀc of the examples in the solution, [R, k, m]."""
         seen = slice(self._k)
         factor, c = self._factor[:, seen, seen], self._c[:, :, seen]
@@ -381,24 +380,24 @@ class GrowingRows:
 
     def columns(self, selected: slice) -> torch.Tensor:
         return torch.cat(
-            [self._nothing[:, :, selected], *(part[:, :, selected] for _, part in self._parts())], 1
+            [self._nothing[:, :, selected], *(part[:, :, selected] for _, part in self._rows_by_chunk())], 1
         )
 
     def subtracted(self, minuend: torch.Tensor, coefficients: torch.Tensor) -> torch.Tensor:
         """Subtract combinations of the rows, with coefficients [R, k, b], from `minuend` in place."""
-        for rows, part in self._parts():
+        for rows, part in self._rows_by_chunk():
             minuend.baddbmm_(coefficients[:, rows].mT, part, alpha=-1)
         return minuend
 
     def combined(self, coefficients: torch.Tensor) -> torch.Tensor:
         """Return combinations [R, b, n] of the first k rows, with coefficients [R, b, k]."""
         combinations = self._nothing.new_zeros(*coefficients.shape[:2], self._nothing.shape[2])
-        for rows, part in self._parts():
+        for rows, part in self._rows_by_chunk():
             of_chunk = coefficients[:, :, rows]
             combinations.baddbmm_(of_chunk, part[:, : of_chunk.shape[2]])
         return combinations
 
-    def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
+    def _rows_by_chunk(self) -> Iterator[tuple[slice, torch.Tensor]]:
         for number, chunk in enumerate(self._chunks):
             rows = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
             yield rows, chunk[:, : rows.stop - rows.start]

@@ -117,12 +117,12 @@ def chosen(
             mistakes = []
             for strength in strengths:
                 go_on()
-                mistakes.append(_mistakes(Z[count:], fit(Z[:count], strength)))
+                mistakes.append(_doubled_mistakes(Z[count:], fit(Z[:count], strength)))
         C = strengths[int(np.argmin(mistakes))]
     return fit(Z, C)
 
 
-def _mistakes(Z: Floats, w: Floats) -> float:
+def _doubled_mistakes(Z: Floats, w: Floats) -> float:
     """Return twice the number of misclassified rows, for rows z_j = y_j x_j.
 
     A row counts as 2 if z_jᵀw < 0, and as 1 if z_jᵀw is 0 up to rounding.

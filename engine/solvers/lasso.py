@@ -90,15 +90,15 @@ class Gram:
 
     def among(self, features: Numbers) -> Floats:
         """Return the block [a, a] of XᵀX for a given features."""
-        places = self._places(features)
+        places = self._positions_in_memory(features)
         return self._rows[np.ix_(places, features)]
 
     def combined(self, features: Numbers, w: Floats) -> Floats:
         """Return XᵀX w [d], for weights `w` of the given features; all others are 0."""
-        places = self._places(features)
+        places = self._positions_in_memory(features)
         return w @ self._rows[places]
 
-    def _places(self, features: Numbers) -> Numbers:
+    def _positions_in_memory(self, features: Numbers) -> Numbers:
         """Return the positions of the features' rows of XᵀX in memory, and compute missing rows.
 
         If more rows than instances would then be stored, the rows of all other features are removed.
@@ -132,7 +132,7 @@ class Minimiser:
         """Find the minimiser, starting from the previous one. Raises: Stopped."""
         bound = penalty + ROUNDING * np.abs(b).max()
         rejected: list[int] = []  # features that left at once, due to rounding
-        self._settle(gram, b, penalty)
+        self._minimise_over_active(gram, b, penalty)
         while True:
             go_on()
             slopes = b - gram.combined(self._active, self._w)
@@ -143,13 +143,15 @@ class Minimiser:
                 return
             self._active = np.append(self._active, steepest)
             self._w, self._signs = np.append(self._w, 0.0), np.append(self._signs, np.sign(slopes[steepest]))
-            self._settle(gram, b, penalty)
+            self._minimise_over_active(gram, b, penalty)
             rejected = [] if steepest in self._active else [*rejected, steepest]
 
-    def _settle(self, gram: Gram, b: Floats, penalty: float) -> None:
+    def _minimise_over_active(self, gram: Gram, b: Floats, penalty: float) -> None:
         """Minimise over the weights of active features. A feature leaves if its weight reaches 0."""
         while len(self._active):
-            change, ends = self._change(gram.among(self._active), b[self._active] - penalty * self._signs)
+            change, ends = self._change_of_weights(
+                gram.among(self._active), b[self._active] - penalty * self._signs
+            )
             leaving = (self._w + change) * self._signs <= 0 if ends else change * self._signs < 0
             if ends and not leaving.any():
                 self._w = self._w + change
@@ -165,7 +167,7 @@ class Minimiser:
                 part[staying] for part in (self._active, self._w, self._signs)
             )
 
-    def _change(self, products: Floats, b: Floats) -> tuple[Floats, bool]:
+    def _change_of_weights(self, products: Floats, b: Floats) -> tuple[Floats, bool]:
         """Return a change of the active features' weights, and whether it leads to the minimum over them.
 
         Normally, the change leads to the solution of the linear equations. If a feature is linearly dependent

@@ -60,10 +60,10 @@ class LeastSquaresFit:
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         for x, y in one_by_one(instances, labels):
-            self._add(x, y)
+            self._add_example(x, y)
         self._solution = self._w.to(self._solution.dtype, copy=True).flatten(0, 1)
 
-    def _add(self, x: torch.Tensor, y: torch.Tensor) -> None:
+    def _add_example(self, x: torch.Tensor, y: torch.Tensor) -> None:
         """Update the solution by one example: an instance x [R, d, 1] with labels y [R, m, 1]."""
         outside = torch.baddbmm(x, self._projector, x, alpha=-1)
         # A second projection makes `outside` orthogonal to the span, up to rounding.
@@ -72,7 +72,7 @@ class LeastSquaresFit:
         new = length > DEPENDENT**2 * torch.bmm(x.mT, x)
         error = torch.baddbmm(y, self._w, x, alpha=-1)  # [R, m, 1]
         if self._inverse is None and not new.all():
-            self._inverse = self._made_inverse()
+            self._inverse = self._initial_inverse()
             self._seen.clear()
         if self._inverse is None:
             self._seen.append(x)
@@ -81,11 +81,11 @@ class LeastSquaresFit:
         else:
             along = outside / torch.where(new, length, 1.0)
             outside = torch.where(new, outside, 0.0)
-            gain = self._follow(self._inverse, x, along, new)
+            gain = self._update_inverse(self._inverse, x, along, new)
         self._w.baddbmm_(error, gain.mT)
         self._projector.baddbmm_(outside, along.mT)
 
-    def _made_inverse(self) -> torch.Tensor:
+    def _initial_inverse(self) -> torch.Tensor:
         """Return (XᵀX)⁺ for the matrix X whose rows are the instances seen."""
         if not self._seen:
             return torch.zeros_like(self._projector)
@@ -93,7 +93,7 @@ class LeastSquaresFit:
         gram: torch.Tensor = inverse @ inverse.mT
         return gram
 
-    def _follow(
+    def _update_inverse(
         self, inverse: torch.Tensor, x: torch.Tensor, along: torch.Tensor, new: torch.Tensor
     ) -> torch.Tensor:
         """Update `inverse`, M = (XᵀX)⁺, by an instance x; return the direction [R, d, 1] of w's change."""

@@ -83,22 +83,26 @@ def shortest(X: Floats, y: Floats, norm: str) -> Floats:
     """
     unit = np.abs(X).max() or 1.0
     Z = X * y[:, None] / unit
-    solve = {"1": _least_sum, "max": _least_maximum, "fourier": _least_spectrum}[norm]
+    solve = {
+        "1": _weights_of_least_sum,
+        "max": _weights_of_least_maximum,
+        "fourier": _weights_of_least_spectrum,
+    }[norm]
     w = solve(Z)
     return np.full(X.shape[1], np.nan) if w is None else w / unit
 
 
-def _least_sum(Z: Floats) -> Floats | None:
+def _weights_of_least_sum(Z: Floats) -> Floats | None:
     """Return the w of least ‖w‖₁ with Zw ≥ 1, or None if no such w exists.
 
     The rows of Z are z_j = y_j x_j. The linear program minimises Σ(w₊ + w₋) for w = w₊ − w₋.
     """
     d = Z.shape[1]
-    solution = _program(np.ones(2 * d), np.hstack((-Z, Z)), np.full(len(Z), -1.0), (0, None))
+    solution = _solve_linear_program(np.ones(2 * d), np.hstack((-Z, Z)), np.full(len(Z), -1.0), (0, None))
     return None if solution is None else solution[:d] - solution[d:]
 
 
-def _least_maximum(Z: Floats) -> Floats | None:
+def _weights_of_least_maximum(Z: Floats) -> Floats | None:
     """Return the w of least ‖w‖_∞ with Zw ≥ 1, or None if no such w exists.
 
     The rows of Z are z_j = y_j x_j. The linear program minimises t, with |w_i| ≤ t.
@@ -106,11 +110,13 @@ def _least_maximum(Z: Floats) -> Floats | None:
     n, d = Z.shape
     identity, above = np.eye(d), np.full((d, 1), -1.0)
     bounded = np.block([[identity, above], [-identity, above], [-Z, np.zeros((n, 1))]])
-    solution = _program(np.append(np.zeros(d), 1.0), bounded, np.append(np.zeros(2 * d), np.full(n, -1.0)))
+    solution = _solve_linear_program(
+        np.append(np.zeros(d), 1.0), bounded, np.append(np.zeros(2 * d), np.full(n, -1.0))
+    )
     return None if solution is None else solution[:d]
 
 
-def _least_spectrum(Z: Floats) -> Floats | None:
+def _weights_of_least_spectrum(Z: Floats) -> Floats | None:
     """Return the w of least Σ_f t_f with |c_f| ≤ t_f and Zw ≥ 1, or None if no such w exists.
 
     c is the Fourier transform of w, and the rows of Z are z_j = y_j x_j. A linear program requires Re(e^(−ia)
@@ -131,9 +137,9 @@ def _least_spectrum(Z: Floats) -> Floats | None:
     cost, margins = np.append(np.zeros(d), times), np.hstack((-Z, np.zeros((n, count))))
     for _ in range(ROUNDS):
         go_on()
-        rows = np.vstack((_cuts(transform, which, angles), margins))
+        rows = np.vstack((_linear_constraints(transform, which, angles), margins))
         sides = np.append(np.zeros(len(which)), np.full(n, -1.0))
-        solution = _program(cost, rows, sides)
+        solution = _solve_linear_program(cost, rows, sides)
         if solution is None:
             return None
         w, least = solution[:d], solution[d:]
@@ -144,7 +150,9 @@ def _least_spectrum(Z: Floats) -> Floats | None:
             return w
         above = np.flatnonzero(sizes - least > SMALL * GAP * reached / count)
         at = np.angle(coefficients[above])
-        off = np.array([_nearest(angles[which == f], a) for f, a in zip(above, at, strict=True)])
+        off = np.array(
+            [_distance_to_nearest_angle(angles[which == f], a) for f, a in zip(above, at, strict=True)]
+        )
         which = np.concatenate((which, above, above, above))
         angles = np.concatenate((angles, at, at - off / 2, at + off / 2))
     if reached - bound <= ACCEPTED * reached:
@@ -152,7 +160,7 @@ def _least_spectrum(Z: Floats) -> Floats | None:
     raise ArithmeticError(f"lp-margin on {n} examples: a gap of {reached / bound - 1:.1e} is left")
 
 
-def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Floats:
+def _linear_constraints(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Floats:
     """Return linear constraints Re(e^(−ia) c_f) ≤ t_f, for pairs of a frequency f and an angle a.
 
     They are the coefficients [pairs, d + h] of w [d] and t [h] in Re(e^(−ia) c_f) − t_f, where c is the
@@ -162,12 +170,11 @@ def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Float
     return np.hstack((turned.real, -np.eye(len(transform))[which]))
 
 
-def _nearest(angles: Floats, to: float) -> float:
-    """Return the distance of the angle `to` from the nearest angle in `angles`."""
+def _distance_to_nearest_angle(angles: Floats, to: float) -> float:
     return float(np.abs((angles - to + np.pi) % (2 * np.pi) - np.pi).min())
 
 
-def _program(
+def _solve_linear_program(
     cost: Floats, rows: Floats, sides: Floats, bounds: tuple[float | None, float | None] = (None, None)
 ) -> Floats | None:
     """Return the x of least cost · x with rows · x ≤ sides, or None if no x satisfies this.

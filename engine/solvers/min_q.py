@@ -101,7 +101,7 @@ class MinQ(Solver, frozen=True, tag="min-q"):
     def size(self, n: int, d: int) -> int:
         least = self.alpha * min((1.0, *self.shape))
         decades = max(0.0, math.log10(EASY) - self.depth * math.log10(least))
-        passed = math.ceil(decades / -math.log10(_ratio(self.depth)))
+        passed = math.ceil(decades / -math.log10(_ratio_of_scales(self.depth)))
         return 8 * n * d + 3 * n * n + passed * (3 * d + n)
 
     def invariance(self) -> Verdict:
@@ -150,7 +150,7 @@ class Path:
         if scale >= self._easy:
             search.solve()
         else:
-            self._pass_to(scale, search)
+            self._solve_down_to(scale, search)
             search.go_to(*next(passed for passed in reversed(self._passed) if passed[0] >= scale))
             if search.scale > scale:
                 search.move(scale)
@@ -159,9 +159,9 @@ class Path:
         w: Floats = search.solution * self._unit
         return w
 
-    def _pass_to(self, scale: float, search: Dual) -> None:
+    def _solve_down_to(self, scale: float, search: Dual) -> None:
         """Solve the dual problem at decreasing scales c above `scale`, and store each solution."""
-        ratio = _ratio(self._depth)
+        ratio = _ratio_of_scales(self._depth)
         if not self._passed:
             search.solve()
             self._passed.append((search.scale, search.point))
@@ -173,7 +173,7 @@ class Path:
             self._passed.append((search.scale, search.point))
 
 
-def _ratio(depth: int) -> float:
+def _ratio_of_scales(depth: int) -> float:
     """Return the ratio of each stored scale c to the next larger one."""
     return float(10**-0.5 if depth == 2 else 10 ** (-0.1 * depth))
 
@@ -227,15 +227,17 @@ class Dual:
         """Make Newton steps until the labels are fitted, or until rounding prevents further progress."""
         for _ in range(STEPS):
             go_on()
-            if self._missed <= RESIDUAL / 100 or not self._step():
+            if self._relative_residual <= RESIDUAL / 100 or not self._make_newton_step():
                 return
 
     def check(self) -> None:
         """Check that w fits the labels, with a duality gap of at most GAP. Raises: ArithmeticError."""
-        if self._missed > RESIDUAL or abs(self._nu @ self._residual) > GAP * abs(self._nu @ self._labels):
+        if self._relative_residual > RESIDUAL or abs(self._nu @ self._residual) > GAP * abs(
+            self._nu @ self._labels
+        ):
             raise ArithmeticError(
                 f"min-q on {self._rows.shape[0]} independent examples of {self._rows.shape[1]} features "
-                f"misses a label by {self._missed:.1e} of its size; take a larger alpha"
+                f"misses a label by {self._relative_residual:.1e} of its size; take a larger alpha"
             )
 
     @property
@@ -243,31 +245,31 @@ class Dual:
         return self._w
 
     @property
-    def _missed(self) -> float:
+    def _relative_residual(self) -> float:
         return float(abs(self._residual).max() / abs(self._labels).max())
 
-    def _step(self) -> bool:
+    def _make_newton_step(self) -> bool:
         """Make a Newton step that increases the dual objective G. Return whether there was such a step.
 
         If rounding hides changes of G, make a step that reduces the residual instead.
         """
         half = self._rows * np.sqrt(self._slopes * self._factors)
-        direction, gain = self._direction(half @ half.T)  # XXᵀ costs half of a general product
+        direction, gain = self._newton_direction(half @ half.T)  # XXᵀ costs half of a general product
         change = self._factors * (direction @ self._rows)
-        size = self._longest(change)
-        before, objective, missed = self.point, self._objective, self._missed
+        size = self._largest_reliable_share(change)
+        before, objective, missed = self.point, self._objective, self._relative_residual
         rounding = 1e-12 * abs(objective)
         while size > 1e-10:
-            self._go(before, size, direction, change)
+            self._move_to(before, size, direction, change)
             if self._objective >= objective + 1e-4 * size * gain and gain > rounding:
                 return True
-            if gain <= rounding and self._missed < missed:
+            if gain <= rounding and self._relative_residual < missed:
                 return True
             size /= 2
-        self._go(before, 0.0, direction, change)
+        self._move_to(before, 0.0, direction, change)
         return False
 
-    def _direction(self, hessian: Floats) -> tuple[Floats, float]:
+    def _newton_direction(self, hessian: Floats) -> tuple[Floats, float]:
         """Return the Newton step in ν, and twice the increase of G that the quadratic model predicts."""
         from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
 
@@ -281,14 +283,14 @@ class Dual:
         direction: Floats = cho_solve(factor, self._residual)
         return direction, float(direction @ self._residual)
 
-    def _longest(self, change: Floats) -> float:
+    def _largest_reliable_share(self, change: Floats) -> float:
         """Return the largest share of a Newton step, at most 1, for which the quadratic model is reliable."""
         if not self._power:
             return min(1.0, FARTHEST / max(float(abs(change).max()), 1e-300))
         shares = np.maximum(change / self._below, -change / self._above)
         return min(1.0, (1 - NEAREST) / max(float(shares.max()), 1e-300))
 
-    def _go(self, before: Point, size: float, direction: Floats, change: Floats) -> None:
+    def _move_to(self, before: Point, size: float, direction: Floats, change: Floats) -> None:
         nu, z, below, above = before
         self._nu, self._z = nu + size * direction, z + size * change
         self._below, self._above = below - size * change, above + size * change

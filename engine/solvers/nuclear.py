@@ -74,7 +74,7 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
     shortest: Floats = np.asarray(np.linalg.lstsq(X, y)[0], np.float64)
     if not shortest.any():
         return shortest
-    basis = _row_space(X)  # [rank, d]
+    basis = _basis_of_row_space(X)  # [rank, d]
     step = float(np.linalg.norm(shortest.reshape(shape), 2))
 
     def fitted(w: Floats) -> Floats:
@@ -87,10 +87,10 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
         go_on()
         w = fitted(state)
         reflected = 2 * w - state
-        shrunk = _shrunk(reflected, step, shape)
+        shrunk = _shrunk_singular_values(reflected, step, shape)
         state = state + shrunk - w
         if iteration % EVERY == 0:
-            gap = _gap(w, (w - state) / step, basis, shape)
+            gap = _relative_duality_gap(w, (w - state) / step, basis, shape)
             if gap <= GAP:
                 break
     if gap > ACCEPTED:
@@ -98,20 +98,20 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
     return fitted(state)
 
 
-def _row_space(X: Floats) -> Floats:
+def _basis_of_row_space(X: Floats) -> Floats:
     _, singular_values, right_vectors = np.linalg.svd(X, full_matrices=False)
     basis: Floats = right_vectors[singular_values > max(X.shape) * np.finfo(float).eps * singular_values[0]]
     return basis
 
 
-def _shrunk(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
+def _shrunk_singular_values(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
     """Reduce each singular value of W, where w = vec W, by `by`, but not below 0."""
     left_vectors, singular_values, right_vectors = np.linalg.svd(w.reshape(shape), full_matrices=False)
     shrunk: Floats = ((left_vectors * np.maximum(singular_values - by, 0)) @ right_vectors).ravel()
     return shrunk
 
 
-def _gap(w: Floats, dual: Floats, basis: Floats, shape: tuple[int, int]) -> float:
+def _relative_duality_gap(w: Floats, dual: Floats, basis: Floats, shape: tuple[int, int]) -> float:
     """Return the relative gap between the nuclear norm ‖W‖_* and its lower bound ⟨Λ, W⟩.
 
     Λ is the dual variable, projected onto the span of the instances and scaled to ‖Λ‖₂ ≤ 1.

@@ -81,12 +81,12 @@ class Paths:
     """Signs of products that follow from the examples seen, for every replica and target."""
 
     def __init__(self, data: Data, factors: tuple[int, ...]) -> None:
-        self._given, self._weights = data.instances, _views(factors)
+        self._given, self._weights = data.instances, _projection_weights(factors)
         self._count = data.targets * data.variants
-        views = self._seen(data.instances)
+        views = self._random_projections(data.instances)
         self._same = SAME[data.instances.dtype.itemsize]
         directions = [
-            [_directions_of(of_replica[:, :, at], self._same) for at in range(len(factors))]
+            [_distinct_directions(of_replica[:, :, at], self._same) for at in range(len(factors))]
             for of_replica in views[0]
         ]
         self._directions = [[projectors for _, projectors in of_replica] for of_replica in directions]
@@ -95,7 +95,7 @@ class Paths:
         sizes = [[len(projectors) for projectors in of_replica] for of_replica in self._directions]
         self._products = [SignProducts(of_replica, self._count) for of_replica in sizes]
 
-    def _seen(self, instances: Instances) -> tuple[Floats, Floats]:
+    def _random_projections(self, instances: Instances) -> tuple[Floats, Floats]:
         """Return random projections of each factor, [R, n, VIEWS, r], and of each instance, [R, n].
 
         A factor's VIEWS projections have an unknown common scale, which depends on the other factors. The
@@ -110,17 +110,17 @@ class Paths:
         of_factors, of_row = views[:, :, :-1], views[:, :, -1]
         return of_factors.reshape(*of_factors.shape[:2], VIEWS, -1), of_row
 
-    def _read(self, instances: Instances) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def _directions_and_signs(self, instances: Instances) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the direction of each factor of an instance, [R, r, n], and whether its sign is −1, [R, n].
 
         A direction is an index, or −1 if it does not occur in the data.
         """
         if instances is self._given:
             return self._numbers, self._flipped
-        of_factors, of_row = self._seen(instances)
+        of_factors, of_row = self._random_projections(instances)
         numbers = [
             [
-                _nearest(_projector(views[:, :, at]), projectors, self._same)
+                _matching_directions(_projectors_onto(views[:, :, at]), projectors, self._same)
                 for at, projectors in enumerate(of_replica)
             ]
             for views, of_replica in zip(of_factors, self._directions, strict=True)
@@ -128,7 +128,7 @@ class Paths:
         return np.array(numbers), of_row < 0
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        numbers, flipped = self._read(instances)
+        numbers, flipped = self._directions_and_signs(instances)
         negative = (labels < 0).cpu().numpy().reshape(len(numbers), self._count, -1) ^ flipped[:, None]
         for products, of_replica, minus in zip(self._products, numbers, negative, strict=True):
             for row, signs in zip(of_replica.T, minus.T, strict=True):
@@ -136,7 +136,7 @@ class Paths:
                     products.see(row, signs)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        numbers, flipped = self._read(instances)
+        numbers, flipped = self._directions_and_signs(instances)
         predictions = np.empty((len(numbers), self._count, instances.n))
         for place, products in enumerate(self._products):
             is_known, negative = products.known(numbers[place].T)
@@ -148,7 +148,7 @@ class Paths:
         return
 
 
-def _views(factors: tuple[int, ...]) -> Floats:
+def _projection_weights(factors: tuple[int, ...]) -> Floats:
     """Return weights [1, VIEWS r + 1, D] of random projections of instances x¹ ⊗ … ⊗ xʳ.
 
     There are VIEWS projections for each of the r factors. Such a projection multiplies this factor by its own
@@ -170,7 +170,7 @@ def _views(factors: tuple[int, ...]) -> Floats:
     return np.stack([*views, of_row])[None]
 
 
-def _projector(views: Floats) -> Floats:
+def _projectors_onto(views: Floats) -> Floats:
     """Return the matrix u uᵀ for the unit vector u of every vector, [n, VIEWS²].
 
     The matrix depends on neither the length nor the sign of the vector.
@@ -180,9 +180,9 @@ def _projector(views: Floats) -> Floats:
     return (units[:, :, None] * units[:, None]).reshape(len(views), -1)
 
 
-def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
+def _distinct_directions(views: Floats, same: float) -> tuple[NDArray[np.int64], Floats]:
     """Return the index [n] of every vector's direction, and the projectors of the different directions."""
-    projectors = _projector(views)
+    projectors = _projectors_onto(views)
     numbers = np.zeros(len(projectors), np.int64)
     for column in projectors.T:
         order = np.argsort(column, kind="stable")
@@ -193,7 +193,7 @@ def _directions_of(views: Floats, same: float) -> tuple[NDArray[np.int64], Float
     return numbers, projectors[firsts]
 
 
-def _nearest(projectors: Floats, directions: Floats, same: float) -> NDArray[np.int64]:
+def _matching_directions(projectors: Floats, directions: Floats, same: float) -> NDArray[np.int64]:
     """Return the index of the direction that has the same projector as each vector, or −1 if none has."""
     gaps = np.abs(projectors[:, None] - directions).max(2)
     nearest = gaps.argmin(1)

@@ -69,13 +69,16 @@ class Features(KernelFit):
         self._phases = torch.from_numpy(2 * math.pi * phases).to(dataset.labels.device)  # b [R, 1, D]
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
-        return self._of(rows) @ (self._of_all if other_rows is self._rows else self._of(other_rows)).mT
+        return (
+            self._features_of(rows)
+            @ (self._features_of_rows if other_rows is self._rows else self._features_of(other_rows)).mT
+        )
 
     @cached_property
-    def _of_all(self) -> torch.Tensor:
-        return self._of(self._rows)
+    def _features_of_rows(self) -> torch.Tensor:
+        return self._features_of(self._rows)
 
-    def _of(self, rows: torch.Tensor) -> torch.Tensor:
+    def _features_of(self, rows: torch.Tensor) -> torch.Tensor:
         angles = rows @ self._frequencies.mT + self._phases
         return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
 

@@ -61,11 +61,10 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
         )
 
     def refuses(self, d: int) -> str | None:
-        cls = _class_of(self.name)
+        cls = _estimator_class(self.name)
         if cls is None:
-            return (
-                f"scikit-learn has no regressor or classifier {self.name!r}; {nearest(self.name, _names())}"
-            )
+            alternatives = nearest(self.name, _estimator_names())
+            return f"scikit-learn has no regressor or classifier {self.name!r}; {alternatives}"
         arguments = inspect.signature(cls).parameters
         unknown = [name for name in self.options if name not in arguments]
         if unknown:
@@ -85,7 +84,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
 
     def estimator(self, seed: int) -> Any:
         """Create an unfitted estimator of scikit-learn. Raises: BadInput."""
-        cls = _class_of(self.name)
+        cls = _estimator_class(self.name)
         assert cls is not None, "an experiment with an unknown name is refused"
         options = dict(self.options)
         if "random_state" in inspect.signature(cls).parameters:
@@ -120,12 +119,12 @@ class Fit:
     def predict(self, instances: Instances) -> torch.Tensor:
         rows = instances.rows.double().cpu().numpy()
         predictions = []
-        for member, fitted in enumerate(self._fits()):
+        for member, fitted in enumerate(self._fitted_estimators()):
             go_on()
-            predictions.append(self._predictions(fitted, rows[member // self._targets]))
+            predictions.append(self._predict_rows(fitted, rows[member // self._targets]))
         return torch.from_numpy(np.stack(predictions)).to(self._labels[0])
 
-    def _predictions(self, fitted: Any, rows: Floats) -> Floats:
+    def _predict_rows(self, fitted: Any, rows: Floats) -> Floats:
         if isinstance(fitted, float):
             return np.full(len(rows), fitted)
         try:
@@ -133,17 +132,17 @@ class Fit:
         except Exception as error:
             raise self._solver.fault("cannot predict", error) from error
 
-    def _fits(self) -> list[Any]:
+    def _fitted_estimators(self) -> list[Any]:
         if self._fitted is None:
             self._rows, self._labels = [torch.cat(self._rows, 1)], [torch.cat(self._labels, 1)]
             rows, labels = (parts[0].double().cpu().numpy() for parts in (self._rows, self._labels))
             self._fitted = [
-                aside(partial(self._fit, rows[member // self._targets], y, member))
+                aside(partial(self._fit_estimator, rows[member // self._targets], y, member))
                 for member, y in enumerate(labels)
             ]
         return self._fitted
 
-    def _fit(self, rows: Floats, labels: Floats, member: int) -> Any:
+    def _fit_estimator(self, rows: Floats, labels: Floats, member: int) -> Any:
         """Fit an estimator to rows [k, d] and labels [k], or return a number that is always predicted.
 
         The number is 0 if there are too few examples. If a classifier has seen only one label, it is this
@@ -168,7 +167,7 @@ class Fit:
 
 
 @cache
-def _class_of(name: str) -> Any:
+def _estimator_class(name: str) -> Any:
     """Return scikit-learn's regressor or classifier of this name, or None."""
     import sklearn  # type: ignore[import-untyped]
     from sklearn.base import (  # type: ignore[import-untyped]
@@ -193,11 +192,11 @@ def _class_of(name: str) -> Any:
 def _is_classifier(name: str) -> bool:
     from sklearn.base import ClassifierMixin
 
-    cls = _class_of(name)
+    cls = _estimator_class(name)
     return cls is not None and issubclass(cls, ClassifierMixin)
 
 
-def _names() -> list[str]:
+def _estimator_names() -> list[str]:
     from sklearn.utils.discovery import all_estimators  # type: ignore[import-untyped]
 
     return [name for name, _ in all_estimators(type_filter=["regressor", "classifier"])]

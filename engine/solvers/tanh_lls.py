@@ -55,10 +55,10 @@ class TanhFit(LeastSquaresFit):
     def predict(self, instances: Instances) -> torch.Tensor:
         fitted = super().predict(instances).double()
         unseen_share = max(1 - self._count / self._d, SATURATED)
-        in_span = self._spanned(instances.rows.double()).repeat_interleave(self._targets, 0)
+        in_span = self._is_spanned(instances.rows.double()).repeat_interleave(self._targets, 0)
         return torch.where(in_span, fitted, torch.tanh(fitted / unseen_share)).to(instances.dtype)
 
-    def _spanned(self, rows: torch.Tensor) -> torch.Tensor:
+    def _is_spanned(self, rows: torch.Tensor) -> torch.Tensor:
         """Return whether each row [R, n, d] lies in the span of the rows seen, [R, n]."""
         outside = torch.baddbmm(rows, rows, self._projector, alpha=-1)
         return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)

@@ -105,12 +105,12 @@ class Forecast:
         self._computed = self._leverages.clone()  # leverages when they were last computed from the root
         self._exact = False
         self._seen = 0
-        self._see_exactness()
+        self._check_leverages_are_small()
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         for x, y in one_by_one(instances, labels):
             if not self._to_come or not torch.equal(self._to_come[0].x, x):
-                self._look_ahead(x)
+                self._compute_steps_ahead(x)
             step = self._to_come.popleft()
             gain = (y - self._w @ x) / step.stretch  # [R, m, 1]
             self._w.baddbmm_(gain, step.image.mT)
@@ -121,25 +121,25 @@ class Forecast:
             self._seen += 1
             if not self._exact:
                 self._compute_leverages()
-                self._see_exactness()
+                self._check_leverages_are_small()
 
-    def _see_exactness(self) -> None:
+    def _check_leverages_are_small(self) -> None:
         """Find out whether leverages can be updated by differences without losing precision.
 
         This is so if all leverages are small.
         """
         self._exact = bool(self._computed.amax() <= LARGE)
 
-    def _look_ahead(self, x: torch.Tensor) -> None:
+    def _compute_steps_ahead(self, x: torch.Tensor) -> None:
         """Compute the `VAWStep` of an instance. If it is the next row, also compute those of later rows."""
-        self._start, self._taken = self._root(), []
+        self._start, self._taken = self._present_root(), []
         self._ahead = self._start.copy()
         count = AHEAD if self._exact else 1
         rows = self._rows[:, self._seen : self._seen + count].double()
         if not rows.shape[1] or not torch.equal(rows[:, 0, :, None], x):
             rows = x.mT
         images, stretches = self._ahead.add(rows)
-        products = torch.split(self._products_with(images.mT), 1, 1)
+        products = torch.split(self._products_with_rows(images.mT), 1, 1)
         steps = zip(
             rows[..., None].unbind(1),
             torch.split(images, 1, 2),
@@ -149,13 +149,13 @@ class Forecast:
         )
         self._to_come = deque(VAWStep(*step) for step in steps)
 
-    def _products_with(self, images: torch.Tensor) -> torch.Tensor:
+    def _products_with_rows(self, images: torch.Tensor) -> torch.Tensor:
         """Return the inner products [R, b, n] of all rows with vectors P x [R, b, d] of b instances."""
         if self._rows.dtype == torch.float32 and self._leverages.amax() <= SMALL:
             return with_rows(images.float(), self._rows)
         return torch.cat([images @ piece.double().mT for piece in torch.split(self._rows, PIECE, 1)], 2)
 
-    def _root(self) -> Root:
+    def _present_root(self) -> Root:
         """Return the square root of P = A⁻¹ for the examples seen."""
         if not self._to_come:
             return self._ahead
@@ -169,14 +169,14 @@ class Forecast:
         lost = (self._computed > LARGE * (1 + self._leverages)).any(0)
         if lost.any():
             rows = self._rows[:, lost].double()
-            self._leverages[:, lost] = self._computed[:, lost] = self._root().leverages(rows)
+            self._leverages[:, lost] = self._computed[:, lost] = self._present_root().leverages(rows)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         if instances.rows is self._rows:
             products, leverages = self._products, self._leverages
         else:
             rows = instances.rows.double()
-            products, leverages = self._w @ rows.mT, self._root().leverages(rows)
+            products, leverages = self._w @ rows.mT, self._present_root().leverages(rows)
         forecasts: torch.Tensor = products / (1 + leverages)[:, None]  # [R, m, n]
         return forecasts.to(self._rows.dtype).flatten(0, 1)
 

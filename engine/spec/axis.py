@@ -111,14 +111,16 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.names is not None and len(set(self.names)) != len(self.grid):
             fault = f"{len(self.grid)} values have {len(set(self.names))} different names"
             raise BadField("names", f"{fault}; give each value a different name")
-        if self.until is not None and any(number >= other for number, other in pairwise(self._numbers)):
+        if self.until is not None and any(
+            number >= other for number, other in pairwise(self._numeric_values)
+        ):
             raise BadField(
                 "until",
                 "`read` stops at the first value that meets its condition, so values must rise; sort them",
             )
 
     @property
-    def _numbers(self) -> list[float]:
+    def _numeric_values(self) -> list[float]:
         return [number for number in self.grid if _is_number(number)]
 
     def _check_values(self) -> None:
@@ -126,7 +128,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             self._check_range()
         elif self.from_ is not None or self.to is not None or self.points is not None:
             raise BadField("values", "an axis has values, or a range from … to …; leave one of them out")
-        elif self.set is None and not all(map(_names_numbers, self.values)):
+        elif self.set is None and not all(map(_binds_numbers, self.values)):
             raise BadField("values", 'only an axis with set = "FIELD" may have words as values; take numbers')
         elif self.log and not all(isinstance(value, int | float) and value > 0 for value in self.values):
             raise BadField("log", "a logarithmic axis needs positive numbers; leave `log` out")
@@ -147,13 +149,13 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return self.values
         assert self.from_ is not None, "the range was checked"
         assert self.to is not None, "the range was checked"
-        count = self.points or self._count(self.from_, self.to)
+        count = self.points or self._count_of_points(self.from_, self.to)
         spaced = np.geomspace if self.log else np.linspace
         numbers = spaced(self.from_, self.to, count).tolist()
         rounded = [float(f"{number:.12g}") for number in numbers]  # 12 digits: 0.3, not 0.30000000000000004
         return tuple(map(int, rounded)) if all(map(float.is_integer, rounded)) else tuple(rounded)
 
-    def _count(self, first: float, last: float) -> int:
+    def _count_of_points(self, first: float, last: float) -> int:
         if first == last:
             return 1
         if self.log:
@@ -199,5 +201,5 @@ def _is_number(value: Value) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _names_numbers(value: Value) -> bool:
+def _binds_numbers(value: Value) -> bool:
     return isinstance(value, dict) or _is_number(value)

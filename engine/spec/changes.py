@@ -35,7 +35,7 @@ def rename_learner(raw: Raw, former: str, other: str) -> None:
         return f"{other}{curve[len(former) :]}" if curve == former or is_at_values else curve
 
     _rename_curves(raw, renamed)
-    for picture in _tables(raw, "pictures"):
+    for picture in _tables_of_part(raw, "pictures"):
         if picture.get("relative") == former:
             picture["relative"] = other
 
@@ -43,7 +43,7 @@ def rename_learner(raw: Raw, former: str, other: str) -> None:
 def rename_picture(raw: Raw, former: str, other: str) -> None:
     """Rename a picture in the claims about it, and in the pictures that name it in their field `beneath`."""
     for table, key in (("claims", "picture"), ("pictures", "beneath")):
-        for reference in _tables(raw, table):
+        for reference in _tables_of_part(raw, table):
             if reference.get(key) == former:
                 reference[key] = other
 
@@ -55,7 +55,7 @@ def rename_axis(raw: Raw, former: str, other: str) -> None:
     """
     _change_expressions(raw, lambda text: with_name(text, former, other))
     _rename_curves(raw, lambda curve: curve.replace(f", {former} = ", f", {other} = "))
-    for picture in _tables(raw, "pictures"):
+    for picture in _tables_of_part(raw, "pictures"):
         curves = picture.get("curves")
         if isinstance(curves, str):
             picture["curves"] = other if curves == former else curves
@@ -84,7 +84,7 @@ def put_numbers(raw: Raw, names: Mapping[str, float]) -> None:
 
 def _rename_curves(raw: Raw, change: Text) -> None:
     members = catalogue.members("claims")
-    for claim in _tables(raw, "claims"):
+    for claim in _tables_of_part(raw, "claims"):
         for field in getattr(members.get(str(claim.get("kind"))), "curve_fields", ()):
             if isinstance(claim.get(field), str):
                 claim[field] = change(claim[field])
@@ -96,14 +96,14 @@ def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
         Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text
     )
     raw |= with_texts_changed(raw, lambda text, _: with_changed_expressions(text, change))
-    for picture in _tables(raw, "pictures"):
+    for picture in _tables_of_part(raw, "pictures"):
         picture |= {key: str(change(picture[key])) for key in OF_AXES if isinstance(picture.get(key), str)}
-    for learner in _tables(raw, "learners"):
+    for learner in _tables_of_part(raw, "learners"):
         if isinstance(learner.get("where"), str):
             learner["where"] = str(change(learner["where"]))
 
 
-def _tables(raw: Raw, part: str) -> Iterator[dict[str, Any]]:
+def _tables_of_part(raw: Raw, part: str) -> Iterator[dict[str, Any]]:
     tables = raw.get(part)
     return (table for table in tables if isinstance(table, dict)) if isinstance(tables, list) else iter(())
 
@@ -137,14 +137,14 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
     if not places:
         return {}
     now, before = sweep.experiment, documents.first(origin)
-    if _computes(now) != _computes(before):  # fast, because it does not build all sweep points
+    if _computed_parts(now) != _computed_parts(before):  # fast, because it does not build all sweep points
         return dict.fromkeys(places, SET_UP)
     try:
         shipped = documents.sweep_of(origin)
     except BadInput:  # a later sweep point of the preset cannot run, so its claims describe no runs
         return dict.fromkeys(places, SET_UP)
-    if [_computes(point.experiment) for point in sweep.points] != [
-        _computes(point.experiment) for point in shipped.points
+    if [_computed_parts(point.experiment) for point in sweep.points] != [
+        _computed_parts(point.experiment) for point in shipped.points
     ]:
         return dict.fromkeys(places, SET_UP)
     if now.run.replicas < before.run.replicas:
@@ -155,16 +155,16 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
     return {
         number: PICTURE
         for number, (claim, of_preset) in pairs.items()
-        if _shows(picture_of(now, claim.picture)) != _shows(picture_of(before, of_preset.picture))
+        if _shown_part(picture_of(now, claim.picture)) != _shown_part(picture_of(before, of_preset.picture))
     }
 
 
-def _computes(experiment: Experiment) -> tuple[Any, ...]:
+def _computed_parts(experiment: Experiment) -> tuple[Any, ...]:
     """Return what the measured numbers depend on, besides seed, replicas and precision."""
     return experiment.problem, experiment.protocol, experiment.learners
 
 
-def _shows(picture: Picture) -> Picture:
+def _shown_part(picture: Picture) -> Picture:
     return structs.replace(picture, name=None, title="", marks=(), draw="curves", x_log=None, y_log=None)
 
 
@@ -186,11 +186,11 @@ def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
     """
     symbol, values = axis["symbol"], axis["values"]
     title = f"Sweep of {symbol} from {values[0]} to {values[-1]}"
-    pictures = _pictures(document, experiment, symbol)
+    pictures = _pictures_of_sweep(document, experiment, symbol)
     return {**document, "title": title, "axes": [axis], "pictures": pictures, "claims": []}
 
 
-def _pictures(document: Raw, experiment: Experiment, symbol: str) -> list[Raw]:
+def _pictures_of_sweep(document: Raw, experiment: Experiment, symbol: str) -> list[Raw]:
     """Return a picture against the sweep axis and, if runs have a clock, one of all curves along it.
 
     The first picture shows when the loss first falls below THRESHOLD. The time after which it stays below

@@ -67,7 +67,7 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
                 f"{where}.name", f"another picture has the name {picture.name!r}; take a different name"
             )
         _check_measure(experiments, picture, learners, where)
-        dimensions = _dimensions(experiments, picture, learners, where)
+        dimensions = _dimensions_of_measure(experiments, picture, learners, where)
         _check_dimensions(dimensions, picture, where)
         _check_until(experiments, picture, dimensions.clocks, where)
         _check_relative(picture, learners, where)
@@ -167,7 +167,7 @@ def _check_measure(
         raise BadInput(f"{where}.measure", f"{picture.measure.kind} is measured only where {reasons[0]}")
 
 
-def _dimensions(
+def _dimensions_of_measure(
     experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
 ) -> Dimensions:
     """Return the dimensions along which a measure varies, for the learners that it applies to.
@@ -200,14 +200,14 @@ def _dimensions(
         for index in picture.measure.index(learner, experiment.problem)
     ]
     axes = {
-        axis.name: [] if axis.has_words and not _names_places(picture, axis) else list(_names_of(axis))
+        axis.name: [] if axis.has_words and not _has_named_places(picture, axis) else list(_names_bound(axis))
         for axis in experiments[0].axes
     }
     several = any(isinstance(learner.rate_choice, tuple) for _, learner in pairs)
     rates = [RATE] if several else []
     named = [
         measure_name
-        for measure_name, measure in measures_in(_named(picture, "x", where)).items()
+        for measure_name, measure in measures_in(_names_in_expression(picture, "x", where)).items()
         if any(missing(measure, experiment, learner) is None for experiment, learner in measured)
     ]
     return Dimensions(
@@ -215,11 +215,11 @@ def _dimensions(
     )
 
 
-def _names_places(picture: Picture, axis: Axis) -> bool:
+def _has_named_places(picture: Picture, axis: Axis) -> bool:
     return picture.draw == "bars" and picture.x == axis.name
 
 
-def _names_of(axis: Axis) -> Collection[str]:
+def _names_bound(axis: Axis) -> Collection[str]:
     # The number of a word is its position on the axis.
     return (axis.name,) if axis.has_words else axis.bound(axis.grid[0])
 
@@ -227,41 +227,49 @@ def _names_of(axis: Axis) -> Collection[str]:
 def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> None:
     along = [*dimensions.of_axes, *dimensions.clocks, *dimensions.indices]
     for key in ("x", "y", "times"):
-        _check_numbers(_named(picture, key, where), dimensions, f"{where}.{key}")
-    rates = [dimension for dimension in dimensions.rates if dimension in _named(picture, "x", where)]
+        _check_numbers(_names_in_expression(picture, key, where), dimensions, f"{where}.{key}")
+    rates = [
+        dimension for dimension in dimensions.rates if dimension in _names_in_expression(picture, "x", where)
+    ]
     by_measure = dimensions.measures if picture.y is None else []
-    _check_known(_named(picture, "x", where), [*along, *by_measure, *dimensions.rates, *SIZES], f"{where}.x")
+    _check_names_exist(
+        _names_in_expression(picture, "x", where),
+        [*along, *by_measure, *dimensions.rates, *SIZES],
+        f"{where}.x",
+    )
     if by_measure and picture.relative is not None:
         fault = f"learners have no common values of {by_measure[0]}, so curves cannot be divided"
         raise BadInput(f"{where}.relative", f"{fault}; leave relative out")
-    _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
-    up = _named(picture, "y", where)
+    _check_names_exist(
+        _names_in_expression(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times"
+    )
+    up = _names_in_expression(picture, "y", where)
     if misplaced := [dimension for dimension in sorted(up) if dimension in dimensions.clocks]:
         choices = listed([*dimensions.of_axes, *dimensions.indices, *SIZES])
         raise BadInput(
             f"{where}.y",
             f"y is an expression of axes or an index, and {misplaced[0]} is neither; y may name {choices}",
         )
-    _check_known(up, [*dimensions.of_axes, *dimensions.indices, *SIZES], f"{where}.y")
+    _check_names_exist(up, [*dimensions.of_axes, *dimensions.indices, *SIZES], f"{where}.y")
     _check_numbers(picture.at, dimensions, f"{where}.at")
-    _check_known(picture.split_by, list(dimensions.axes), f"{where}.curves")
-    _check_known(picture.at, along, f"{where}.at")
-    if picture.draw == "bars" and (picture.y is not None or not _along_few(dimensions, picture, where)):
+    _check_names_exist(picture.split_by, list(dimensions.axes), f"{where}.curves")
+    _check_names_exist(picture.at, along, f"{where}.at")
+    if picture.draw == "bars" and (picture.y is not None or not _is_along_few(dimensions, picture, where)):
         raise BadInput(
             f"{where}.draw", "bars show the values of an axis or index; name one in `x`, and leave `y` out"
         )
     if picture.reading is not None:
-        _check_known(
+        _check_names_exist(
             [picture.reading.over],
             ["record", *dimensions.axes, *dimensions.indices, *dimensions.rates],
             f"{where}.read",
         )
-    _check_what_is_left(dimensions, picture, where)
+    _check_all_dimensions_covered(dimensions, picture, where)
 
 
-def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
+def _is_along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
     few = {*dimensions.of_axes, *dimensions.indices, *dimensions.rates}
-    named = _named(picture, "x", where)
+    named = _names_in_expression(picture, "x", where)
     return bool(named & few) and named.isdisjoint([*dimensions.clocks, *dimensions.measures])
 
 
@@ -272,7 +280,7 @@ def _check_until(
     if until is None:
         return
     if until.clock is not None:
-        _check_known([until.clock], clocks, f"{where}.read.until")
+        _check_names_exist([until.clock], clocks, f"{where}.read.until")
         return
     measure = named()[str(until.measure)]
     reasons = [
@@ -290,16 +298,16 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
             raise BadInput(where, f"the values of {name} are {'tables' if columns else 'words'}; {right}")
 
 
-def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) -> None:
+def _check_all_dimensions_covered(dimensions: Dimensions, picture: Picture, where: str) -> None:
     """Check that x, y, `read` or `at` covers every dimension along which the measure varies."""
     over = None if picture.reading is None else picture.reading.over
-    x = _named(picture, "x", where)
+    x = _names_in_expression(picture, "x", where)
     clocks = [dimension for dimension in (*dimensions.clocks, *dimensions.measures) if dimension in x]
     if over == "record" and clocks:
         fault = f"read takes one evaluation point of each run, so x cannot be {clocks[0]}"
         raise BadInput(f"{where}.x", f"{fault}; name an axis or an index, or leave out read")
     for key in ("x", "y"):
-        named = _named(picture, key, where)
+        named = _names_in_expression(picture, key, where)
         if over is not None and not named.isdisjoint(dimensions.axes.get(over, [over])):
             fault = f"read reduces {over} to one number, so nothing varies along {over}"
             raise BadInput(f"{where}.{key}", f"{fault}; name another dimension")
@@ -313,23 +321,27 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
     drawn += [
         dimension
         for dimension in remaining
-        if dimension in _named(picture, "y", where) and dimension not in drawn
+        if dimension in _names_in_expression(picture, "y", where) and dimension not in drawn
     ][:1]
     if undrawn := [dimension for dimension in remaining if dimension not in drawn]:
         indices = f"{' and '.join(undrawn)} of {picture.measure.kind}"
         raise BadInput(where, f"{indices} must be named in `x`, reduced by `read`, or fixed by `at`")
-    if picture.y is not None and not drawn[1:] and not _named(picture, "y", where) & {*dimensions.of_axes}:
+    if (
+        picture.y is not None
+        and not drawn[1:]
+        and not _names_in_expression(picture, "y", where) & {*dimensions.of_axes}
+    ):
         raise BadInput(f"{where}.y", "nothing varies along y; name an axis, or an index that x does not use")
 
 
-def _named(picture: Picture, key: str, where: str) -> set[str]:
+def _names_in_expression(picture: Picture, key: str, where: str) -> set[str]:
     try:
         return names_in(getattr(picture, key) or "")
     except BadExpression as error:
         raise BadInput(f"{where}.{key}", str(error)) from error
 
 
-def _check_known(names: Collection[str], choices: Sequence[str], where: str) -> None:
+def _check_names_exist(names: Collection[str], choices: Sequence[str], where: str) -> None:
     for name in names:
         if name not in choices:
             why = ", because no learner has a list of rates such as lr = [0.1, 0.2]" if name == RATE else ""
@@ -356,15 +368,15 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
     refused = []
     for number, claim in enumerate(experiment.claims):
         try:
-            _check(experiment, claim, f"claims[{number}]", learners)
+            _check_claim(experiment, claim, f"claims[{number}]", learners)
         except BadInput as error:
             refused.append(error)
-    refused += _repeated_headlines(experiment)
+    refused += _errors_of_repeated_headlines(experiment)
     if refused:
         raise BadClaims(refused[0], refused[1:])
 
 
-def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
+def _errors_of_repeated_headlines(experiment: Experiment) -> list[BadInput]:
     first: dict[tuple[str | None, str], int] = {}
     refused = []
     for number, claim in enumerate(experiment.claims):
@@ -377,24 +389,24 @@ def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
     return refused
 
 
-def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[str]) -> None:
+def _check_claim(experiment: Experiment, claim: Claim, where: str, learners: Sequence[str]) -> None:
     try:
         picture = picture_of(experiment, claim.picture)
     except KeyError:
         names = listed(repr(other.name) for other in pictures_of(experiment) if other.name) or "none"
         fault = f"there is no picture {claim.picture!r}; those with a name are {names}"
         raise BadInput(f"{where}.picture", fault) from None
-    _check_picture(claim, picture, where)
-    _check_names(claim, where, learners, bool(experiment.axes))
+    _check_picture_of_claim(claim, picture, where)
+    _check_names_in_claim(claim, where, learners, bool(experiment.axes))
     if experiment.axes:
-        _check_values(experiment, claim, picture, where, learners)
+        _check_values_of_axes(experiment, claim, picture, where, learners)
     spoken_of = [learner for learner in experiment.learners if claim.curve in (None, learner.name)]
     measure = claim.measure
     if measure is not None and spoken_of and (lack := missing(measure, experiment, spoken_of[0])):
         raise BadInput(where, f"{measure.name} is measured only where {lack}")
 
 
-def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
+def _check_picture_of_claim(claim: Claim, picture: Picture, where: str) -> None:
     if claim.of_map and picture.y is None:
         raise BadInput(f"{where}.picture", f"{claim.kind} is about heat maps; name a picture with a y")
     if not claim.of_map and picture.y is not None:
@@ -424,7 +436,7 @@ def check_places(experiment: Experiment) -> None:
                 raise BadInput(f"{where}.at", f"there is no evaluation point at {at:.10g}; take {near:.10g}")
 
 
-def _check_values(
+def _check_values_of_axes(
     experiment: Experiment, claim: Claim, picture: Picture, where: str, learners: Sequence[str]
 ) -> None:
     axes = {axis.name: axis for axis in experiment.axes}
@@ -432,7 +444,7 @@ def _check_values(
     if at is not None and (axis := axes.get(picture.x)) is not None:
         numbers = [number for number in axis.grid if isinstance(number, int | float)]
         if numbers and not any(abs(number - at) <= NEAR * abs(at) for number in numbers):
-            raise BadInput(f"{where}.at", f"there is no {axis.name} = {at:g}; {_values(axis)}")
+            raise BadInput(f"{where}.at", f"there is no {axis.name} = {at:g}; {_values_in_words(axis)}")
     apart = [axes[named] for named in picture.split_by]
     labels = (map(axis.label, axis.grid) for axis in apart)
     ends = [", ".join(words) for words in product(*labels)] if apart else []
@@ -440,21 +452,18 @@ def _check_values(
     for field in claim.curve_fields:
         named = str(getattr(claim, field))
         if named not in curves and any(named.startswith(f"{learner_name}, ") for learner_name in learners):
-            choices = "; ".join(map(_values, apart)) or "the picture has one curve per learner"
+            choices = "; ".join(map(_values_in_words, apart)) or "the picture has one curve per learner"
             raise BadInput(f"{where}.{field}", f"there is no curve {named!r}; {choices}")
 
 
-def _values(axis: Axis) -> str:
+def _values_in_words(axis: Axis) -> str:
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
     words = (f"{axis_value:g}" if isinstance(axis_value, float) else str(axis_value) for axis_value in few)
     return f"{axis.name} is {', '.join(words)}"
 
 
-def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
-    """Check that the learners and theory lines that a claim names exist.
-
-    If `apart` is true, the name of a curve may end with the values of sweep axes, as in `GD, d = 4`.
-    """
+def _check_names_in_claim(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
+    """If `apart` is true, the name of a curve may end with the values of sweep axes, as in `GD, d = 4`."""
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
         named = getattr(claim, field)
         if named is None:

@@ -43,20 +43,22 @@ def differences(before: Raw, after: Raw) -> list[SetupDifference]:
 
     Titles, stories, claims and pictures are not compared, because they only describe or show the experiment.
     """
-    changes, before = _axes_renamed(before, after)
+    changes, before = _renamed_axes(before, after)
     for part in ("problem", "protocol", "run"):
-        changes += _of_part((part,), before[part], after[part])
-    changes += _of_axes(before["axes"], after["axes"])
+        changes += _differences_of_part((part,), before[part], after[part])
+    changes += _differences_of_axes(before["axes"], after["axes"])
     old, new = ({learner["name"]: learner for learner in raw["learners"]} for raw in (before, after))
-    renamed = _renamed(old, new)
+    renamed = _old_names(old, new)
     for learner_name, learner in new.items():
         was = old.get(renamed.get(learner_name, learner_name))
         if was is None:
-            changes.append(SetupDifference(f"with {learner_name}{_class_of(learner)}"))
+            changes.append(SetupDifference(f"with {learner_name}{_optimizer_in_words(learner)}"))
             continue
         if was["name"] != learner_name:
             changes.append(SetupDifference(f"{was['name']} is called {learner_name}"))
-        learner_changes = _of_part(("learners", learner_name), _plain(was), _plain(learner))
+        learner_changes = _differences_of_part(
+            ("learners", learner_name), _without_name(was), _without_name(learner)
+        )
         changes += [change._replace(owner=learner_name if len(new) > 1 else "") for change in learner_changes]
     gone = [
         learner_name
@@ -83,16 +85,16 @@ def _swept_places(document: Raw) -> set[tuple[str, ...]]:
     return places
 
 
-def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[SetupDifference]:
+def _differences_of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[SetupDifference]:
     return [change._replace(part=part) for change in between(before, after, "")]
 
 
-def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
+def _renamed_axes(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
     """Return a difference for each renamed axis, and the earlier document with the new names."""
     from engine.spec.changes import rename_axis
 
     old, new = ({axis["name"]: axis for axis in raw["axes"]} for raw in (before, after))
-    renamed = _renamed(old, new)
+    renamed = _old_names(old, new)
     for axis_name, was in renamed.items():
         before = copy.deepcopy(before)
         rename_axis(before, was, axis_name)
@@ -100,8 +102,8 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
     return [SetupDifference(f"{was} is called {axis_name}") for axis_name, was in renamed.items()], before
 
 
-def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
-    old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
+def _differences_of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
+    old, new = ({axis["name"]: _without_name(axis) for axis in axes} for axes in (before, after))
     added = [(axis_name, axis) for axis_name, axis in new.items() if axis_name not in old]
     changes = [SetupDifference(_sweep_words(axis_name, axis)) for axis_name, axis in added]
     for axis_name, axis in new.items():
@@ -114,20 +116,23 @@ def _sweep_words(axis_name: str, axis: Raw) -> str:
     points: list[Any] = axis.get("values") or []
     if len(points) < 2 or any(isinstance(point, dict) for point in points):
         return f"along {axis_name}"
-    ends = f"{_as_text(points[0])} … {_as_text(points[-1])}"
+    ends = f"{_value_as_text(points[0])} … {_value_as_text(points[-1])}"
     return f"{axis.get('symbol') or axis_name} = {ends} ({len(points)} values)"
 
 
-def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
+def _old_names(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
     """Return the old name of each learner or axis that differs in its name only, by its new name."""
     before = [learner for learner_name, learner in old.items() if learner_name not in new]
     after = [learner for learner_name, learner in new.items() if learner_name not in old]
     return {
-        learner["name"]: was["name"] for learner in after for was in before if _plain(learner) == _plain(was)
+        learner["name"]: was["name"]
+        for learner in after
+        for was in before
+        if _without_name(learner) == _without_name(was)
     }
 
 
-def _plain(learner: Raw) -> Raw:
+def _without_name(learner: Raw) -> Raw:
     return {key: field for key, field in learner.items() if key != "name"}
 
 
@@ -140,31 +145,31 @@ def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
         return []
     if isinstance(before, dict) and isinstance(after, dict):
         if before.get("kind") != after.get("kind"):
-            return [SetupDifference(place, _kind_of(before), _kind_of(after))]
+            return [SetupDifference(place, _kind_in_words(before), _kind_in_words(after))]
         changes: list[SetupDifference] = []
         for key in dict.fromkeys([*before, *after]):
             changes += between(before.get(key), after.get(key), f"{place}.{key}" if place else key)
         return changes
-    return [SetupDifference(place, _as_text(before), _as_text(after))]
+    return [SetupDifference(place, _value_as_text(before), _value_as_text(after))]
 
 
-def _class_of(learner: Raw) -> str:
+def _optimizer_in_words(learner: Raw) -> str:
     update = learner.get("update")
-    return f" ({_kind_of(update)})" if isinstance(update, dict) and "options" in update else ""
+    return f" ({_kind_in_words(update)})" if isinstance(update, dict) and "options" in update else ""
 
 
-def _kind_of(part: Raw) -> str:
+def _kind_in_words(part: Raw) -> str:
     """Return a part's kind, and for a class of a library also its name and its rate.
 
     The rate is shown because it may be the default of the part, which is not the default of the class.
     """
     if "options" not in part:
         return str(part["kind"])
-    rate = f" at rate {_as_text(part['lr'])}" if "lr" in part else ""
+    rate = f" at rate {_value_as_text(part['lr'])}" if "lr" in part else ""
     return f"{part['kind']} {part['name']}{rate}"
 
 
-def _as_text(raw: Any) -> str:
+def _value_as_text(raw: Any) -> str:
     match raw:
         case None:
             return "none"
@@ -177,7 +182,7 @@ def _as_text(raw: Any) -> str:
         case dict():
             return str(raw.get("kind") or (", ".join(f"{k} {v}" for k, v in raw.items()) or "none"))
         case list():
-            return "[" + ", ".join(map(_as_text, raw)) + "]"
+            return "[" + ", ".join(map(_value_as_text, raw)) + "]"
     return str(raw)
 
 

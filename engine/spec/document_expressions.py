@@ -48,7 +48,7 @@ def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any
 
     Raises: BadInput for an expression without a value, or with a value that does not fit.
     """
-    return with_texts(kind, raw, place, lambda kinds, text, where: _of_text(kinds, text, where, names))
+    return with_texts(kind, raw, place, lambda kinds, text, where: _value_of_text(kinds, text, where, names))
 
 
 def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
@@ -56,7 +56,7 @@ def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
     if isinstance(raw, str):
         return change(alternatives(kind), raw, place)
     if isinstance(raw, (dict, Mapping)):
-        type_of = _types_in(alternatives(kind), raw)
+        type_of = types_in(alternatives(kind), raw)
         below = f"{place}." if place else ""
         return {key: with_texts(type_of(key), member, f"{below}{key}", change) for key, member in raw.items()}
     if isinstance(raw, list | tuple):
@@ -74,8 +74,8 @@ def without_defaults(kind: Any, raw: Any) -> Any:
         return [without_defaults(items_of(alternatives(kind)), member) for member in raw]
     if not isinstance(raw, Mapping):
         return raw
-    type_of, struct = _types_in(alternatives(kind), raw), struct_in(alternatives(kind), raw)
-    defaults = {} if struct is None else _defaults(struct)
+    type_of, struct = types_in(alternatives(kind), raw), struct_in(alternatives(kind), raw)
+    defaults = {} if struct is None else _field_defaults(struct)
     return {
         key: without_defaults(type_of(key), member)
         for key, member in raw.items()
@@ -84,7 +84,7 @@ def without_defaults(kind: Any, raw: Any) -> Any:
 
 
 @cache
-def _defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
+def _field_defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
     defaults = {
         field.encode_name: field.default if field.default_factory is NODEFAULT else field.default_factory()
         for field in msgspec.structs.fields(struct)
@@ -105,7 +105,7 @@ def _is_part(kinds: tuple[Any, ...]) -> bool:
 
 def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
     """Return whether a text is an expression for a number, and not a word that the field allows."""
-    return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
+    return str not in kinds and text not in _literal_words(kinds) and (int in kinds or float in kinds)
 
 
 @cache
@@ -128,7 +128,7 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 
 
 @cache
-def _structs(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
+def _structs_by_tag(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
     return {struct.__struct_config__.tag: struct for struct in kinds if is_struct(struct)}
 
 
@@ -155,24 +155,28 @@ def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.
     If only one of the types is a Struct, it is this one. Otherwise, it is the part whose kind is the table's
     `kind`. Return None if there is no such Struct.
     """
-    structs, kind = _structs(kinds), table.get("kind")
+    structs, kind = _structs_by_tag(kinds), table.get("kind")
     if len(structs) == 1:
         return next(iter(structs.values()))
     return structs.get(kind) if isinstance(kind, str) else None
 
 
-def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
+def types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
+    """Return a function from the keys of a table in a document to the types of their values.
+
+    `kinds` are the types that are allowed for the table.
+    """
     if (struct := struct_in(kinds, table)) is not None:
         return types_of(struct).get
     entries = entries_of(kinds)
     return lambda key: entries
 
 
-def _words(kinds: tuple[Any, ...]) -> list[Any]:
+def _literal_words(kinds: tuple[Any, ...]) -> list[Any]:
     return [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
 
 
-def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, float]) -> Any:
+def _value_of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, float]) -> Any:
     if _is_part(kinds):
         return {"kind": text}
     if not is_expression(kinds, text):
@@ -181,18 +185,18 @@ def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, 
     try:
         # Exact, as rounding could change a count: 0.07·100 is 7.000000000000001 in binary, and its ceiling 8.
         number = exact(text, names)
-        return _whole(number) if is_whole else float(number)
+        return _whole_number(number) if is_whole else float(number)
     except BadExpression as error:
         expected = f" or an expression of {', '.join(names)}" if names else ""
         right = ", or ".join(
-            [("a whole number" if is_whole else "a number") + expected, *map(str, _words(kinds))]
+            [("a whole number" if is_whole else "a number") + expected, *map(str, _literal_words(kinds))]
         )
         if not text.strip():
             raise BadInput(place, f"this is empty; enter {right}") from error
-        raise BadInput(place, f"{_cause(text, str(error), names)}; it must be {right}") from error
+        raise BadInput(place, f"{_fault_in_words(text, str(error), names)}; it must be {right}") from error
 
 
-def _whole(number: Number) -> int:
+def _whole_number(number: Number) -> int:
     size = abs(float(number))
     if size >= EXACT:
         raise BadExpression(f"{float(number):g} is too large")
@@ -202,7 +206,7 @@ def _whole(number: Number) -> int:
     return nearest
 
 
-def _cause(text: str, fault: str, names: Mapping[str, float]) -> str:
+def _fault_in_words(text: str, fault: str, names: Mapping[str, float]) -> str:
     for name in NAMES:
         if name not in names and fault == f"{name!r} is unknown":
             fault = f"{name!r} is not known until matrix and target are set"
@@ -236,23 +240,24 @@ def with_texts_changed(document: Mapping[str, Any], change: TextChange) -> Raw:
 
     Malformed parts stay unchanged.
     """
-    changed = _changed(document, TEXTS[""], (), change)
+    changed = _changed_texts(document, TEXTS[""], (), change)
     for part in ("pictures", "claims"):
         if isinstance(changed.get(part), list | tuple):
             changed[part] = [
-                _item(table, part, (part, number), change) for number, table in enumerate(changed[part])
+                _changed_part(table, part, (part, number), change)
+                for number, table in enumerate(changed[part])
             ]
     return changed
 
 
-def _item(table: Any, part: str, path: Path, change: TextChange) -> Any:
+def _changed_part(table: Any, part: str, path: Path, change: TextChange) -> Any:
     if not isinstance(table, Mapping):
         return table
-    changed = _changed(table, TEXTS[part], path, change)
+    changed = _changed_texts(table, TEXTS[part], path, change)
     for key in NAMED if part == "pictures" else ():
         if isinstance(changed.get(key), list | tuple):
             changed[key] = [
-                _changed(table, ("name",), (*path, key, number), change)
+                _changed_texts(table, ("name",), (*path, key, number), change)
                 if isinstance(table, Mapping)
                 else table
                 for number, table in enumerate(changed[key])
@@ -260,7 +265,7 @@ def _item(table: Any, part: str, path: Path, change: TextChange) -> Any:
     return changed
 
 
-def _changed(table: Mapping[str, Any], keys: Sequence[str], path: Path, change: TextChange) -> Raw:
+def _changed_texts(table: Mapping[str, Any], keys: Sequence[str], path: Path, change: TextChange) -> Raw:
     texts = {key: table[key] for key in keys if isinstance(table.get(key), str)}
     return {**table, **{key: change(text, (*path, key)) for key, text in texts.items()}}
 
@@ -297,14 +302,14 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
     """
     if not any(map(has_braces, texts_of(document).values())):
         return dict(document)
-    of_parts = {name: number for path in PARTS for name, number in _numbers_in(_at(numbers, path))}
+    of_parts = {name: number for path in PARTS for name, number in _numbers_in(_part_at(numbers, path))}
     # `names` comes first for the order in messages, and again last so that it takes precedence over fields.
     bound = {**names, **of_parts, **names}
 
     def change(text: str, path: Path) -> str:
         if not has_braces(text):
             return text
-        table = _at(numbers, path[:-1])
+        table = _part_at(numbers, path[:-1])
         beside = dict([*_numbers_in(table), *_numbers_in(table.get("at"))])
         try:
             return fill(text, {**bound, **beside})
@@ -315,7 +320,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
     return with_texts_changed(document, change)
 
 
-def _at(document: Mapping[str, Any], path: Path) -> Any:
+def _part_at(document: Mapping[str, Any], path: Path) -> Any:
     try:
         return reduce(operator.getitem, path, document)  # type: ignore[arg-type]
     except (KeyError, IndexError, TypeError):

@@ -58,9 +58,9 @@ def check_points(sweep: Sweep) -> None:
 
 
 def _check_texts(sweep: Sweep) -> None:
-    first = dict(_texts(sweep.experiment))
+    first = dict(_texts_by_place(sweep.experiment))
     for point in sweep.points:
-        for place, text in _texts(point.experiment):
+        for place, text in _texts_by_place(point.experiment):
             if text != first[place]:
                 fault = f"the text is {quoted(text)} at {point.label}, but has another number elsewhere"
                 raise BadInput(
@@ -68,7 +68,7 @@ def _check_texts(sweep: Sweep) -> None:
                 )
 
 
-def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
+def _texts_by_place(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
     yield from (
         ("title", experiment.title),
         ("story", experiment.story),
@@ -151,28 +151,28 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
     Raises: BadInput. If there are several sweep points, the error names the faulty one.
     """
     raw = reading.current(raw)
-    axes = _axes_of(raw)
+    axes = _checked_axes(raw)
     grids = [axis.grid for axis in axes]
     if (count := math.prod(map(len, grids))) > MOST_POINTS:
         raise BadInput("axes", f"{count} sweep points are too many; take at most {MOST_POINTS}")
-    points = [point for point in _points(raw, axes, grids) if point is not None]
+    points = [point for point in _points_of_sweep(raw, axes, grids) if point is not None]
     if not points:
         raise BadInput("learners", "no learner runs at any sweep point; change a `where`")
-    sweep = Sweep(axes, tuple(points), _listed(raw))
+    sweep = Sweep(axes, tuple(points), _all_learner_names(raw))
     if axes:
-        check_pictures(_with_each_learner(sweep), sweep.learners)
+        check_pictures(_experiments_with_each_learner(sweep), sweep.learners)
         check_claims(sweep.experiment, sweep.learners)
         check_points(sweep)
     return sweep
 
 
-def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
+def _all_learner_names(raw: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of all learners in a document, also of those that exist at no sweep point."""
     tables = (table for table in raw.get("learners", ()) if isinstance(table, Mapping))
     return tuple(learner_name for table in tables if isinstance(learner_name := table.get("name"), str))
 
 
-def _with_each_learner(sweep: Sweep) -> list[Experiment]:
+def _experiments_with_each_learner(sweep: Sweep) -> list[Experiment]:
     seen: set[str] = set()
     experiments: list[Experiment] = []
     for point in sweep.points:
@@ -186,8 +186,8 @@ def _with_each_learner(sweep: Sweep) -> list[Experiment]:
 def first(raw: Mapping[str, Any]) -> Experiment:
     """Return the experiment at the first sweep point at which a learner exists. Raises: BadInput."""
     raw = reading.current(raw)
-    axes = _axes_of(raw)
-    for point in _points(raw, axes, [axis.grid for axis in axes]):
+    axes = _checked_axes(raw)
+    for point in _points_of_sweep(raw, axes, [axis.grid for axis in axes]):
         if point is not None:
             if axes:  # without axes, pictures and claims were checked when the document was read
                 learners = [str(table["name"]) for table in raw["learners"] if "name" in table]
@@ -203,17 +203,17 @@ def with_words(raw: Mapping[str, Any]) -> reading.Raw:
     Raises: BadInput.
     """
     raw = reading.current(raw)
-    axes, document, names = _axes_of(raw), None, {}
+    axes, document, names = _checked_axes(raw), None, {}
     for chosen in product(*(axis.grid for axis in axes)):
         pairs = list(zip(axes, chosen, strict=True))
-        names = _names_of(pairs)
-        if (document := _at(raw, pairs, names)) is not None:
+        names = _names_bound(pairs)
+        if (document := _document_at_point(raw, pairs, names)) is not None:
             break
     texts = {} if document is None else texts_of(reading.resolve(document, names))
     return with_texts_changed(raw, lambda text, path: texts.get(path, text))
 
 
-def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
+def _names_bound(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
     return {
         bound_name: number
         for axis, axis_value in pairs
@@ -236,12 +236,13 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
         )
         tables = dict(zip(tables, expressed, strict=True))
         full["learners"] = [
-            tables.get(learner_name) or _elsewhere(learner) for learner_name, learner in written.items()
+            tables.get(learner_name) or _table_with_defaults(learner)
+            for learner_name, learner in written.items()
         ]
     return full
 
 
-def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
+def _table_with_defaults(learner: Mapping[str, Any]) -> dict[str, Any]:
     """Return the table of a learner that does not exist at the first sweep point.
 
     The defaults of its own fields are added. Its parts are not known there, and get no defaults.
@@ -256,10 +257,10 @@ def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
 
 def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
     """Return the sweep axes of a document. Raises: BadInput."""
-    return _axes_of(reading.current(raw))
+    return _checked_axes(reading.current(raw))
 
 
-def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
+def _checked_axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
     """Return the sweep axes of a document that `reading.current` returned. Raises: BadInput."""
     axes: tuple[Axis, ...] = reading.axes(raw)
     names: set[str] = set()
@@ -279,17 +280,17 @@ def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
     return axes
 
 
-def _points(
+def _points_of_sweep(
     raw: Mapping[str, Any], axes: tuple[Axis, ...], grids: list[tuple[Value, ...]]
 ) -> Iterator[Point | None]:
     """Yield every sweep point, or None in place of a point at which no learner exists."""
     for place in product(*(range(len(grid)) for grid in grids)):
         chosen = [grid[number] for grid, number in zip(grids, place, strict=True)]
         pairs = list(zip(axes, chosen, strict=True))
-        names = _names_of(pairs)
+        names = _names_bound(pairs)
         label = ", ".join(axis.label(axis_value) for axis, axis_value in pairs)
         try:
-            document = _at(raw, pairs, names)
+            document = _document_at_point(raw, pairs, names)
             yield (
                 None
                 if document is None
@@ -300,7 +301,7 @@ def _points(
             raise BadInput(where, error.fault) from error
 
 
-def _at(
+def _document_at_point(
     raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
 ) -> Mapping[str, Any] | None:
     """Return the document at one sweep point, with only its learners; None if it has no learner."""
@@ -314,7 +315,9 @@ def _at(
     learners = document.get("learners")
     if isinstance(learners, list):
         present = [
-            learner for number, learner in enumerate(learners) if _is_there(learner, number, document, names)
+            learner
+            for number, learner in enumerate(learners)
+            if _exists_at_point(learner, number, document, names)
         ]
         if learners and not present:
             return None
@@ -322,7 +325,9 @@ def _at(
     return document
 
 
-def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]) -> bool:
+def _exists_at_point(
+    learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]
+) -> bool:
     condition = learner.get("where") if isinstance(learner, Mapping) else None
     if not isinstance(condition, str):
         return True
@@ -359,33 +364,33 @@ def preset_schema() -> Schema:
     """
     for family in catalogue.FOLDERS:
         catalogue.members(family)  # imports every member, so that the schema includes it
-    for described in _structs(msgspec.Struct):
+    for described in _all_subclasses(msgspec.Struct):
         restore(described)
     schema: Schema = msgspec.json.schema(Experiment)
-    widened: Schema = _widened(schema, schema["$defs"])
+    widened: Schema = _widened_schema(schema, schema["$defs"])
     for struct, key in LEFT_OUT:
         widened["$defs"][struct]["required"].remove(key)
     widened["$defs"]["Expression"] = EXPRESSION
     return widened
 
 
-def _structs(base: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
+def _all_subclasses(base: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
     for struct in base.__subclasses__():
         yield struct
-        yield from _structs(struct)
+        yield from _all_subclasses(struct)
 
 
-def _widened(schema: Any, parts: Schema) -> Any:
+def _widened_schema(schema: Any, parts: Schema) -> Any:
     """Return a schema that also accepts an expression for a number, and a kind alone for a part.
 
     A part with required fields cannot be given by its kind alone.
     """
     if isinstance(schema, list):
-        return [_widened(part, parts) for part in schema]
+        return [_widened_schema(part, parts) for part in schema]
     if not isinstance(schema, dict):
         return schema
     widened = {
-        key: subschema if key == "default" else _widened(subschema, parts)
+        key: subschema if key == "default" else _widened_schema(subschema, parts)
         for key, subschema in schema.items()
     }
     if isinstance(description := widened.get("description"), str):

@@ -136,13 +136,13 @@ def missing(measure: Measure, setup: Setup, learner: Learner) -> str | None:
 
 def no_hessian(setup: Setup, learner: Learner) -> str | None:
     """Return None if the Hessian of a net's loss can be computed; otherwise, a condition for it."""
-    loss, outputs = setup.loss, _outputs(learner)
+    loss, outputs = setup.loss, _output_count(learner)
     if not loss.joint or outputs == setup.m:
         return None
     return f'one net has all outputs that {loss.kind} loss couples, as a dense net with outputs = "m"'
 
 
-def _outputs(learner: Learner) -> int:
+def _output_count(learner: Learner) -> int:
     return 1 if learner.architecture is None else learner.architecture.outputs
 
 

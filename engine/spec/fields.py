@@ -77,11 +77,11 @@ def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
     assert isinstance(described, inspect.StructType), "only Structs have fields"
     inherited = set(getattr(struct.__base__, "__struct_fields__", ()))
     own_first = sorted(described.fields, key=lambda field: field.name in inherited)
-    fields = (_field(field) for field in own_first)
+    fields = (_field_of(field) for field in own_first)
     return tuple(field for field in fields if field is not None)
 
 
-def _field(field: inspect.Field) -> Field | None:
+def _field_of(field: inspect.Field) -> Field | None:
     kind: Any = field.type
     texts: dict[str, Any] = {}
     seldom = False
@@ -93,11 +93,13 @@ def _field(field: inspect.Field) -> Field | None:
         plain = [member for member in kind.types if not isinstance(member, inspect.NoneType)]
         optional = len(plain) < len(kind.types)
         kind = plain[0] if len(plain) == 1 else inspect.UnionType(tuple(plain))
-    named = _kind(kind)
+    named = _kind_of_field(kind)
     if named is None or (named == "part" and "title" not in texts):
         return None
     members = (
-        {str(struct.tag or UNTAGGED): struct.cls for struct in _structs(kind)} if named == "part" else {}
+        {str(struct.tag or UNTAGGED): struct.cls for struct in _structs_among(kind)}
+        if named == "part"
+        else {}
     )
     return Field(
         name=field.encode_name,
@@ -106,26 +108,26 @@ def _field(field: inspect.Field) -> Field | None:
         kind=named,
         optional=optional,
         choices=tuple(map(str, kind.values)) if isinstance(kind, inspect.LiteralType) else tuple(members),
-        limits=_limits(kind.item_type if named in ("wholes", "floats") else kind),
+        limits=_limits_in_words(kind.item_type if named in ("wholes", "floats") else kind),
         required=field.required,
-        default=_default(field),
+        default=_default_of(field),
         seldom=seldom,
         members=members,
     )
 
 
-def _default(field: inspect.Field) -> Any:
+def _default_of(field: inspect.Field) -> Any:
     if field.default_factory is not msgspec.NODEFAULT:
         return field.default_factory()
     return None if field.default is msgspec.NODEFAULT else field.default
 
 
-def _structs(kind: Any) -> list[inspect.StructType]:
+def _structs_among(kind: Any) -> list[inspect.StructType]:
     members = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
     return [member for member in members if isinstance(member, inspect.StructType)]
 
 
-def _kind(kind: Any) -> FieldKind | None:
+def _kind_of_field(kind: Any) -> FieldKind | None:
     match kind:
         case inspect.LiteralType():
             return "choice"
@@ -176,7 +178,7 @@ def _kind_of_union(members: tuple[Any, ...]) -> FieldKind | None:
     return "table" if inspect.StructType in kinds and inspect.LiteralType in kinds else None
 
 
-def _limits(kind: Any) -> str:
+def _limits_in_words(kind: Any) -> str:
     signs = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
     if isinstance(kind, inspect.UnionType):
         kind = next((member for member in kind.types if isinstance(member, inspect.FloatType)), None)

@@ -46,7 +46,7 @@ class PresetEntry:
 @cache
 def index() -> tuple[PresetEntry, ...]:
     """Return every shipped preset that can be read."""
-    return tuple(_entries())
+    return tuple(_readable_entries())
 
 
 def naming(kind: str) -> list[PresetEntry]:
@@ -66,14 +66,14 @@ def entry_of(preset: str) -> PresetEntry:
         story,
         source,
         subject if subject in SUBJECTS else SUBJECTS[-1],
-        _texts(raw.get("learners"), "name"),
-        _texts(raw.get("claims"), "text"),
-        frozenset(_words(raw)),
+        _texts_at_key(raw.get("learners"), "name"),
+        _texts_at_key(raw.get("claims"), "text"),
+        frozenset(_words_of_document(raw)),
         digest(raw),
     )
 
 
-def _entries() -> Iterator[PresetEntry]:
+def _readable_entries() -> Iterator[PresetEntry]:
     for preset in presets.names():
         try:
             yield entry_of(preset)
@@ -81,7 +81,7 @@ def _entries() -> Iterator[PresetEntry]:
             continue
 
 
-def _texts(listed: Any, key: str) -> tuple[str, ...]:
+def _texts_at_key(listed: Any, key: str) -> tuple[str, ...]:
     tables = listed if isinstance(listed, list) else []
     return tuple(str(table[key]) for table in tables if isinstance(table, dict) and key in table)
 
@@ -101,12 +101,12 @@ def digest(raw: reading.Raw) -> str:
     return hashlib.sha256(written).hexdigest()[:16]
 
 
-def _words(raw: Any) -> Iterator[str]:
+def _words_of_document(raw: Any) -> Iterator[str]:
     if isinstance(raw, str) and len(raw.split()) == 1:
         yield raw
     elif isinstance(raw, dict):
         for child in raw.values():
-            yield from _words(child)
+            yield from _words_of_document(child)
     elif isinstance(raw, list):
         for child in raw:
-            yield from _words(child)
+            yield from _words_of_document(child)

@@ -75,16 +75,16 @@ def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
     """
     from engine.spec import documents
 
-    with _named(preset):
-        return documents.first(_raw(preset, overrides))
+    with _errors_naming(preset):
+        return documents.first(_raw_with_overrides(preset, overrides))
 
 
 def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
     """Return a preset's document with its expressions unchanged and its defaults added. Raises: BadInput."""
     from engine.spec import documents
 
-    with _named(preset):
-        raw = _raw(preset, overrides)
+    with _errors_naming(preset):
+        raw = _raw_with_overrides(preset, overrides)
         return documents.in_full(raw, documents.first(raw))
 
 
@@ -113,17 +113,17 @@ def sweep_of(preset: str, described: Raw) -> Sweep:
     from engine.spec import documents
     from engine.spec.changes import SET_UP, unjudged
 
-    with _named(preset):
+    with _errors_naming(preset):
         points = documents.sweep_of(described)
     try:
         origin = document(preset)
     except BadInput:
         return replace(points, unjudged=dict.fromkeys(range(len(points.claims)), SET_UP))
-    with _named(preset):
+    with _errors_naming(preset):
         return replace(points, unjudged=unjudged(points, described, origin))
 
 
-def _raw(preset: str, overrides: Iterable[str]) -> Raw:
+def _raw_with_overrides(preset: str, overrides: Iterable[str]) -> Raw:
     from engine.spec import reading
 
     raw = reading.read_raw(path_of(preset))
@@ -133,7 +133,7 @@ def _raw(preset: str, overrides: Iterable[str]) -> Raw:
 
 
 @contextmanager
-def _named(preset: str) -> Iterator[None]:
+def _errors_naming(preset: str) -> Iterator[None]:
     """Add the name of the preset to the place that BadInput errors name.
 
     The user's own parts are loaded first, so that their errors are not attributed to the preset.

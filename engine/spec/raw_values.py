@@ -64,8 +64,10 @@ def toml(text: str) -> dict[str, Any]:
 
     Raises: tomllib.TOMLDecodeError for malformed TOML, BadInput for long keys, long numbers or deep nesting.
     """
-    if match := _long_key(text):
-        raise BadInput(_line(text, match), "a key has more than 64 parts; no field is nested so deeply")
+    if match := _first_long_key(text):
+        raise BadInput(
+            _line_in_words(text, match), "a key has more than 64 parts; no field is nested so deeply"
+        )
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -73,11 +75,11 @@ def toml(text: str) -> dict[str, Any]:
     except RecursionError as error:
         raise BadInput("", f"tables or lists are nested too deeply; at most {DEEPEST} levels fit") from error
     except ValueError as error:
-        where = _line(text, re.search(r"[\d_]{1000}", text))
+        where = _line_in_words(text, re.search(r"[\d_]{1000}", text))
         raise BadInput(where, f"a whole number has too many digits; at most {WIDEST} bits fit") from error
 
 
-def _long_key(text: str) -> re.Match[str] | None:
+def _first_long_key(text: str) -> re.Match[str] | None:
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "long_key":
             return token
@@ -86,7 +88,7 @@ def _long_key(text: str) -> re.Match[str] | None:
     return None
 
 
-def _line(text: str, match: re.Match[str] | None) -> str:
+def _line_in_words(text: str, match: re.Match[str] | None) -> str:
     return "" if match is None else f"line {text.count(chr(10), 0, match.start()) + 1}"
 
 
@@ -109,7 +111,7 @@ def check(raw: Any) -> None:
         else:
             inner = [
                 (f"{place}{step}".lstrip("."), member, depth + 1)
-                for step, member in _items(raw_value, place)
+                for step, member in _items_with_steps(raw_value, place)
                 if depth == DEEPEST or not _is_plain(member)
             ]
             waiting += reversed(inner)
@@ -121,7 +123,7 @@ def _is_plain(raw_value: Any) -> bool:
     return isinstance(raw_value, float)
 
 
-def _items(container: Any, place: str) -> Iterator[tuple[str, Any]]:
+def _items_with_steps(container: Any, place: str) -> Iterator[tuple[str, Any]]:
     """Yield the items of a table or list, each with its step of the path: `.key` or `[number]`."""
     if isinstance(container, list | tuple):
         yield from ((f"[{number}]", member) for number, member in enumerate(container))

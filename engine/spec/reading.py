@@ -21,7 +21,16 @@ from engine.problems.problem import Problem
 from engine.spec import raw_values
 from engine.spec.axis import Axis
 from engine.spec.check import check
-from engine.spec.document_expressions import filled, resolved, types_of
+from engine.spec.document_expressions import (
+    alternatives,
+    filled,
+    is_struct,
+    items_of,
+    resolved,
+    struct_in,
+    types_in,
+    types_of,
+)
 from engine.spec.experiment import Experiment
 from engine.spec.upgrade import new_key, new_kind, renamed, upgraded
 
@@ -54,11 +63,11 @@ def read_raw(path: Path) -> Raw:
             return _experiment_of_run(path)
         content = files.read(path, MOST_BYTES_OF_RESULT if is_result else MOST_BYTES)
     raw = _experiment_of_result(content) if is_result else raw_values.document(content)
-    for part_name, part, fields in _data_files(raw):
+    for part_name, part, fields in _parts_with_files(raw):
         for field in fields:
             if isinstance(part.get(field), str):
                 part[field] = beside(path.parent, part[field])
-            _set_beside(path.parent, raw.get("axes"), f"problem.{part_name}.{field}")
+            _resolve_paths_of_axes(path.parent, raw.get("axes"), f"problem.{part_name}.{field}")
     return raw
 
 
@@ -85,7 +94,7 @@ class _Result(msgspec.Struct):
     experiment: _Given
 
 
-def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
+def _parts_with_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
     """Yield name, table and file fields of the matrix and of the target, the parts that may read files."""
     problem = raw.get("problem")
     for part_name, family in (("matrix", "matrices"), ("target", "targets")):
@@ -95,7 +104,7 @@ def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, .
             yield part_name, part, () if member is None else member.file_fields
 
 
-def _set_beside(folder: Path, axes: Any, place: str) -> None:
+def _resolve_paths_of_axes(folder: Path, axes: Any, place: str) -> None:
     """Resolve paths of data files, relative to `folder`, in the sweep axes that set the field `place`.
 
     Charts show the paths as written.
@@ -124,7 +133,7 @@ def setting(override: str) -> tuple[str, Any]:
     """
     place, equals, text = override.partition("=")
     where = f"--set {cut(override, LONGEST_QUOTE)}"
-    if not equals or not _steps(place.strip()):
+    if not equals or not _steps_of_place(place.strip()):
         raise BadInput(where, "needs the form PLACE=VALUE, as in problem.matrix.d=256")
     try:
         parsed = raw_values.toml(f"value = {text}")
@@ -132,10 +141,10 @@ def setting(override: str) -> tuple[str, Any]:
         parsed = {}
     except BadInput as error:
         raise BadInput(where, error.fault) from error
-    return place.strip(), parsed["value"] if len(parsed) == 1 else _plain(text.strip())
+    return place.strip(), parsed["value"] if len(parsed) == 1 else _list_or_text(text.strip())
 
 
-def _plain(text: str) -> str | list[str]:
+def _list_or_text(text: str) -> str | list[str]:
     if text.startswith("[") and text.endswith("]"):
         return [expression.strip() for expression in text[1:-1].split(",")]
     return text
@@ -147,7 +156,7 @@ def put(raw: Raw, place: str, value: Any) -> None:
     A new `kind` drops the hyperparameters that only the former kind has. Setting a rule, a solver or an
     architecture of a learner with a new name adds this learner. Raises: BadInput.
     """
-    *parents, last = _steps(place)
+    *parents, last = _steps_of_place(place)
     _add_learner(raw, [*parents, last])
     if len(parents) > raw_values.DEEPEST:
         raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", "no field is nested so deeply")
@@ -156,19 +165,20 @@ def put(raw: Raw, place: str, value: Any) -> None:
         step = parents[number] = _with_new_key(raw, parents[:number], former)
         prefix = ".".join(map(str, parents[: number + 1]))
         if isinstance(node, list):
-            parents[number] = _index(node, step, prefix)
-        elif _is_kind(node, step, _place(parents[: number + 1])):
+            parents[number] = _index_of_table(node, step, prefix)
+        elif _is_kind_of_part(node, step, _classes_at(parents[: number + 1], raw)):
             node[str(step)] = {"kind": node[str(step)]}
-        node = _child(node, parents[number], prefix)
+        node = _child_at(node, parents[number], prefix)
     last = _with_new_key(raw, parents, last)
     if isinstance(node, list):
-        index = _index(node, last, place)
+        index = _index_of_table(node, last, place)
         node[index] = value
     elif isinstance(node, dict):
         node[str(last)] = value
         if last == "kind" and isinstance(value, str):
-            node["kind"] = new_kind(_classes(_type_at(_place(parents), raw, resolve=False)), value)
-            _keep_known(raw, _place(parents), node)
+            classes = _classes_at(parents, raw)
+            node["kind"] = new_kind(classes, value)
+            _remove_unknown_fields(node, classes)
     else:
         raise BadInput(f"--set {place}", f"{'.'.join(map(str, parents))} is a single value and has no fields")
 
@@ -188,47 +198,55 @@ def _add_learner(raw: Raw, steps: list[str | int]) -> None:
 
 
 def _with_new_key(raw: Raw, parents: list[str | int], step: str | int) -> str | int:
-    table = _type_at(_place(parents), raw) if isinstance(step, str) else None
-    return new_key(table.cls, str(step)) if isinstance(table, inspect.StructType) else step
+    table = value_at(_place_of_steps(parents), raw) if isinstance(step, str) else None
+    struct = struct_in(tuple(_classes_at(parents, raw)), table) if isinstance(table, dict) else None
+    return step if struct is None else new_key(struct, str(step))
 
 
-def _classes(kind: Any) -> list[type[msgspec.Struct]]:
-    return [member.cls for member in _members(kind)]
+def _classes_at(steps: list[str | int], raw: Any) -> list[type[msgspec.Struct]]:
+    """Return the Structs that a document allows at a path. On the way, the kinds in `raw` select one.
+
+    Unlike `_type_at`, this needs no description of all types, which takes msgspec long.
+    """
+    kinds: tuple[Any, ...] = (Experiment,)
+    for step in steps:
+        table = raw if isinstance(raw, dict) else {}
+        kinds = alternatives(items_of(kinds) if isinstance(step, int) else types_in(kinds, table)(step))
+        raw = _item_or_none(raw, step)
+    return [kind for kind in kinds if is_struct(kind)]
 
 
-def _is_kind(node: Any, step: str | int, place: str) -> bool:
+def _is_kind_of_part(node: Any, step: str | int, classes: list[type[msgspec.Struct]]) -> bool:
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
-    return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
+    return any(struct.__struct_config__.tag is not None for struct in classes)
 
 
-def _keep_known(raw: Raw, place: str, node: Raw) -> None:
-    """Remove from a part the hyperparameters that its new kind does not have."""
-    kind = _type_at(place, raw)
-    if isinstance(kind, inspect.StructType) and kind.tag == node["kind"]:
-        keys = {"kind", *(field.encode_name for field in kind.fields)}
-        for key in node.keys() - keys:
+def _remove_unknown_fields(node: Raw, classes: list[type[msgspec.Struct]]) -> None:
+    struct = struct_in(tuple(classes), node)
+    if struct is not None and struct.__struct_config__.tag == node["kind"]:
+        for key in node.keys() - {"kind", *types_of(struct)}:
             del node[key]
 
 
-def _steps(place: str) -> list[str | int]:
+def _steps_of_place(place: str) -> list[str | int]:
     steps = re.findall(r"([^.\[\]]+)|\[(\d{1,9})\]", place)
     return [int(index) if index else name for name, index in steps]
 
 
-def _place(steps: list[str | int]) -> str:
+def _place_of_steps(steps: list[str | int]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
 
 
-def _child(node: Any, step: str | int, place: str) -> Any:
+def _child_at(node: Any, step: str | int, place: str) -> Any:
     if isinstance(node, list):
-        return node[_index(node, step, place)]
+        return node[_index_of_table(node, step, place)]
     if isinstance(node, dict):
         return node.setdefault(str(step), {})
     raise BadInput(f"--set {place}", "this field is a single value and has no fields")
 
 
-def _index(tables: list[Any], step: str | int, place: str) -> int:
+def _index_of_table(tables: list[Any], step: str | int, place: str) -> int:
     if isinstance(step, int) and step < len(tables):
         return step
     names = [str(table.get("name")) for table in tables if isinstance(table, dict)]
@@ -266,7 +284,7 @@ def current(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def parse_current(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:
     """Do the same as `parse`, for a document that `current` has already checked."""
-    experiment: Experiment = _typed(Experiment, "", resolve(raw, names), raw)
+    experiment: Experiment = _converted(Experiment, "", resolve(raw, names), raw)
     check(experiment)
     return experiment
 
@@ -280,7 +298,7 @@ def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
         return ()
     kind = types_of(Experiment)["axes"]
     numbers = {**raw, "axes": resolved(kind, raw["axes"], "axes", NO_NAMES)}
-    typed: tuple[Axis, ...] = _typed(kind, "axes", numbers, raw)
+    typed: tuple[Axis, ...] = _converted(kind, "axes", numbers, raw)
     return typed
 
 
@@ -296,7 +314,7 @@ def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
     """Do the same as `in_full`, for a document that `current` has already checked."""
     resolved: Raw = msgspec.json.decode(msgspec.json.encode(experiment))
     numbers: Raw = with_expressions(resolved, raw)
-    for part_name, part, fields in _data_files(resolved):
+    for part_name, part, fields in _parts_with_files(resolved):
         for field in fields:  # a relative path, as written, would mean another file in another folder
             numbers["problem"][part_name][field] = part[field]
     return numbers
@@ -324,11 +342,11 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
 
     Raises: BadInput for an expression without a value, and for an invalid matrix or target.
     """
-    _need("problem", raw, Experiment, "", raw)
-    numbers = {"problem": raw["problem"], **raw, "protocol": _protocol(raw)}
+    _require_key("problem", raw, Experiment, "", raw)
+    numbers = {"problem": raw["problem"], **raw, "protocol": _protocol_or_untrained(raw)}
     if isinstance(raw["problem"], Mapping):  # other values are refused below, before anything else is read
         numbers["problem"] = dict(raw["problem"])
-        names = _with_sizes(numbers, raw, names)
+        names = _names_with_sizes(numbers, raw, names)
     numbers = dict(resolved(Experiment, numbers, "", names))
     return filled(numbers, numbers, names)
 
@@ -337,28 +355,30 @@ def sizes(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Mapp
     """Return `names`, extended by the sizes d, n and m of the document's problem. Raises: BadInput."""
     if not isinstance(raw.get("problem"), Mapping):
         return names
-    return _with_sizes({"problem": dict(raw["problem"])}, raw, names)
+    return _names_with_sizes({"problem": dict(raw["problem"])}, raw, names)
 
 
-def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Mapping[str, float]:
+def _names_with_sizes(
+    numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]
+) -> Mapping[str, float]:
     """Evaluate the matrix and the target in `numbers`, and return `names` with d, n and m."""
     matrix = _resolved_part("matrix", numbers, raw, names)
     n, d = matrix.shape()
     names = {**matrix.structure().named_sizes, **names, "d": d, "n": n}
-    if _kind_of(_protocol(raw)) == UNTRAINED:
+    if _kind_of(_protocol_or_untrained(raw)) == UNTRAINED:
         numbers["problem"].setdefault("target", NO_SIGNAL)
     target = _resolved_part("target", numbers, raw, names)
     target.check(matrix)
     return {**names, "m": target.columns(matrix)}
 
 
-def _protocol(raw: Mapping[str, Any]) -> Any:
+def _protocol_or_untrained(raw: Mapping[str, Any]) -> Any:
     learners = raw.get("learners")
     of_rules = not isinstance(learners, list) or any(
         "update" in learner for learner in learners if isinstance(learner, Mapping)
     )
     if of_rules:
-        _need("protocol", raw, Experiment, "", raw)
+        _require_key("protocol", raw, Experiment, "", raw)
     return raw.get("protocol", UNTRAINED)
 
 
@@ -368,15 +388,15 @@ def _kind_of(part: Any) -> Any:
 
 def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
     place, problem = f"problem.{part_name}", numbers["problem"]
-    _need(part_name, problem, Problem, "problem", raw)
+    _require_key(part_name, problem, Problem, "problem", raw)
     kind = types_of(Problem)[part_name]
     if part_name == "matrix":
-        names = _with_its_own_d(kind, problem[part_name], names)
+        names = _names_with_d(kind, problem[part_name], names)
     problem[part_name] = resolved(kind, problem[part_name], place, names)
-    return _typed(kind, place, numbers, raw)
+    return _converted(kind, place, numbers, raw)
 
 
-def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
+def _names_with_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
     """Return `names`, with d if the matrix sets it, for the expressions in the matrix's fields."""
     if not isinstance(matrix, Mapping) or "d" not in matrix:
         return names
@@ -384,15 +404,17 @@ def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mappi
     return {**names, "d": first["d"]} if isinstance(first["d"], int) else names
 
 
-def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
+def _converted(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
     """Convert the value at `place` to the type `kind`. Errors quote values as written in `raw`."""
     try:
         return msgspec.convert(value_at(place, numbers), kind)
     except msgspec.ValidationError as error:
-        raise _explained(error, place, numbers, raw) from error
+        raise _explained_error(error, place, numbers, raw) from error
 
 
-def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Mapping[str, Any]) -> BadInput:
+def _explained_error(
+    error: msgspec.ValidationError, place: str, raw: Any, written: Mapping[str, Any]
+) -> BadInput:
     """Convert an error of msgspec to a BadInput, which quotes `written` and lists the allowed values."""
     message, _, path = str(error).partition(" - at `$")
     where = f"{place}{path.rstrip('`')}".lstrip(".")
@@ -402,21 +424,21 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
     if match := re.fullmatch(r"Object contains unknown field `(.*)`", message):
         struct, key = _type_at(where, raw), match.group(1)
         if not isinstance(struct, inspect.StructType):
-            return _unknown(key, where, [])
+            return _unknown_key_error(key, where, [])
         fields = [field.encode_name for field in struct.fields]
         hint = ""
         if "options" in fields:
             class_name = value_at(where, raw).get("name", "the class")
             hint = f"; arguments of {class_name} go into options={{…}}"
         keys = [*filter(None, [struct.tag_field]), *fields]
-        return _unknown(key, where, keys, new_key(struct.cls, key), hint)
+        return _unknown_key_error(key, where, keys, new_key(struct.cls, key), hint)
     if match := re.fullmatch(r"Object missing required field `(.*)`", message):
-        return _missing(".".join(filter(None, (where, match.group(1)))), raw)
+        return _missing_key_error(".".join(filter(None, (where, match.group(1)))), raw)
     value = value_at(where, raw)
     if message.startswith(("Invalid value", "Invalid enum value")):
         hint = "; --parts FILE.py loads kinds of your own" if where.endswith(".kind") else ""
         return BadInput(
-            where, f"{quoted(value)} is unknown; {nearest(str(value), _choices(where, raw))}{hint}"
+            where, f"{quoted(value)} is unknown; {nearest(str(value), _allowed_values(where, raw))}{hint}"
         )
     expected = message.replace("`", "").removeprefix("Expected ").split(", got")[0]
     expected = re.sub(r"\.0(?!\d)", "", expected)  # shorten a limit such as 1000000.0
@@ -435,63 +457,65 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
     return BadInput(where, f"{shown} does not fit; it must be {expected}")
 
 
-def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place: str, raw: Any) -> None:
+def _require_key(
+    key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place: str, raw: Any
+) -> None:
     if key not in table:
         keys = list(types_of(kind))
         stranger = next((other for other in table if other not in keys), None)
         raise (
-            _missing(f"{place}.{key}".lstrip("."), raw)
+            _missing_key_error(f"{place}.{key}".lstrip("."), raw)
             if stranger is None
-            else _unknown(stranger, place, keys)
+            else _unknown_key_error(stranger, place, keys)
         )
 
 
-def _unknown(key: str, place: str, keys: list[str], new: str = "", hint: str = "") -> BadInput:
+def _unknown_key_error(key: str, place: str, keys: list[str], new: str = "", hint: str = "") -> BadInput:
     new_name = renamed(key, keys) if place.startswith("claims[") else None
     new_name = new if new in keys else new_name
     right = nearest(key, keys) if new_name is None else f"it is called {new_name} here"
     return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {right}{hint}")
 
 
-def _missing(place: str, raw: Any) -> BadInput:
-    choices = _choices(place, raw)
+def _missing_key_error(place: str, raw: Any) -> BadInput:
+    choices = _allowed_values(place, raw)
     return BadInput(place, "missing" + (f"; the choices are {listed(choices)}" if choices else ""))
 
 
 def value_at(place: str, raw: Any) -> Any:
     """Return the value at a path such as `learners[0].update.lr`, or None if the document has none there."""
-    for step in _steps(place):
-        raw = _item(raw, step)
+    for step in _steps_of_place(place):
+        raw = _item_or_none(raw, step)
     return raw
 
 
-def _item(raw: Any, step: str | int) -> Any:
+def _item_or_none(raw: Any, step: str | int) -> Any:
     try:
         return raw[step]
     except (KeyError, IndexError, TypeError):
         return None
 
 
-def _choices(where: str, raw: Any) -> list[str]:
+def _allowed_values(where: str, raw: Any) -> list[str]:
     parent, _, last = where.rpartition(".")
     if last == "kind":
         where = parent
     kind = _type_at(where, raw, resolve=False)
-    if members := _members(kind):
+    if members := _struct_members(kind):
         return sorted(str(member.tag) for member in members if member.tag is not None)
     if isinstance(kind, inspect.UnionType):
         literals = [member for member in kind.types if isinstance(member, inspect.LiteralType)]
         has_numbers = any(isinstance(member, inspect.FloatType) for member in kind.types)
         numbers = ["a number", "a list of numbers"] if has_numbers else []
-        return [*numbers, *(_word(word) for literal in literals for word in literal.values)]
-    return [_word(word) for word in kind.values] if isinstance(kind, inspect.LiteralType) else []
+        return [*numbers, *(_quoted_if_sign(word) for literal in literals for word in literal.values)]
+    return [_quoted_if_sign(word) for word in kind.values] if isinstance(kind, inspect.LiteralType) else []
 
 
-def _word(word: Any) -> str:
+def _quoted_if_sign(word: Any) -> str:
     return str(word) if re.search(r"\w", str(word)) else f'"{word}"'
 
 
-def _members(kind: Any) -> list[inspect.StructType]:
+def _struct_members(kind: Any) -> list[inspect.StructType]:
     types = kind.types if isinstance(kind, inspect.UnionType) else [kind]
     return [member for member in types if isinstance(member, inspect.StructType)]
 
@@ -499,10 +523,10 @@ def _members(kind: Any) -> list[inspect.StructType]:
 def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False) -> Any:
     """Return the type of the value at path `where`. In a union of types, the kind in `raw` selects one."""
     kind: Any = _type_of_experiments()
-    steps = _steps(where)
+    steps = _steps_of_place(where)
     for number, step in enumerate(steps):
-        kind = _resolved(kind, raw)
-        raw = _item(raw, step)
+        kind = _selected_type(kind, raw)
+        raw = _item_or_none(raw, step)
         if isinstance(step, int):
             kind = getattr(kind, "item_type", None)
         else:
@@ -510,7 +534,7 @@ def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False
             kind = fields.get(step)
         if isinstance(kind, inspect.Metadata) and not (annotated and number == len(steps) - 1):
             kind = kind.type
-    return _resolved(kind, raw) if resolve else kind
+    return _selected_type(kind, raw) if resolve else kind
 
 
 @cache  # msgspec takes long to describe the type
@@ -518,9 +542,9 @@ def _type_of_experiments() -> inspect.Type:
     return inspect.type_info(Experiment)
 
 
-def _resolved(kind: Any, raw: Any) -> Any:
+def _selected_type(kind: Any, raw: Any) -> Any:
     if not isinstance(kind, inspect.UnionType):
         return kind
     tag = raw.get("kind") if isinstance(raw, dict) else None
-    members = _members(kind)
+    members = _struct_members(kind)
     return next((member for member in members if member.tag == tag), members[0] if members else kind)

@@ -146,17 +146,17 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
     marked: list[Marked] = []
     for place, mark in enumerate(picture.marks):
         if number is None:  # the picture is not one of the experiment's, so its marks depend on no axis
-            marked.append(_straight(mark.title, mark))
+            marked.append(_straight_mark(mark.title, mark))
             continue
         points = [point for point in sweep.points if point.is_in(picture)]
         pairs = [(point, point.experiment.pictures[number].marks[place]) for point in points]
-        marked += _along(sweep, picture, pairs, f"pictures[{number}].marks[{place}]")
+        marked += _marks_along(sweep, picture, pairs, f"pictures[{number}].marks[{place}]")
     return marked
 
 
-def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], where: str) -> list[Marked]:
+def _marks_along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], where: str) -> list[Marked]:
     if len({mark for _, mark in pairs}) <= 1:
-        return [_straight(mark.title, mark) for _, mark in pairs[:1]]
+        return [_straight_mark(mark.title, mark) for _, mark in pairs[:1]]
     apart: dict[tuple[int, ...], list[tuple[Point, Mark]]] = defaultdict(list)
     for point, mark in pairs:
         apart[sweep.apart(picture, point)].append((point, mark))
@@ -164,19 +164,19 @@ def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], wher
     for group, group_pairs in apart.items():
         (_, mark), *rest = group_pairs
         if all(other == mark for _, other in rest):
-            drawn = _straight(mark.title, mark)
+            drawn = _straight_mark(mark.title, mark)
         else:
-            drawn = _curve(sweep, picture, mark.name or "mark", group_pairs, where)
+            drawn = _curved_mark(sweep, picture, mark.name or "mark", group_pairs, where)
         label = sweep.name("", picture, group)
         marked.append(drawn._replace(name=drawn.kind + values_written(label, sweep.symbols), apart=group))
     return marked
 
 
-def _straight(title: str, mark: Mark) -> Marked:
+def _straight_mark(title: str, mark: Mark) -> Marked:
     return Marked(title, () if mark.x is None else (mark.x,), () if mark.y is None else (mark.y,), title)
 
 
-def _curve(
+def _curved_mark(
     sweep: Sweep, picture: Picture, mark_name: str, pairs: list[tuple[Point, Mark]], where: str
 ) -> Marked:
     """Return a mark that varies along an axis: its y with the picture's x, or its x with y."""
@@ -191,7 +191,7 @@ def _curve(
         except BadExpression:  # the expression uses a clock or an index
             at = None
         if at is None or height_by_place.setdefault(at, height) != height:
-            raise BadInput(where, _several(sweep.axes, picture, mark_name, at_y))
+            raise BadInput(where, _error_of_positions(sweep.axes, picture, mark_name, at_y))
     places = tuple(sorted(height_by_place))
     numbers = tuple(height_by_place[place] for place in places)
     return (
@@ -201,7 +201,7 @@ def _curve(
     )
 
 
-def _several(axes: tuple[Axis, ...], picture: Picture, mark_name: str, at_y: bool) -> str:
+def _error_of_positions(axes: tuple[Axis, ...], picture: Picture, mark_name: str, at_y: bool) -> str:
     named = names_in((picture.x if at_y else picture.y) or "")
     bound = {axis.name: axis.bound(axis.grid[0]) for axis in axes}
     along = [word for names in bound.values() for word in names if word in named]

@@ -179,11 +179,11 @@ def with_run(preset: str) -> tuple[Section, ...]:
 
 def cited(text: str) -> Iterator[str]:
     """Yield the addresses of theory sections that a text cites, once each, in the order of the text."""
-    addresses = [address for match in _ANY_CITATION.finditer(text) for address in _addresses(match)]
+    addresses = [address for match in _ANY_CITATION.finditer(text) for address in _addresses_of_match(match)]
     yield from dict.fromkeys(addresses)
 
 
-def _addresses(match: re.Match[str]) -> list[str]:
+def _addresses_of_match(match: re.Match[str]) -> list[str]:
     groups = match.groupdict()
     if groups.get("address"):
         return [groups["address"]]

@@ -73,11 +73,11 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     claims, run, pictures = raw.get("claims"), raw.get("run"), raw.get("pictures")
     if isinstance(pictures, list | tuple):
-        raw = {**raw, "pictures": [_picture(picture) for picture in pictures]}
+        raw = {**raw, "pictures": [_upgraded_picture(picture) for picture in pictures]}
     if isinstance(claims, list | tuple):
-        raw = {**raw, "claims": [_claim(claim) for claim in claims]}
+        raw = {**raw, "claims": [_upgraded_claim(claim) for claim in claims]}
     if isinstance(run, Mapping) and any(isinstance(run.get(switch), bool) for switch in SWITCHES):
-        raw = {**raw, "run": _run(run)}
+        raw = {**raw, "run": _upgraded_run(run)}
     new: Mapping[str, Any] = with_new_words(Experiment, raw, _names_of_learners(raw))
     return new
 
@@ -101,13 +101,13 @@ def _names_of_learners(raw: Mapping[str, Any]) -> set[str]:
     }
 
 
-def _picture(picture: Any) -> Any:
+def _upgraded_picture(picture: Any) -> Any:
     """Return a picture in its present form.
 
     Formerly, the list `lines` contained marks beside theory lines. A mark is a straight line at a value.
     """
     if isinstance(picture, Mapping):
-        picture = _of_gap(picture)
+        picture = _picture_of_all_gaps(picture)
     lines = picture.get("lines") if isinstance(picture, Mapping) else None
     if not isinstance(lines, list | tuple):
         return picture
@@ -121,7 +121,7 @@ def _picture(picture: Any) -> Any:
     return {**rest, "marks": [*picture.get("marks", ()), *marks]} | ({"lines": named} if named else {})
 
 
-def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
+def _picture_of_all_gaps(picture: Mapping[str, Any]) -> Mapping[str, Any]:
     """Replace the former measure `jacobian-gap` of one gap by the present measure of all gaps.
 
     The field `at` then selects the gap after the singular value with index `after`.
@@ -135,7 +135,7 @@ def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**picture, "measure": gaps, "at": {**picture.get("at", {}), "j": after}}
 
 
-def _run(run: Mapping[str, Any]) -> dict[str, Any]:
+def _upgraded_run(run: Mapping[str, Any]) -> dict[str, Any]:
     switches = {key: setting for key, setting in run.items() if key in SWITCHES and isinstance(setting, bool)}
     converted = {key: setting for key, setting in run.items() if key not in switches}
     measures = converted.get("measures", ())
@@ -149,7 +149,7 @@ def _run(run: Mapping[str, Any]) -> dict[str, Any]:
     return {**converted, "measures": parts}
 
 
-def _claim(claim: Any) -> Any:
+def _upgraded_claim(claim: Any) -> Any:
     if not isinstance(claim, Mapping) or "kind" in claim:
         return claim
     fields = {key: value for key, value in claim.items() if value is not None}
@@ -207,12 +207,12 @@ def with_new_words(kind: Any, raw: Any, learners: Collection[str]) -> Any:
 
 def new_key(struct: Struct, key: str) -> str:
     """Return the present name of a table's key if the key was renamed."""
-    return _new(_name_of(struct), key)
+    return _new_word(_name_of(struct), key)
 
 
 def new_kind(structs: Collection[Struct], kind: str) -> str:
     """Return the present name of a part's kind if the kind was renamed."""
-    return next((_new(family, kind) for family in map(_family_of, structs) if family), kind)
+    return next((_new_word(family, kind) for family in map(_family_of, structs) if family), kind)
 
 
 def _with_new_words(kinds: tuple[Any, ...], raw: Any, place: str, learners: Collection[str]) -> Any:
@@ -220,8 +220,8 @@ def _with_new_words(kinds: tuple[Any, ...], raw: Any, place: str, learners: Coll
     if isinstance(raw, str) and any(map(_family_of, structs)):
         return new_kind(structs, raw)
     if isinstance(raw, str):
-        names_line = _names_line(place) and raw not in learners
-        return _new("theory" if names_line else place, raw)
+        names_line = _names_theory_line(place) and raw not in learners
+        return _new_word("theory" if names_line else place, raw)
     if isinstance(raw, list | tuple):
         return [_with_new_words(alternatives(items_of(kinds)), member, place, learners) for member in raw]
     if not isinstance(raw, Mapping):
@@ -233,7 +233,7 @@ def _with_new_words(kinds: tuple[Any, ...], raw: Any, place: str, learners: Coll
         return {key: _with_new_words(entries, member, place, learners) for key, member in raw.items()}
     name, types = _name_of(struct), types_of(struct)
     renamed = RENAMED.get(name, {})
-    keys = {key: key if renamed.get(key, key) in raw else _new(name, key) for key in raw}
+    keys = {key: key if renamed.get(key, key) in raw else _new_word(name, key) for key in raw}
     return {
         keys[key]: _with_new_words(
             alternatives(types.get(keys[key])), member, f"{name}.{keys[key]}", learners
@@ -242,14 +242,14 @@ def _with_new_words(kinds: tuple[Any, ...], raw: Any, place: str, learners: Coll
     }
 
 
-def _new(place: str, word: str) -> str:
+def _new_word(place: str, word: str) -> str:
     new = RENAMED.get(place, {}).get(word, word)
     if new != word:
         note(word, new)
     return new
 
 
-def _names_line(place: str) -> bool:
+def _names_theory_line(place: str) -> bool:
     table, _, key = place.rpartition(".")
     family, _, kind = table.partition(".")
     of_claim = family == "claims" and key in getattr(catalogue.members("claims")[kind], "line_fields", ())

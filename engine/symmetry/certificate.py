@@ -79,7 +79,7 @@ def certificate(
         rule = learner.update.structure().invariant_counterpart or learner.update
         counterpart = msgspec.structs.replace(learner, update=rule)
     compared = Comparison(setup, learner, counterpart)
-    return compared.under([*_elements(group, compared)], going)
+    return compared.under([*_random_elements(group, compared)], going)
 
 
 def change_by_rounding(
@@ -100,14 +100,14 @@ def change_by_rounding(
     comparison, pairs, largest = Comparison(setup, learner, learner), PAIRS if to_explain else 1, 0.0
     perturbations = comparison.perturbations()
     for pair in range(pairs):
-        share = partial(_share, going, pair, pairs)
+        share = partial(_report_progress, going, pair, pairs)
         largest = max(largest, comparison.on_changed(islice(perturbations, 2), share))
         if to_explain <= MAGNIFIED * largest:
             break
     return largest
 
 
-def _share(going: Going, part: int, parts: int, done: float) -> None:
+def _report_progress(going: Going, part: int, parts: int, done: float) -> None:
     """Report progress of a task with `parts` equal parts. Part number `part` is finished up to `done`."""
     going((part + done) / parts)
 
@@ -124,7 +124,7 @@ def _is_too_large(setup: Setup) -> bool:
     return math.prod(setup.problem.matrix.shape()) > MOST_ENTRIES
 
 
-def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64]]:
+def _random_elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64]]:
     """Yield two random elements of a group of transformations.
 
     If they are rotations, the second is the first with one column negated.
@@ -165,15 +165,15 @@ class Comparison:
 
         `transformations` are the matrices T of x → T x; each is tried in a separate training run.
         """
-        begin, inputs = self._experiment.protocol.training_run, self._inputs()
+        begin, inputs = self._experiment.protocol.training_run, self._counterpart_inputs()
         turns = (torch.from_numpy(matrix) for matrix in transformations)
-        return self._change((on_transformed(inputs, begin, turn) for turn in turns), going)
+        return self._largest_change((on_transformed(inputs, begin, turn) for turn in turns), going)
 
     def under_scalings(self, factors: Sequence[NDArray[np.float64]]) -> float:
         """Return the largest change of predictions if features are multiplied by factors [d]."""
-        begin, inputs = self._experiment.protocol.training_run, self._inputs()
+        begin, inputs = self._experiment.protocol.training_run, self._counterpart_inputs()
         scalings = [torch.from_numpy(np.diag(of_features)) for of_features in factors]
-        return self._change(
+        return self._largest_change(
             on_transformed(inputs, begin, scaling, torch.diag(1 / scaling.diag())) for scaling in scalings
         )
 
@@ -190,16 +190,20 @@ class Comparison:
 
     def on_changed(self, changes: Iterable[torch.Tensor], going: Going = lambda done: None) -> float:
         """Return the largest change of predictions if an array in `changes` is added to the instances."""
-        begin, inputs, rows = self._experiment.protocol.training_run, self._inputs(), self.data.instances.rows
-        return self._change((on_instances(inputs, begin, rows + change) for change in changes), going)
+        begin, inputs, rows = (
+            self._experiment.protocol.training_run,
+            self._counterpart_inputs(),
+            self.data.instances.rows,
+        )
+        return self._largest_change((on_instances(inputs, begin, rows + change) for change in changes), going)
 
-    def _inputs(self) -> TrainingInputs:
-        return TrainingInputs(self._learners[1], self.data, self._loss(), self.streams)
+    def _counterpart_inputs(self) -> TrainingInputs:
+        return TrainingInputs(self._learners[1], self.data, self._loss_of_targets(), self.streams)
 
-    def _loss(self) -> Cost:
+    def _loss_of_targets(self) -> Cost:
         return self._experiment.loss.of_targets(self.data.targets)
 
-    def _change(
+    def _largest_change(
         self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going = lambda done: None
     ) -> float:
         """Return the largest relative change of a prediction over all evaluations of the first replica.
@@ -213,13 +217,17 @@ class Comparison:
         ending = [] if until is None or until.measure is None else [named()[until.measure]]
         asked = tuple(measure for measure in ending if missing(measure, self._experiment, learner) is None)
         ends = [] if until is None else [EarlyEnd(until, data.replicas) for _ in range(data.variants)]
-        straight = protocol.training_run(TrainingInputs(learner, data, self._loss(), self.streams, asked))
+        straight = protocol.training_run(
+            TrainingInputs(learner, data, self._loss_of_targets(), self.streams, asked)
+        )
         limits = None if schedule.clips_at is None else (0.0, schedule.clips_at)
-        compared = [_predictions(run, its.instances, records, going, limits) for its, run in transformed]
+        compared = [
+            _predictions_by_evaluation(run, its.instances, records, going, limits) for its, run in transformed
+        ]
         change = size = torch.zeros((), dtype=torch.float64)
         origin: torch.Tensor | float | None = None if self._relative_to_movement else 0.0
         with torch.no_grad():
-            for before in _predictions(straight, data.instances, records, going, limits, ends):
+            for before in _predictions_by_evaluation(straight, data.instances, records, going, limits, ends):
                 if not before.isfinite().all():
                     break
                 together = [
@@ -237,7 +245,7 @@ class Comparison:
         return float(change / size) if size else float(change)
 
 
-def _predictions(
+def _predictions_by_evaluation(
     training_run: TrainingRun,
     instances: Instances,
     records: int,

@@ -185,7 +185,7 @@ def setups(update: Update, seed: int = 0) -> list[Experiment]:
     neuron, refused = None, None
     for loss in LOSSES:
         try:
-            neuron = _setup(update, NEURON, loss, seed)
+            neuron = _small_experiment(update, NEURON, loss, seed)
             break
         except BadInput as error:
             refused = refused or error
@@ -193,12 +193,12 @@ def setups(update: Update, seed: int = 0) -> list[Experiment]:
         assert refused is not None, "it is set for every loss that is refused"
         raise refused
     try:
-        return [neuron, _setup(update, NET, neuron.protocol.loss, seed)]
+        return [neuron, _small_experiment(update, NET, neuron.protocol.loss, seed)]
     except BadInput:
         return [neuron]
 
 
-def _setup(update: Update, architecture: Any, loss: str, seed: int) -> Experiment:
+def _small_experiment(update: Update, architecture: Any, loss: str, seed: int) -> Experiment:
     labels = {"noise": 0.1} if loss == "square" else {"labels": "sign"}
     return reading.parse(
         {
@@ -231,15 +231,15 @@ class _Model:
         if self._comparison.size == 0:
             raise BadInput("", "the rule does not change the weights of the model")
         self._precisions = tuple(sorted(precisions))
-        self._perturbations = self._comparison.perturbations(self._rounding)
+        self._perturbations = self._comparison.perturbations(self._rounding_error)
         self._pairs, self._by_rounding = 0, 0.0
 
     def symmetry(self, group: str) -> Symmetry:
-        change = self._change(group)
-        self._perturb(change)
+        change = self._largest_change(group)
+        self._measure_rounding(change)
         return Symmetry(group, change, self._by_rounding, self._precisions)
 
-    def _change(self, group: str) -> float:
+    def _largest_change(self, group: str) -> float:
         """Return the largest change of predictions under two random elements of a group."""
         comparison, stream = self._comparison, self._comparison.streams("rotation")
         if (orthogonal := GROUPS[group]) is None:
@@ -247,7 +247,7 @@ class _Model:
             return comparison.under_scalings([LARGEST_FACTOR**factors for factors in exponents])
         return comparison.under([element(orthogonal, stream, FEATURES, sign) for sign in (1, -1)])
 
-    def _perturb(self, change: float) -> None:
+    def _measure_rounding(self, change: float) -> None:
         """Measure how rounding changes predictions, by up to PAIRS pairs, until it explains `change`."""
         while self._pairs == 0 or (
             self._pairs < PAIRS and change > max(UNCHANGED, magnified(self._precisions) * self._by_rounding)
@@ -257,7 +257,7 @@ class _Model:
             self._pairs += 1
 
     @property
-    def _rounding(self) -> float:
+    def _rounding_error(self) -> float:
         """Size of rounding errors in the lowest precision that the rule uses."""
         epsilons = [torch.finfo(getattr(torch, precision)).eps for precision in self._precisions]
         return 4 * max(epsilons) if epsilons else float(PERTURBATION)
@@ -298,7 +298,7 @@ def symmetry(make_optimizer: MakeOptimizer, group: str = "rotations", seed: int 
 
     Raises: ValueError for an unknown group, and for an optimizer that fails or does not change the weights.
     """
-    with optimizers.registering(_class_of(make_optimizer)) as name:
+    with optimizers.registering(_class_of_made(make_optimizer)) as name:
         try:
             (measured,) = symmetries(Torch(name=name), [group], seed)
         except BadInput as error:
@@ -318,23 +318,23 @@ def assert_invariant(make_optimizer: MakeOptimizer, group: str = "rotations", se
         raise AssertionError(f"the optimizer is {measured.sentence}")
 
 
-def _class_of(make_optimizer: MakeOptimizer) -> type[Optimizer]:
+def _class_of_made(make_optimizer: MakeOptimizer) -> type[Optimizer]:
     """Return a class whose objects have all attributes of the optimizers that `make_optimizer` returns.
 
     The constructor ignores `lr`, so that the learning rates are those of `make_optimizer`.
     """
-    usual = type(_made(make_optimizer, optimizers.small_model()))
+    usual = type(_create_optimizer(make_optimizer, optimizers.small_model()))
 
     class Made(usual):  # type: ignore[misc, valid-type]
         def __init__(self, params: object, model: Any, lr: float) -> None:
-            self.__dict__.update(vars(_made(make_optimizer, model)))
+            self.__dict__.update(vars(_create_optimizer(make_optimizer, model)))
 
     # With this name, the tables of optimizers in `engine.core.optimizers` apply to the class, too.
     Made.__module__, Made.__name__ = usual.__module__, usual.__name__
     return Made
 
 
-def _made(make_optimizer: MakeOptimizer, model: Any) -> Optimizer:
+def _create_optimizer(make_optimizer: MakeOptimizer, model: Any) -> Optimizer:
     """Create the optimizer of a model's parameters by calling `make_optimizer`, a function or a class."""
     if isinstance(make_optimizer, type):
         return optimizers.make_optimizer(make_optimizer, model.parameters(), model)

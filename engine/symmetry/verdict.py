@@ -33,9 +33,9 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
     structure = form.update.structure()
     if net.by_inner_products and not structure.own_start:
         return start
-    steps = _with_options(learner, _steps(form, setup))
+    steps = _verdict_with_options(learner, _verdict_on_steps(form, setup))
     if start.invariant is False:
-        return start._replace(otherwise=_kept(learner, form, start, steps))
+        return start._replace(otherwise=_unchanged_group(learner, form, start, steps))
     frozen = learner.layer_rates.get(form.architecture.layers[0]) == 0
     if frozen and structure.layerwise and not structure.own_start:
         return Verdict(True, f"{start.reason}, and the input layer is not trained")
@@ -47,7 +47,7 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
     return steps._replace(reason=f"{start.reason}, and {steps.reason}")
 
 
-def _steps(trained: Trained, setup: Setup) -> Verdict:
+def _verdict_on_steps(trained: Trained, setup: Setup) -> Verdict:
     """Return the verdict on training steps, without the learner's options such as clipping and noise."""
     architecture, update = trained
     matrix = setup.problem.matrix
@@ -58,7 +58,7 @@ def _steps(trained: Trained, setup: Setup) -> Verdict:
     return update.invariance(matrix, setup.protocol.schedule().single)
 
 
-def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
+def _unchanged_group(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
     """Return the largest group known to change no predictions of a learner that is not rotation invariant.
 
     Its initial weights favour some features. Permutations and sign flips of the features, for example, may
@@ -76,7 +76,7 @@ def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) ->
     return start.group & steps.group
 
 
-def _with_options(learner: Learner, steps: Verdict) -> Verdict:
+def _verdict_with_options(learner: Learner, steps: Verdict) -> Verdict:
     """Return the verdict on training steps with the learner's options, such as clipping and noise.
 
     Schedules, clipping by norm and decay in proportion to the weights multiply vectors by scalars, so they
@@ -114,12 +114,12 @@ def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
         return Finding(False, f"the predictions of {name} are not known to be linear in the labels seen")
     if isinstance(form, AtStart):
         return Finding(True, f"{name} is not trained, and its predictions depend on no label")
-    if reason := _bends(learner, setup):
+    if reason := _reason_for_nonlinearity(learner, setup):
         return Finding(False, f"it requires predictions that are linear in the labels, and {reason}")
     return Finding(True, f"{name} is one linear neuron, and its steps are linear in the labels seen")
 
 
-def _bends(learner: Learner, setup: Setup) -> str | None:
+def _reason_for_nonlinearity(learner: Learner, setup: Setup) -> str | None:
     """Return why a trained learner predicts nonlinearly in the labels; None if it predicts linearly."""
     name, (architecture, update) = learner.name, learner.trained
     if setup.protocol.schedule().of_logarithm:

@@ -40,14 +40,14 @@ class GPBand(Line, frozen=True, tag="gp-band"):
 
     @property
     def name(self) -> str:
-        return f"{self._side} {self.kind}"
+        return f"{self._side_in_words} {self.kind}"
 
     @property
     def called(self) -> str:
-        return f"{self._side} {self.title}"
+        return f"{self._side_in_words} {self.title}"
 
     @property
-    def _side(self) -> str:
+    def _side_in_words(self) -> str:
         return "upper" if self.deviations > 0 else "lower"
 
     def holds(self, experiment: Setup) -> Finding:

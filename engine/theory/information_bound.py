@@ -64,10 +64,12 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
         rates: Floats = rate.expand_as(start.tensors["W1"])[:, 0, 0].cpu().numpy()
         kernels = tangent_kernels(net, start.tensors, data.instances.at(slice(0, count)), {"W1": 1.0})
         replicas = zip(rates, labels, kernels, strict=True)
-        return np.stack([_shape(*replica, outputs, at.clocks["step"]) for replica in replicas])
+        return np.stack([_bound_of_net(*replica, outputs, at.clocks["step"]) for replica in replicas])
 
 
-def _shape(rate: float, labels: torch.Tensor, kernel: torch.Tensor, outputs: int, steps: Floats) -> Floats:
+def _bound_of_net(
+    rate: float, labels: torch.Tensor, kernel: torch.Tensor, outputs: int, steps: Floats
+) -> Floats:
     """Return the values [S] of the bound for one net, at each of S training steps.
 
     Args:

@@ -59,19 +59,19 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
             return Finding(False, f"{learner.name} is neither EGU nor the spindly net, started at w = 1/d")
         if (lacking := at_rate_lr(learner, experiment)) is not None:
             return lacking
-        if _factor(learner) is None:
+        if _constant_of_bound(learner) is None:
             return Finding(False, f"{learner.name} has the rate {eta:.4g}, and the theorem needs 1/3 or 1/2")
         return Finding(True, f"{learner.name} multiplies its weights with the rate {eta:.4g} from w = 1/d")
 
     def formula_in(self, experiment: Setup) -> str:
         bound = (learner for learner in experiment.learners if self.binds(learner, experiment).holds)
-        factors = {_factor(learner) for learner in bound}
+        factors = {_constant_of_bound(learner) for learner in bound}
         if len(factors) == 1:
             return self.formula.replace("c", f"{factors.pop():g}")
         return f"{self.formula}, c = 3 for η = 1/3 and 2 for η = 1/2"
 
     def value(self, at: At) -> Floats:
-        factor = _factor(at.learner)
+        factor = _constant_of_bound(at.learner)
         assert factor is not None, "it binds no other learner"
         d = at.experiment.d
         bound: Floats = np.minimum(1.0, factor * math.log(d) / np.maximum(at.k, 1e-9))
@@ -90,7 +90,7 @@ def _multiplicative_rate(learner: Learner) -> float | None:
     return rate * factor if isinstance(rate, float) and exponentiates and factor is not None else None
 
 
-def _factor(learner: Learner) -> float | None:
+def _constant_of_bound(learner: Learner) -> float | None:
     """Return the constant c of the bound c ln d / k, or None if the theorem has no c for the rate."""
     eta = _multiplicative_rate(learner)
     if eta is None:

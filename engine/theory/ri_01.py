@@ -46,14 +46,14 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
         )
 
     def formula_in(self, experiment: Setup) -> str:
-        return f"{in_words(_constant(experiment))}(1 − k/(d−1))"
+        return f"{in_words(_least_expected_loss(experiment))}(1 − k/(d−1))"
 
     def value(self, at: At) -> Floats:
         unseen: Floats = 1 - at.k / at.labels.n
-        return _constant(at.experiment) * unseen
+        return _least_expected_loss(at.experiment) * unseen
 
 
-def _constant(setup: Setup) -> float:
+def _least_expected_loss(setup: Setup) -> float:
     """Return the least expected loss on a label that is 0 or 1 with probability ½ each."""
     constant = setup.loss.bit_constant
     assert constant is not None, "holds() admits no other loss"

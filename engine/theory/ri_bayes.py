@@ -50,7 +50,7 @@ class HalfSpace(Line, frozen=True):
 
     def value(self, at: At) -> Floats:
         d = at.experiment.d
-        return _at_each(self.error, at.k / (d - 1))[(..., *(None,) * len(at.indices))]
+        return _errors_by_ratio(self.error, at.k / (d - 1))[(..., *(None,) * len(at.indices))]
 
 
 class OfSolver(HalfSpace, frozen=True):
@@ -89,7 +89,7 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
         return teacher_student.bayes(alpha)
 
 
-def _at_each(error: Callable[[float], float], alphas: Floats) -> Floats:
+def _errors_by_ratio(error: Callable[[float], float], alphas: Floats) -> Floats:
     """Return the 0/1 errors for examples per dimension `alphas`. At 0, the error is ½.
 
     The function `error` is called once for each different α, because it solves equations.

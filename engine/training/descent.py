@@ -125,20 +125,22 @@ class Descent:
         )
         self._l2_penalties = architecture.layout(instances.d).l2_penalties
         self._fixed = tensors
-        self._params, self._state = self._begun(params)
+        self._params, self._state = self._initial_state(params)
         speeds = speeds_of(learner, instances.d)
         self._multiples: Rates = {}
         for layer, speed in speeds.items():
             rates = [rate * speed for rate in rates_of(learner)]
-            self._multiples[layer] = rates[0] if len(rates) == 1 else _by_member(rates, params[layer], nets)
+            self._multiples[layer] = (
+                rates[0] if len(rates) == 1 else _rates_by_member(rates, params[layer], nets)
+            )
         self._unit: Callable[[], torch.Tensor] | None = None
         if learner.rate_unit == "start-sharpness":
-            self._unit = partial(self._sharpness, data)
+            self._unit = partial(self._largest_eigenvalues, data)
         elif learner.rate_unit == "start-jacobian":
             self._unit = partial(self._squared_jacobian, instances, speeds)
-        self._rates = self._in_units()
+        self._rates = self._plain_rates()
 
-    def _sharpness(self, data: Data) -> torch.Tensor:
+    def _largest_eigenvalues(self, data: Data) -> torch.Tensor:
         """Return the largest eigenvalue of the Hessian of every net's mean loss over all rows, [N]."""
         shares = data.labels.new_full((1, data.instances.n), 1 / data.instances.n)
         parts = self._architecture, self.tensors, data.instances, data.labels, shares, self._loss
@@ -154,14 +156,14 @@ class Descent:
         squares = squared_jacobians(self._architecture, self.tensors, instances, speeds)
         return (2 / instances.n * squares).to(instances.dtype)
 
-    def _in_units(self) -> Rates:
+    def _plain_rates(self) -> Rates:
         """Convert rates to plain numbers. Rates in units of 1/S are divided by the present S of every net."""
         if self._unit is None:
             return self._multiples
         units = self._unit()
         return {layer: self._multiples[layer] / per_member(units, w) for layer, w in self._params.items()}
 
-    def _begun(self, params: Params) -> tuple[Params, State]:
+    def _initial_state(self, params: Params) -> tuple[Params, State]:
         return (params, {}) if self._update is None else self._update.start(params)
 
     def place(self, params: Params) -> None:
@@ -175,9 +177,9 @@ class Descent:
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
-            self._params, self._state = self._begun({layer: turned[layer] for layer in self._params})
+            self._params, self._state = self._initial_state({layer: turned[layer] for layer in self._params})
             self._fixed = {layer: turned[layer] for layer in self._fixed}
-            self._rates = self._in_units()
+            self._rates = self._plain_rates()
         if self._options is not None and not self._architecture.structure().by_inner_products:
             self._options.rotate(rotation)
 
@@ -188,7 +190,7 @@ class Descent:
         """
         first = self._architecture.layers[0]
         self._left_out = self._params[first][..., count:]
-        self._params, self._state = self._begun(
+        self._params, self._state = self._initial_state(
             {**self._params, first: self._params[first][..., :count].contiguous()}
         )
 
@@ -214,26 +216,26 @@ class Descent:
 
         def slope(predictions: torch.Tensor) -> torch.Tensor:
             had.append(predictions)
-            return self._slope(predictions, labels, shares)
+            return self._slope_of_mean(predictions, labels, shares)
 
         assert self._update is not None, "a protocol that trains admits only learners with a rule"
         # For one example with entries ±1, the entries of −η g have two values only. So two exponentials
         # suffice, instead of one per weight.
         if self._multiplies and instances.signs and instances.n == 1:
-            params, state = self._multiplied(instances, slope)
+            params, state = self._multiplied_weights(instances, slope)
         else:
             gradients = self._architecture.gradient(self.tensors, instances, slope)
             gradients = with_penalty(self._l2_penalties, self._params, gradients)
-            state = self._observed(instances, labels, shares)
+            state = self._state_after_observation(instances, labels, shares)
             if active is not None:
                 state = self._update.pause(active, state)
             if self._evaluates:
-                evaluate = partial(self._evaluated, instances, labels, shares)
+                evaluate = partial(self._loss_and_gradients, instances, labels, shares)
                 state = self._update.evaluating(evaluate, state)
             if self._options is None:
                 params, state = self._update.step(self._params, gradients, self._rates, state)
             else:
-                losses = self._losses(had[0], labels, shares) if self._of_loss else None
+                losses = self._mean_losses(had[0], labels, shares) if self._of_loss else None
                 params, state = self._options.step(self._params, gradients, self._rates, state, losses)
         if active is not None and not active.all():
             params = chosen(active, params, self._params)
@@ -241,7 +243,7 @@ class Descent:
         self._params, self._state = params, state
         return had[0]
 
-    def _slope(
+    def _slope_of_mean(
         self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
     ) -> torch.Tensor:
         slopes = self._loss.slope(predictions, labels)
@@ -251,7 +253,7 @@ class Descent:
         count = predictions.shape[1]
         return slopes if count == 1 else slopes / count
 
-    def _evaluated(
+    def _loss_and_gradients(
         self,
         instances: Instances,
         labels: torch.Tensor,
@@ -274,15 +276,15 @@ class Descent:
 
         def slope(predictions: torch.Tensor) -> torch.Tensor:
             had.append(predictions)
-            return self._slope(predictions, labels, shares)
+            return self._slope_of_mean(predictions, labels, shares)
 
         gradients = self._architecture.gradient({**params, **fixed}, instances, slope)
-        (loss,) = self._losses(had[0], labels, shares)
+        (loss,) = self._mean_losses(had[0], labels, shares)
         for layer, penalty in self._l2_penalties.items():
             loss = loss + penalty / 2 * params[layer].square().sum()
         return loss, with_penalty(self._l2_penalties, params, gradients)
 
-    def _losses(
+    def _mean_losses(
         self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
     ) -> torch.Tensor:
         if shares is None:
@@ -294,7 +296,9 @@ class Descent:
         """Factor by which the schedule multiplied the rates in the last step: one number, or [N]."""
         return 1.0 if self._options is None else self._options.factor
 
-    def _observed(self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None) -> State:
+    def _state_after_observation(
+        self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None
+    ) -> State:
         assert self._update is not None, "`descend` says so"
         if (wanted := self._observes) is None:
             return self._state
@@ -311,7 +315,7 @@ class Descent:
             shares = shares[:: self._architecture.outputs]  # the outputs of a net have the same examples
         return self._update.observe(signals, shares, self._state)
 
-    def _multiplied(
+    def _multiplied_weights(
         self, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> tuple[Params, State]:
         """Make a multiplicative step on one example with entries ±1: e^(−η g) has two values only."""
@@ -386,7 +390,7 @@ def curve_names(learner: Learner, rates: Sequence[float]) -> list[str]:
     return [learner.name if len(rates) == 1 else f"{learner.name} η={rate:.4g}" for rate in rates]
 
 
-def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
+def _rates_by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
     """Return the learning rate of each batch member, in a shape that broadcasts with w [B, …].
 
     In a replica, `nets` successive batch members have the same rate.
@@ -431,27 +435,27 @@ class OptionedSteps:
         """
         learner = self._learner
         if learner.schedule is not None:
-            self.factor = factor = self._factor(learner.schedule, losses)
-            rates = {layer: rate * _shaped(factor, params[layer]) for layer, rate in rates.items()}
+            self.factor = factor = self._factor_of_rate(learner.schedule, losses)
+            rates = {layer: rate * _broadcast_factor(factor, params[layer]) for layer, rate in rates.items()}
         if learner.clip is not None:
             gradients = learner.clip.clipped(gradients)
         if learner.noise is not None and learner.noise.on == "gradient":
-            gradients = self._with_noise(gradients, learner.noise.sigma)
+            gradients = self._noisy_tensors(gradients, learner.noise.sigma)
         # Decay changes the weights, not the gradient, because an adaptive rule would rescale the gradient.
         if learner.decay is not None:
             params = descended(params, learner.decay.direction(params), rates)
         params, state = self._update.step(params, gradients, rates, state)
         if learner.noise is not None and learner.noise.on == "weights":
-            params = self._with_noise(params, learner.noise.sigma)
+            params = self._noisy_tensors(params, learner.noise.sigma)
         # Counted after the step, because the schedule counts steps from 0.
         self._steps_made += 1
         return params, state
 
-    def _factor(self, schedule: AnySchedule, losses: torch.Tensor | None) -> float | torch.Tensor:
+    def _factor_of_rate(self, schedule: AnySchedule, losses: torch.Tensor | None) -> float | torch.Tensor:
         factor = schedule.factor(self._steps_made)
         return factor if losses is None else factor / losses
 
-    def _with_noise(self, tensors: Params, sigma: float) -> Params:
+    def _noisy_tensors(self, tensors: Params, sigma: float) -> Params:
         noise = drawn(self._draws, tensors)
         if self._turn is not None:
             first = next(iter(noise))
@@ -461,5 +465,5 @@ class OptionedSteps:
         return {layer: tensor + sigma * noise[layer] for layer, tensor in tensors.items()}
 
 
-def _shaped(factor: float | torch.Tensor, w: torch.Tensor) -> float | torch.Tensor:
+def _broadcast_factor(factor: float | torch.Tensor, w: torch.Tensor) -> float | torch.Tensor:
     return factor if isinstance(factor, float) else per_member(factor.to(w.dtype), w)

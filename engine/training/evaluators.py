@@ -122,7 +122,7 @@ class Mistakes:
             # Predictions of small records are collected, because a call of torch takes longer than counting
             # the mistakes of a few rows.
             if len(self._waiting) * self._data.labels.numel() >= CELLS:
-                self._count_waiting()
+                self._count_waiting_mistakes()
         self._record += 1
 
     def take_each(self, predictions: torch.Tensor) -> None:
@@ -130,7 +130,7 @@ class Mistakes:
         turns = [number for number in range(len(predictions)) if self.counts(self._record + number)]
         if turns:
             self._records += [self._record - self._first + number for number in turns]
-            self._count(predictions if len(turns) == len(predictions) else predictions[turns])
+            self._count_mistakes(predictions if len(turns) == len(predictions) else predictions[turns])
         self._record += len(predictions)
 
     def count_by(self, right: Callable[[], torch.Tensor]) -> None:
@@ -143,7 +143,7 @@ class Mistakes:
     def measured(self) -> Measures:
         """Return the shares of mistakes since the last call, one per evaluation; NaN where not counted."""
         if self._waiting:
-            self._count_waiting()
+            self._count_waiting_mistakes()
         records, self._first = self._record - self._first, self._record
         if not self._counted or not records:
             return {}
@@ -154,11 +154,13 @@ class Mistakes:
         self._records, self._shares = [], []
         return {"error": [shares]}
 
-    def _count_waiting(self) -> None:
-        self._count(self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting))
+    def _count_waiting_mistakes(self) -> None:
+        self._count_mistakes(
+            self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting)
+        )
         self._waiting.clear()
 
-    def _count(self, predictions: torch.Tensor) -> None:
+    def _count_mistakes(self, predictions: torch.Tensor) -> None:
         sides = right_less_wrong(predictions, self._data, self._loss)
         right = sides.sum(2).double() / sides.shape[2]  # the sum of integers is exact; divide in float64
         self._shares.append(self._data.over_targets((1 - right) / 2))
@@ -205,42 +207,44 @@ class ByPredictions:
             assert weights is not None, "blocks are chosen for a training run whose hypotheses have weights"
             self._blocks.add(weights)
             if self._blocks.full:
-                self._measure(self._blocks.multiplied(self._data.instances.products_of_each))
+                self._measure_losses(self._blocks.multiplied(self._data.instances.products_of_each))
             return
-        self._take(hypothesis.predict(self._data.instances))
+        self._hold_predictions(hypothesis.predict(self._data.instances))
 
     def take_known(self, predictions: torch.Tensor, seen: int | torch.Tensor) -> None:
         """Evaluate a hypothesis whose predictions [B, n] of all rows are already known."""
         if self._of_seen:
             self._counts.append(seen_counts(self._data, self._order, seen))
-        self._take(predictions)
+        self._hold_predictions(predictions)
 
     @property
     def takes_known(self) -> bool:
         """Whether `take` computes all predictions each time. If so, `take_known` can replace it."""
         return self._blocks is None
 
-    def _take(self, predictions: torch.Tensor) -> None:
+    def _hold_predictions(self, predictions: torch.Tensor) -> None:
         self._waiting.append(predictions)
         if len(self._waiting) * self._data.labels.numel() >= CELLS:
-            self._measure_waiting()
+            self._measure_waiting_predictions()
 
     def looks(self, record: int) -> bool:
         return True
 
     def measured(self) -> Measures:
         if self._waiting:
-            self._measure_waiting()
+            self._measure_waiting_predictions()
         if self._blocks is not None and len(self._blocks):
-            self._measure(self._blocks.multiplied(self._data.instances.products_of_each))
+            self._measure_losses(self._blocks.multiplied(self._data.instances.products_of_each))
         measures, self._measures = self._measures, defaultdict(list)
         return measures | self._mistakes.measured()
 
-    def _measure_waiting(self) -> None:
-        self._measure(self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting))
+    def _measure_waiting_predictions(self) -> None:
+        self._measure_losses(
+            self._waiting[0][None] if len(self._waiting) == 1 else torch.stack(self._waiting)
+        )
         self._waiting.clear()
 
-    def _measure(self, predictions: torch.Tensor) -> None:
+    def _measure_losses(self, predictions: torch.Tensor) -> None:
         self._mistakes.take_each(predictions)
         # The bits of an unsteady loss depend on the position in a tensor. A curve must not depend on where
         # calls of `advance` end.
@@ -249,10 +253,10 @@ class ByPredictions:
             averages = self._loss.average(group, self._data.labels)
             self._measures["loss"].append(self._data.over_targets(averages))
             if self._counts:
-                self._measure_seen(group, torch.stack(self._counts[:together]))
+                self._measure_seen_and_unseen(group, torch.stack(self._counts[:together]))
                 del self._counts[:together]
 
-    def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
+    def _measure_seen_and_unseen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
         """Average losses over seen and unseen rows. `counts` [S, B or 1, n] says how often each was seen."""
         losses = self._loss.value(predictions, self._data.labels)
         for measure, shares in (("train", counts), ("unseen", (counts == 0).double())):
@@ -292,7 +296,7 @@ class ByWeights:
         assert weights is not None, "an evaluator is chosen for a run whose hypotheses have weights"
         self._blocks.add(weights)
         if self._blocks.full:
-            self._losses.append(self._blocks.multiplied(self._values))
+            self._losses.append(self._blocks.multiplied(self._mean_losses))
         self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
 
     def looks(self, record: int) -> bool:
@@ -300,12 +304,12 @@ class ByWeights:
 
     def measured(self) -> Measures:
         if len(self._blocks):
-            self._losses.append(self._blocks.multiplied(self._values))
+            self._losses.append(self._blocks.multiplied(self._mean_losses))
         measures = {"loss": [self._data.over_targets(torch.cat(self._losses))]} if self._losses else {}
         self._losses = []
         return measures | self._mistakes.measured()
 
-    def _values(self, weights: torch.Tensor) -> torch.Tensor:
+    def _mean_losses(self, weights: torch.Tensor) -> torch.Tensor:
         losses = self._data.instances.mean_square(self._data.from_w_star(weights))
         assert losses is not None, "an evaluator is chosen for instances that have a second moment"
         return losses
@@ -322,7 +326,7 @@ class AroundZero(ByWeights):
         super().__init__(data, loss, records, measures)
         self._products, self._constant = data.instances.products_with(data.labels)
 
-    def _values(self, weights: torch.Tensor) -> torch.Tensor:
+    def _mean_losses(self, weights: torch.Tensor) -> torch.Tensor:
         weights = weights.double()
         squares = self._data.instances.mean_square(weights)
         assert squares is not None, "an evaluator is chosen for instances that have a second moment"
@@ -353,21 +357,20 @@ def evaluator(
         if data.w_star is not None:
             if data.instances.mean_square(data.from_w_star(weights)) is not None:
                 return ByWeights(data, loss, records, measures)
-        elif _pays(data, weights, records):
+        elif _pays_to_use_gram(data, weights, records):
             return AroundZero(data, loss, records, measures)
-    together = 1 if weights is None else _together(data, records)
+    together = 1 if weights is None else _points_per_product(data, records)
     return ByPredictions(data, loss, records, measures, order, together)
 
 
-def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
+def _pays_to_use_gram(data: Data, weights: torch.Tensor, records: int) -> bool:
     """Return whether losses from the Gram matrix are as exact as losses from predictions, and faster."""
     instances = data.instances
     vectors = records * len(data.labels) // data.replicas
     return instances.has_moment and weights.dtype == torch.float32 and vectors >= instances.d
 
 
-def _together(data: Data, records: int) -> int:
-    """Return the number of evaluation points that one matrix product handles."""
+def _points_per_product(data: Data, records: int) -> int:
     if not data.instances.better_together:
         return 1
     limit = min(TOGETHER, data.instances.d // SHARE) // len(data.labels)

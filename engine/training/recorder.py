@@ -75,13 +75,13 @@ class Block(NamedTuple):
         return Block(
             {clock: times[count:] for clock, times in self.clocks.items()},
             {measure: series[count:] for measure, series in self.measures.items()},
-            _later(self.weights, count),
-            {measure: _later(series, count) for measure, series in self.arrays.items()},
+            _renumbered(self.weights, count),
+            {measure: _renumbered(series, count) for measure, series in self.arrays.items()},
             None if self.inaccurate is None else self.inaccurate[count:],
         )
 
 
-def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
+def _renumbered(by_record: dict[int, Values], count: int) -> dict[int, Values]:
     """Drop the first `count` evaluation points, and number the remaining ones from 0 on."""
     return {record - count: tensor for record, tensor in by_record.items() if record >= count}
 
@@ -168,7 +168,7 @@ class Recorder:
                 else self._with_first_weights.first_weights()
             )
             self._weights[self._waiting] = weights
-        predicted = self._measure_others(seen) if self._schedules else None
+        predicted = self._take_other_measures(seen) if self._schedules else None
         if (
             predicted is not None
             and isinstance(self._evaluator, ByPredictions)
@@ -188,21 +188,18 @@ class Recorder:
     def looks(self, record: int) -> bool:
         """Return whether an evaluation needs more than the loss and the first replica's weights."""
         return any(
-            self._due(schedule, record) for schedule in self._schedules.values()
+            self._is_due(schedule, record) for schedule in self._schedules.values()
         ) or self._evaluator.looks(record)
 
-    def _measure_others(self, seen: int | torch.Tensor) -> torch.Tensor | None:
-        """Take the measures that the evaluator does not compute.
-
-        Return the predictions [B, n] of all rows if a measure has computed them, else None.
-        """
+    def _take_other_measures(self, seen: int | torch.Tensor) -> torch.Tensor | None:
+        """Return the predictions [B, n] of all rows if a measure has computed them, else None."""
         of_start = self._records_taken == 0 and any(measure.needs().start for measure in self._schedules)
         if of_start and isinstance(self._hypothesis, Parametrised):
             self._start = {layer: tensor.clone() for layer, tensor in self._hypothesis.params.items()}
         due = [
             measure
             for measure, schedule in self._schedules.items()
-            if self._due(schedule, self._records_taken)
+            if self._is_due(schedule, self._records_taken)
         ]
         if not due:
             return None
@@ -222,7 +219,7 @@ class Recorder:
             self._first = probe.values
         return probe.known_predictions
 
-    def _due(self, schedule: MeasureSchedule, record: int) -> bool:
+    def _is_due(self, schedule: MeasureSchedule, record: int) -> bool:
         if schedule.ends_only:
             return record in (0, self._last)
         return self._every_record or not schedule.expensive or looked_at(record)
@@ -241,7 +238,7 @@ class Recorder:
         for measure in self._schedules:
             tensors, self._values[measure.name] = self._values[measure.name], {}
             if measure.is_number:
-                measures[measure.name] = self._everywhere(tensors)
+                measures[measure.name] = self._series_over_records(tensors)
             else:
                 arrays[measure.name] = {record: tensor.numpy() for record, tensor in tensors.items()}
         weights: dict[int, NDArray[np.floating[Any]]] = {}
@@ -262,7 +259,7 @@ class Recorder:
         self._waiting = 0
         return block
 
-    def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
+    def _series_over_records(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
         """Return an array over all records, [S, R, V], with NaN for records that `by_record` lacks.
 
         `by_record` has values [R or 1, V].

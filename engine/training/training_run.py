@@ -90,7 +90,7 @@ class InPieces:
 
 
 @cache  # because the check takes as long as learning a small example
-def _solves(kind: type) -> bool:
+def _is_solved(kind: type) -> bool:
     return issubclass(kind, Solved)
 
 
@@ -108,7 +108,7 @@ def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor)
             yield
         example = slice(number, number + 1)
         hypothesis.learn(instances.at(example), labels[:, example])
-    if _solves(type(hypothesis)) and isinstance(hypothesis, Solved):
+    if _is_solved(type(hypothesis)) and isinstance(hypothesis, Solved):
         yield from hypothesis.solving()
 
 
@@ -183,29 +183,29 @@ class CoupledRuns:
         """Continue every run by at most one record (evaluation), and then compare their predictions."""
         block = self._run.advance(min(records, 1), seconds)
         if new := len(block.loss):
-            before = self._by_member(self._run.hypothesis.predict(self._data.instances))
+            before = self._rows_by_member(self._run.hypothesis.predict(self._data.instances))
             for measure, (data, other) in self._coupled.items():
                 complete = 0
                 while complete < new:
                     complete += len(other.advance(1).loss)
-                block.measures[measure] = self._compared(
+                block.measures[measure] = self._relative_changes(
                     before, other.hypothesis.predict(data.instances), new
                 )
         return block
 
-    def _compared(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
+    def _relative_changes(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
         """Return the largest relative change of predictions by a transformation, [S, R, V].
 
         It is max |Δŷ| / max |ŷ| over rows and targets. Δŷ is the difference from the run on the original
         instances. Only the last of the S records has a value; the others are NaN.
         """
-        change = (self._by_member(after) - before).abs().amax(2)
+        change = (self._rows_by_member(after) - before).abs().amax(2)
         size = before.abs().amax(2)
         ratios = np.full((records, *change.shape), np.nan)
         # Predictions that are 0 in both runs give 0/0, which is no change.
         ratios[-1] = torch.where(change == 0, 0.0, change / size).double().cpu().numpy()
         return ratios
 
-    def _by_member(self, predictions: torch.Tensor) -> torch.Tensor:
+    def _rows_by_member(self, predictions: torch.Tensor) -> torch.Tensor:
         """Reshape predictions [B, n] to one row per replica and variant, [R, V, targets × n]."""
         return predictions.reshape(self._data.replicas, self._data.variants, -1)

@@ -58,13 +58,13 @@ class GradientField:
         self._speeds = np.concatenate(
             [np.full(size, speeds[layer]) for layer, size in zip(self._shapes, sizes, strict=True)]
         )
-        self.start = _joined(dual)
+        self.start = _joined_vector(dual)
 
     def velocity(self, place: Floats) -> Floats:
-        tensors = self._tensors(place)
-        gradients = self._architecture.gradient(tensors, self._instances, self._slopes)
+        tensors = self._tensors_at(place)
+        gradients = self._architecture.gradient(tensors, self._instances, self._slopes_of_mean)
         gradients = with_penalty(self._l2_penalties, tensors, gradients)
-        return -self._speeds * _joined({layer: gradients[layer] for layer in self._shapes})
+        return -self._speeds * _joined_vector({layer: gradients[layer] for layer in self._shapes})
 
     def weights(self, places: Floats) -> Params:
         """Convert S vectors of dual weights, [S, P], to the weights [S·N, …] of every layer."""
@@ -76,7 +76,7 @@ class GradientField:
 
     def primal(self, place: Floats) -> Floats:
         """Convert dual weights [P] to the weights of all layers, as one vector [P]."""
-        return _joined(self.weights(place[None]))
+        return _joined_vector(self.weights(place[None]))
 
     @property
     def has_jacobian(self) -> bool:
@@ -85,18 +85,18 @@ class GradientField:
 
     def jacobian(self, place: Floats) -> Floats:
         shares = torch.full_like(self._labels, 1 / self._instances.n)
-        parts = self._tensors(place), self._instances, self._labels, shares, self._loss
+        parts = self._tensors_at(place), self._instances, self._labels, shares, self._loss
         hessian: Floats = Curvature(self._architecture, *parts).matrices()[0].cpu().numpy()
         return -self._speeds[:, None] * hessian
 
-    def _tensors(self, place: Floats) -> Params:
+    def _tensors_at(self, place: Floats) -> Params:
         return {**self._fixed, **self.weights(place[None])}
 
-    def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
+    def _slopes_of_mean(self, predictions: torch.Tensor) -> torch.Tensor:
         return self._loss.slope(predictions, self._labels) / self._instances.n
 
 
-def _joined(tensors: Params) -> Floats:
+def _joined_vector(tensors: Params) -> Floats:
     vector: Floats = torch.cat([tensor.flatten() for tensor in tensors.values()]).cpu().numpy()
     return vector
 
@@ -187,46 +187,52 @@ class Trajectory:
         if self._solver is None or self.time < time:
             return self._field.start if time == 0 else np.full_like(self._field.start, np.nan)
         with np.errstate(all="ignore"):
-            return np.asarray(self._solver.y if time == self.time else self._interpolant(time))
+            return np.asarray(self._solver.y if time == self.time else self._dense_output(time))
 
     def step(self) -> None:
         """Make one step of the solver. Raises: OutOfEvaluations."""
         # The cached interpolant is valid for the previous step only.
-        self.__dict__.pop("_interpolant", None)
+        self.__dict__.pop("_dense_output", None)
         with np.errstate(all="ignore"):  # the method tries steps that may be too long and overflow
             if self._solver is None:
-                self._begin()
+                self._create_solver()
             else:
                 self._solver.step()
                 self._broken = self._solver.status == "failed"
 
     @cached_property
-    def _interpolant(self) -> DenseOutput:
+    def _dense_output(self) -> DenseOutput:
         assert self._solver is not None, "it has made a step"
         return self._solver.dense_output()
 
-    def _begin(self) -> None:
+    def _create_solver(self) -> None:
         from scipy import integrate  # type: ignore[import-untyped]
 
         start, accuracy = self._field.start, self._accuracy
-        if not np.isfinite(self._velocity(0.0, start)).all():
+        if not np.isfinite(self._count_and_evaluate_velocity(0.0, start)).all():
             self._broken = True
             return
         more = {}
         if accuracy.method not in EXPLICIT:
-            more["jac"] = self._jacobian if self._field.has_jacobian else None
+            more["jac"] = self._jacobian_at if self._field.has_jacobian else None
         make = getattr(integrate, NAMES[accuracy.method])
         self._solver = make(
-            self._velocity, 0.0, start, self._end, rtol=accuracy.rtol, atol=accuracy.atol, **more
+            self._count_and_evaluate_velocity,
+            0.0,
+            start,
+            self._end,
+            rtol=accuracy.rtol,
+            atol=accuracy.atol,
+            **more,
         )
 
-    def _velocity(self, time: float, place: Floats) -> Floats:
+    def _count_and_evaluate_velocity(self, time: float, place: Floats) -> Floats:
         if self.evaluations == self._accuracy.evaluations:
             raise OutOfEvaluations(self.time)
         self.evaluations += 1
         return self._field.velocity(place)
 
-    def _jacobian(self, time: float, place: Floats) -> Floats:
+    def _jacobian_at(self, time: float, place: Floats) -> Floats:
         return self._field.jacobian(place)
 
 
@@ -312,14 +318,14 @@ class VerifiedTrajectory:
         """
         if not self.is_accurate:
             return
-        yield from _advance(self._solution, time)
+        yield from _advance_past(self._solution, time)
         self._place = self._solution.at(time)
         if not np.isfinite(self._place).all():
             return
         weights = self._field.primal(self._place)
         self._longest = max(self._longest, np.linalg.norm(weights))
         while self.is_accurate:
-            yield from _advance(self._compared, time)
+            yield from _advance_past(self._compared, time)
             # The comparison is solved in reversed coordinates. The copy is needed because torch accepts no
             # array with a negative stride.
             compared = self._field.primal(self._compared.at(time)[::-1].copy())
@@ -347,8 +353,8 @@ def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy
     # little. Then the tighter comparison is the first.
     if looser > 1 / TIGHTER:
         cheap: Method = "bdf" if parameters <= FEW and accuracy.method in EXPLICIT else accuracy.method
-        yield _scaled(unlimited, looser)._replace(method=cheap), LOOSELY
-    yield _scaled(unlimited, max(TIGHTER, TIGHTEST / accuracy.rtol)), TIGHTLY
+        yield _scaled_accuracy(unlimited, looser)._replace(method=cheap), LOOSELY
+    yield _scaled_accuracy(unlimited, max(TIGHTER, TIGHTEST / accuracy.rtol)), TIGHTLY
 
 
 def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
@@ -359,11 +365,11 @@ def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
     return numbers_held(accuracy.method, parameters) + compared
 
 
-def _scaled(accuracy: Accuracy, factor: float) -> Accuracy:
+def _scaled_accuracy(accuracy: Accuracy, factor: float) -> Accuracy:
     return accuracy._replace(rtol=accuracy.rtol * factor, atol=accuracy.atol * factor)
 
 
-def _advance(solution: Trajectory, time: float) -> Iterator[None]:
+def _advance_past(solution: Trajectory, time: float) -> Iterator[None]:
     while not solution.reaches(time):
         solution.step()
         yield

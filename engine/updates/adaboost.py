@@ -47,10 +47,10 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
         new = {}
         for layer, w in params.items():
             margins = gradients[layer]
-            new[layer] = reweighted(w, -self._votes(w, margins) * margins)
+            new[layer] = reweighted(w, -self._vote_sizes(w, margins) * margins)
         return new, state
 
-    def _votes(self, w: torch.Tensor, margins: torch.Tensor) -> float | torch.Tensor:
+    def _vote_sizes(self, w: torch.Tensor, margins: torch.Tensor) -> float | torch.Tensor:
         if self.vote is not None:
             return self.vote
         edges = (w * margins).sum(-1, keepdim=True)

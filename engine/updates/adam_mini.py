@@ -35,7 +35,7 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {
             "m": zeros(params),
-            "v": {layer: self._mean(torch.zeros_like(w)) for layer, w in params.items()},
+            "v": {layer: self._mean_squares(torch.zeros_like(w)) for layer, w in params.items()},
             "steps": steps_taken(params),
         }
 
@@ -44,14 +44,14 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
         steps = {layer: before + 1 for layer, before in state["steps"].items()}
         for layer, g in gradients.items():
             m[layer] = self.beta1 * state["m"][layer] + (1 - self.beta1) * g
-            v[layer] = self.beta2 * state["v"][layer] + (1 - self.beta2) * self._mean(g.square())
+            v[layer] = self.beta2 * state["v"][layer] + (1 - self.beta2) * self._mean_squares(g.square())
             mean = m[layer] / (1 - self.beta1 ** steps[layer]).to(g.dtype)
             directions[layer] = mean / torch.sqrt(
                 self.eps + v[layer] / (1 - self.beta2 ** steps[layer]).to(g.dtype)
             )
         return descended(params, directions, rates), {"m": m, "v": v, "steps": steps}
 
-    def _mean(self, squares: torch.Tensor) -> torch.Tensor:
+    def _mean_squares(self, squares: torch.Tensor) -> torch.Tensor:
         over = tuple(range(1, squares.dim())) if self.per == "tensor" else (-1,)
         return squares.mean(over, keepdim=True)
 

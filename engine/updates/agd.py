@@ -78,7 +78,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
         sizes = {layer: self.loss_scale * ratio(g) * frobenius(g) for layer, g in gradients.items()}
         by_layer = torch.stack([size.flatten() for size in sizes.values()])  # [L, B]
         G, new = by_layer.mean(0), {}
-        rate = self._rate(G, params)
+        rate = self._rate_with_penalty(G, params)
         for layer, w in params.items():
             size = sizes[layer].flatten()
             # A gradient that is only rounding has no direction, and must not become a step of full length.
@@ -87,7 +87,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
             new[layer] = w - rates[layer] * length / len(params) * ratio(w) * direction(gradients[layer])
         return new, state
 
-    def _rate(self, G: torch.Tensor, params: Params) -> torch.Tensor:
+    def _rate_with_penalty(self, G: torch.Tensor, params: Params) -> torch.Tensor:
         mean_ratio = sum(ratio(w) ** 2 for w in params.values()) / len(params)
         a = self.loss_scale * self.l2_penalty * mean_ratio / len(params)
         rate = automatic_rate(G / (1 + a))

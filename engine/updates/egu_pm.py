@@ -39,7 +39,7 @@ class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
     def start(self, params: Params) -> tuple[Params, State]:
         state: State = {"plus": {}, "minus": {}}
         for layer, w in params.items():
-            product = self._half(w) ** 2
+            product = self._start_of_halves(w) ** 2
             larger = ((w * w + 4 * product) ** 0.5 + abs(w)) / 2
             smaller = product / larger  # a quotient, because root − |w| would cancel
             positive = w >= 0
@@ -47,15 +47,16 @@ class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
             state["minus"][layer] = positive * smaller + ~positive * larger
         return params, state
 
-    def _half(self, w: torch.Tensor) -> float:
-        """Return the start of w₊ and w₋ if the weights w start at 0."""
+    def _start_of_halves(self, w: torch.Tensor) -> float:
         return self.w0 or 0.5 / w.shape[-1]
 
     @property
     def mirror(self) -> Mirror:
         return Mirror(
-            lambda params, _: {layer: torch.asinh(w / (2 * self._half(w))) for layer, w in params.items()},
-            lambda dual: {layer: 2 * self._half(z) * torch.sinh(z) for layer, z in dual.items()},
+            lambda params, _: {
+                layer: torch.asinh(w / (2 * self._start_of_halves(w))) for layer, w in params.items()
+            },
+            lambda dual: {layer: 2 * self._start_of_halves(z) * torch.sinh(z) for layer, z in dual.items()},
         )
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:

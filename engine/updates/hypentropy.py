@@ -56,9 +56,9 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         if not architecture.structure().trains_weights:
             return None
-        return MultiplicativeStep(exponential=True, halves=self._halves)
+        return MultiplicativeStep(exponential=True, halves=self._positive_and_negative_half)
 
-    def _halves(self, params: Params, state: State) -> tuple[torch.Tensor, ...]:
+    def _positive_and_negative_half(self, params: Params, state: State) -> tuple[torch.Tensor, ...]:
         """Return the pair ½ β e^z and ½ β e^(−z). Their difference is β sinh z."""
         z, beta = state["dual"]["w"], self._beta(params["w"])
         return beta / 2 * torch.exp(z), beta / 2 * torch.exp(-z)

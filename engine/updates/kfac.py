@@ -65,12 +65,12 @@ class KFAC(Update, frozen=True, tag="kfac"):
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         directions = {}
         for layer, g in gradients.items():
-            by_output = self._solved(state["S"][layer], as_matrix(g).double())
-            move = self._solved(state["A"][layer], by_output.mT).mT
+            by_output = self._damped_solution(state["S"][layer], as_matrix(g).double())
+            move = self._damped_solution(state["A"][layer], by_output.mT).mT
             directions[layer] = move.to(g.dtype).reshape(g.shape)
         return descended(params, directions, rates), state
 
-    def _solved(self, S: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    def _damped_solution(self, S: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         """Return (S + λI)⁻¹ times `right`, or NaN where S + λI has no Cholesky factor."""
         damped = S + self.damping * torch.eye(S.shape[-1], dtype=S.dtype, device=S.device)
         factor, failed = torch.linalg.cholesky_ex(damped)

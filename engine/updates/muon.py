@@ -58,14 +58,14 @@ class Muon(Update, frozen=True, tag="muon"):
         declared = super().structure()
         return declared._replace(
             learner_kind="spectral",
-            invariance_of_vectors=self._of_vectors(),
+            invariance_of_vectors=self._verdict_for_vectors(),
             own_start=False,
             layerwise=True,
             along_gradients=self.by == "newton-schulz" and not self.hidden,
         )
 
     def start(self, params: Params) -> tuple[Params, State]:
-        by_adam = self._by_adam(params)
+        by_adam = self._layers_for_adam(params)
         _, state = Adam().start({layer: params[layer] for layer in by_adam})
         return params, {
             "M": zeros({layer: w for layer, w in params.items() if layer not in by_adam}),
@@ -73,23 +73,23 @@ class Muon(Update, frozen=True, tag="muon"):
         }
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        by_adam = self._by_adam(params)
+        by_adam = self._layers_for_adam(params)
         adams = {part: state[part] for part in state if part != "M"}
         directions, adams = Adam().directions({layer: gradients[layer] for layer in by_adam}, adams)
         M = {layer: self.momentum * old + gradients[layer] for layer, old in state["M"].items()}
         along = {layer: gradients[layer] + self.momentum * new for layer, new in M.items()}
         if along:
-            directions |= self._orthogonal(along)
+            directions |= self._orthogonal_directions(along)
         return descended(params, {layer: directions[layer] for layer in params}, rates), {"M": M, **adams}
 
-    def _by_adam(self, params: Params) -> list[str]:
+    def _layers_for_adam(self, params: Params) -> list[str]:
         """Return the first layer, the last layer, and tensors with one input; none without `hidden`."""
         if not self.hidden:
             return []
         layers = [layer for layer, w in params.items() if w.shape[-1] > 1]
         return [layer for layer in params if layer not in layers[1:-1]]
 
-    def _orthogonal(self, along: Params) -> Params:
+    def _orthogonal_directions(self, along: Params) -> Params:
         """Return the directions √max(1, h/d) O(V) of a Muon step for all averages V [B, h, d] in `along`.
 
         O sets the singular values of a matrix to about 1. If V is only a rounding error, its direction is 0.
@@ -102,8 +102,8 @@ class Muon(Update, frozen=True, tag="muon"):
             directions[layer] = torch.where(real[layer], size * flat.view_as(g), 0.0)
         return directions
 
-    def _of_vectors(self) -> Verdict | None:
-        """Return the verdict for layers that are single vectors; None if it is that of `invariance`."""
+    def _verdict_for_vectors(self) -> Verdict | None:
+        """Return None if the verdict is that of `invariance`."""
         if self.by == "newton-schulz" or self.hidden:
             return None
         return Verdict(True, "a gradient vector has full rank, and its direction is its only singular vector")

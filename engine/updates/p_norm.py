@@ -42,7 +42,7 @@ class PNorm(Update, frozen=True, tag="p-norm"):
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {
-            "dual": {layer: self._link(w, 1 / (1 - 1 / self._p(w))) for layer, w in params.items()}
+            "dual": {layer: self._link_function(w, 1 / (1 - 1 / self._p(w))) for layer, w in params.items()}
         }
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
@@ -50,7 +50,7 @@ class PNorm(Update, frozen=True, tag="p-norm"):
         return self._weights(dual), {"dual": dual}
 
     def _weights(self, dual: Params) -> Params:
-        return {layer: self._link(theta, self._p(theta)) for layer, theta in dual.items()}
+        return {layer: self._link_function(theta, self._p(theta)) for layer, theta in dual.items()}
 
     @property
     def mirror(self) -> Mirror:
@@ -59,7 +59,7 @@ class PNorm(Update, frozen=True, tag="p-norm"):
     def _p(self, w: torch.Tensor) -> float:
         return self.p or max(2.0, 2 * math.log(w[0].numel()))
 
-    def _link(self, w: torch.Tensor, p: float) -> torch.Tensor:
+    def _link_function(self, w: torch.Tensor, p: float) -> torch.Tensor:
         """Return the gradient of ½‖w‖_p². Dividing by the largest entry first avoids overflow."""
         flat = w.reshape(len(w), -1)
         largest = flat.abs().amax(1, keepdim=True).clamp(min=torch.finfo(w.dtype).tiny)

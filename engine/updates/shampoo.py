@@ -57,31 +57,31 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
     def start(self, params: Params) -> tuple[Params, State]:
         left_factors, right_factors = {}, {}
         for layer, w in params.items():
-            blocks = self._cut(as_matrix(w).double())
-            left_factors[layer] = self._identity(blocks.shape[2], blocks)
+            blocks = self._column_blocks(as_matrix(w).double())
+            left_factors[layer] = self._scaled_identity(blocks.shape[2], blocks)
             if self.factors == "both":
-                right_factors[layer] = self._identity(blocks.shape[3], blocks)
+                right_factors[layer] = self._scaled_identity(blocks.shape[3], blocks)
         state = {"L": left_factors, "R": right_factors}
         return params, {**state, **Adam().start(params)[1]} if self.grafting == "adam" else state
 
-    def _identity(self, size: int, blocks: torch.Tensor) -> torch.Tensor:
+    def _scaled_identity(self, size: int, blocks: torch.Tensor) -> torch.Tensor:
         identity = self.eps * torch.eye(size, dtype=blocks.dtype, device=blocks.device)
         return identity.repeat(*blocks.shape[:2], 1, 1)
 
-    def _cut(self, G: torch.Tensor) -> torch.Tensor:
+    def _column_blocks(self, G: torch.Tensor) -> torch.Tensor:
         """Divide matrices [B, h, d] into column blocks [B, d/block, h, block]; pad the last one with 0."""
-        size = self._columns(G.shape[2])
+        size = self._columns_per_block(G.shape[2])
         padded = torch.nn.functional.pad(G, (0, -G.shape[2] % size))
         return padded.reshape(*G.shape[:2], -1, size).transpose(1, 2)
 
-    def _columns(self, inputs: int) -> int:
+    def _columns_per_block(self, inputs: int) -> int:
         return min(self.block or inputs, inputs)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         left_factors, right_factors, directions = {}, {}, {}
         for layer, g in gradients.items():
             G = as_matrix(g).double()
-            blocks = self._cut(G)  # [B, blocks, h, size]
+            blocks = self._column_blocks(G)  # [B, blocks, h, size]
             left_factors[layer] = state["L"][layer] + blocks @ blocks.mT
             if self.factors == "left":
                 moves = power(left_factors[layer], -1 / 2, self.eps) @ blocks
@@ -97,9 +97,9 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         new = {"L": left_factors, "R": right_factors}
         if self.grafting == "adam":
             lengths, adams = Adam().directions(gradients, {part: state[part] for part in ("m", "v", "steps")})
-            return descended(params, _of_length(directions, lengths), rates), {**new, **adams}
+            return descended(params, _with_lengths_of(directions, lengths), rates), {**new, **adams}
         if self.grafting == "sgd":
-            directions = _of_length(directions, gradients)
+            directions = _with_lengths_of(directions, gradients)
         return descended(params, directions, rates), new
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
@@ -114,8 +114,8 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         return Verdict(True, "R rotates with the instances, so L^(−1/4) G R^(−1/4) does too")
 
 
-def _of_length(directions: Params, steps: Params) -> Params:
-    """Rescale `directions` to the lengths of `steps`. A direction of length 0 stays 0."""
+def _with_lengths_of(directions: Params, steps: Params) -> Params:
+    """Keep a direction of length 0 at 0."""
     rescaled, lengths, step_lengths = {}, norms(directions), norms(steps)
     for layer, v in directions.items():
         moves = lengths[layer] > 0

@@ -71,7 +71,11 @@ class SOAP(Update, frozen=True, tag="soap"):
         for layer, g in gradients.items():
             before = {part: tensors[layer] for part, tensors in state.items()}
             G = as_matrix(g).double()
-            move, after = self._ideal(G, before) if self.refresh is None else self._released(G, before)
+            move, after = (
+                self._exact_direction(G, before)
+                if self.refresh is None
+                else self._direction_in_stored_basis(G, before)
+            )
             moves[layer] = move.to(g.dtype).view_as(g)
             for part, tensor in after.items():
                 new[part][layer] = tensor
@@ -84,10 +88,10 @@ class SOAP(Update, frozen=True, tag="soap"):
             "seen": state["seen"] + 1,
         }
 
-    def _adam(self, M: torch.Tensor, V: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
+    def _adam_direction(self, M: torch.Tensor, V: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
         return M / (1 - self.beta1**steps) / torch.sqrt(self.eps + V / (1 - self.beta2**steps))
 
-    def _ideal(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
+    def _exact_direction(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
         """Return the direction of a step in the exact eigenbasis of L and R, and the next state.
 
         L and R include the gradient G [B, h, d] of this step.
@@ -95,12 +99,15 @@ class SOAP(Update, frozen=True, tag="soap"):
         factors = self._updated_factors(G, state)
         M = torch.lerp(state["M"], G, 1 - self.beta1)
         (left_values, QL), (right_values, QR) = eigh(factors["L"]), eigh(factors["R"])
-        seen = _certain(left_values)[:, :, None] & _certain(right_values)[:, None]  # [B, h, d]
+        seen = (
+            _has_accurate_eigenvector(left_values)[:, :, None]
+            & _has_accurate_eigenvector(right_values)[:, None]
+        )  # [B, h, d]
         V = torch.lerp(state["V"], (QL.mT @ G @ QR).square().where(seen, 0.0), 1 - self.beta2)
-        inside = self._adam(QL.mT @ M @ QR, V, factors["seen"]).where(seen, 0.0)
+        inside = self._adam_direction(QL.mT @ M @ QR, V, factors["seen"]).where(seen, 0.0)
         return QL @ inside @ QR.mT, {"M": M, "V": V, **factors}
 
-    def _released(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
+    def _direction_in_stored_basis(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
         """Return the direction of a step in the stored basis, and a state with the basis of the next step.
 
         The stored basis is that of the previous step.
@@ -110,13 +117,16 @@ class SOAP(Update, frozen=True, tag="soap"):
         first, factors = steps == 0, self._updated_factors(G, state)
         M = torch.lerp(state["M"], G, 1 - self.beta1).where(~first, 0.0)
         V = torch.lerp(state["V"], (QL.mT @ G @ QR).square(), 1 - self.beta2).where(~first, 0.0)
-        inside = self._adam(QL.mT @ M @ QR, V, steps.clamp(min=1.0))
+        inside = self._adam_direction(QL.mT @ M @ QR, V, steps.clamp(min=1.0))
         move = QL @ inside @ QR.mT
         if first.any():
             QL = torch.where(first, eigh(factors["L"])[1].flip(-1), QL)
             QR = torch.where(first, eigh(factors["R"])[1].flip(-1), QR)
         if (due := ~first & (steps % self.refresh == 0)).any():
-            (ordered, QL), (across, QR) = _refreshed(factors["L"], QL, due), _refreshed(factors["R"], QR, due)
+            (ordered, QL), (across, QR) = (
+                _refreshed_basis(factors["L"], QL, due),
+                _refreshed_basis(factors["R"], QR, due),
+            )
             V = V.gather(1, ordered[:, :, None].expand_as(V)).gather(2, across[:, None].expand_as(V))
         return move, {"M": M, "V": V, **factors, "QL": QL, "QR": QR}
 
@@ -127,12 +137,14 @@ class SOAP(Update, frozen=True, tag="soap"):
         return Verdict(True, "eigenvectors rotate with the instances, up to signs, with which Adam commutes")
 
 
-def _certain(sizes: torch.Tensor) -> torch.Tensor:
+def _has_accurate_eigenvector(sizes: torch.Tensor) -> torch.Tensor:
     """Return a mask [B, d] of the eigenvalues that are large enough to have accurate eigenvectors."""
     return sizes > UNCERTAIN * sizes.amax(1, keepdim=True)
 
 
-def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _refreshed_basis(
+    S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Sort and update the columns of Q, which approximate the eigenvectors of S.
 
     Return the order [B, d] of the columns q by qᵀSq, largest first, and the new Q. The new Q is the

@@ -52,16 +52,22 @@ class Spectral(Update, frozen=True, tag="spectral"):
         return no_pair(self.factors, d)
 
     def start(self, params: Params) -> tuple[Params, State]:
-        dual = {layer: self._mapped(w, lambda s, beta: torch.asinh(s / beta)) for layer, w in params.items()}
+        dual = {
+            layer: self._mapped_singular_values(w, lambda s, beta: torch.asinh(s / beta))
+            for layer, w in params.items()
+        }
         return params, {"dual": dual}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         dual = descended(state["dual"], gradients, rates)
-        weights = {layer: self._mapped(z, lambda s, beta: beta * torch.sinh(s)) for layer, z in dual.items()}
+        weights = {
+            layer: self._mapped_singular_values(z, lambda s, beta: beta * torch.sinh(s))
+            for layer, z in dual.items()
+        }
         return weights, {"dual": dual}
 
-    def _mapped(self, w: torch.Tensor, function: Function) -> torch.Tensor:
-        """Apply `function` to the singular values of the weight matrices. If w is not finite, return NaN."""
+    def _mapped_singular_values(self, w: torch.Tensor, function: Function) -> torch.Tensor:
+        """Return NaN if w is not finite."""
         d = w.shape[-1]
         matrices = w.view(-1, *pair_of(self.factors, d))
         sound = matrices.isfinite().flatten(1).all(1)[:, None]

@@ -94,22 +94,22 @@ class Torch(Update, frozen=True, tag="torch"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.name != USUAL or self.options or self.library != "torch":
-            optimizers.check_options(self._optimizer, self.options)
+            optimizers.check_options(self._optimizer_class, self.options)
 
     @property
-    def _optimizer(self) -> type[Optimizer]:
+    def _optimizer_class(self) -> type[Optimizer]:
         return optimizers.optimizer_class(self.name, self.library)
 
     @property
-    def _entry(self) -> str:
+    def _optimizer_entry(self) -> str:
         return optimizers.entry(self.name, self.library)
 
     @property
     def _is_element_wise(self) -> bool:
-        return self._entry in ELEMENT_WISE
+        return self._optimizer_entry in ELEMENT_WISE
 
     def structure(self) -> UpdateStructure:
-        evaluates = not self._is_element_wise and optimizers.needs_closure(self._optimizer)
+        evaluates = not self._is_element_wise and optimizers.needs_closure(self._optimizer_class)
         # Many optimizers use signs or ranks, and no attribute tells which.
         return (
             super()
@@ -118,22 +118,22 @@ class Torch(Update, frozen=True, tag="torch"):
                 continuous=False,
                 evaluates=evaluates,
                 net_by_net=not self._is_element_wise,
-                copies=0 if self._is_element_wise else self._copies,
+                copies=0 if self._is_element_wise else self._copies_of_weights,
             )
         )
 
     @property
-    def _copies(self) -> int:
-        history = optimizers.arguments(self._optimizer).get("history_size")
+    def _copies_of_weights(self) -> int:
+        history = optimizers.arguments(self._optimizer_class).get("history_size")
         length = self.options.get("history_size", 0 if history is None else history.default)
         # LBFGS keeps a step and a change of the gradient for each entry of its history.
         return USUAL_COPIES + (2 * length if isinstance(length, int) else 0)
 
     def evaluating(self, evaluate: Evaluate, state: State) -> State:
-        return Optimizers(_of(state).groups, evaluate, _of(state).active)
+        return Optimizers(_optimizers_in(state).groups, evaluate, _optimizers_in(state).active)
 
     def pause(self, active: torch.Tensor, state: State) -> State:
-        optimizers_so_far = _of(state)
+        optimizers_so_far = _optimizers_in(state)
         nets = frozenset(active.nonzero().flatten().tolist())
         return Optimizers(optimizers_so_far.groups, optimizers_so_far.evaluate, nets)
 
@@ -142,24 +142,24 @@ class Torch(Update, frozen=True, tag="torch"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         by_net = _rates_by_net(rates, len(next(iter(params.values()))))
-        before = _of(state)
+        before = _optimizers_in(state)
         active = frozenset(range(len(by_net))) if before.active is None else before.active
         moved = {layer: w.clone() for layer, w in params.items()}
-        groups = self._groups(params, by_net, before.groups, active)
+        groups = self._divide_into_groups(params, by_net, before.groups, active)
         moving = [group for group in groups if group.nets[0] in active]
-        _read(moving, params, gradients)
-        is_finite = _with_finite(gradients)
+        _copy_to_optimizers(moving, params, gradients)
+        is_finite = _has_finite_gradients(gradients)
         with optimizers.random_numbers(next(iter(params.values())).device) as seed:
             for group in moving:
                 seed(group.steps)
                 if len(group.nets) > 1 or is_finite[group.nets[0]]:
-                    self._step(group, params, by_net[group.nets[0]], before.evaluate)
+                    self._step_group(group, params, by_net[group.nets[0]], before.evaluate)
                 else:  # many optimizers decompose matrices, which fails without finite entries
                     group.stop()
-        _write(moving, moved)
+        _copy_from_optimizers(moving, moved)
         return moved, Optimizers(groups)
 
-    def _step(
+    def _step_group(
         self, group: OptimizerGroup, params: Params, rates: NetRates, evaluate: Evaluate | None
     ) -> None:
         """Make a step of the group's optimizer. Raises: BadInput if the optimizer fails."""
@@ -169,10 +169,10 @@ class Torch(Update, frozen=True, tag="torch"):
             raise
         except Exception as error:  # optimizers raise errors of any kind
             is_of_user = self.name in optimizers.registered
-            reason = located(error, self._optimizer.step) if is_of_user else reason_of(error)
+            reason = located(error, self._optimizer_class.step) if is_of_user else reason_of(error)
             raise BadInput(f"{self.library}: {self.name}", f"its step fails: {reason}") from error
 
-    def _groups(
+    def _divide_into_groups(
         self,
         params: Params,
         by_net: Sequence[NetRates],
@@ -185,18 +185,20 @@ class Torch(Update, frozen=True, tag="torch"):
         """
         divided = []
         for group in groups:
-            parts = _nets_alike(group.nets, by_net, active)
+            parts = _nets_of_equal_rates(group.nets, by_net, active)
             divided += [group] if len(parts) == 1 else [group.of(part) for part in parts]
         moved = {net for group in groups for net in group.nets}
         new = [net for net in range(len(by_net)) if net in active and net not in moved]
-        together = _nets_alike(new, by_net, active) if self._is_element_wise else [[net] for net in new]
-        return divided + [self._begun(params, nets, by_net[nets[0]]) for nets in together]
+        together = (
+            _nets_of_equal_rates(new, by_net, active) if self._is_element_wise else [[net] for net in new]
+        )
+        return divided + [self._new_group(params, nets, by_net[nets[0]]) for nets in together]
 
-    def _begun(self, params: Params, nets: list[int], rates: NetRates) -> OptimizerGroup:
+    def _new_group(self, params: Params, nets: list[int], rates: NetRates) -> OptimizerGroup:
         nn: Any = torch.nn  # mypy reads no stubs of modules
         model = nn.Module()
         for layer, w in params.items():
-            start = w[nets] if self._is_element_wise else _as_torch_has_it(w[nets[0]])
+            start = w[nets] if self._is_element_wise else _in_torch_shape(w[nets[0]])
             model.register_parameter(layer, torch.nn.Parameter(start.clone()))
         layers_by_rate: dict[float, list[str]] = {}
         for layer, rate in rates.items():
@@ -207,7 +209,7 @@ class Torch(Update, frozen=True, tag="torch"):
             for rate, layers in layers_by_rate.items()
         ]
         optimizer = optimizers.make_optimizer(
-            self._optimizer,
+            self._optimizer_class,
             by_rate if len(by_rate) > 1 else list(parameters.values()),
             model,
             next(iter(layers_by_rate)),
@@ -216,9 +218,9 @@ class Torch(Update, frozen=True, tag="torch"):
         return OptimizerGroup(nets, parameters, optimizer, rates)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        if self._entry == "torch.SGD":
+        if self._optimizer_entry == "torch.SGD":
             return Verdict(True, "steps are sums of gradients and of weights, with one rate for all entries")
-        if self._entry in BY_COORDINATE and not (single and matrix.structure().entries_are_signs):
+        if self._optimizer_entry in BY_COORDINATE and not (single and matrix.structure().entries_are_signs):
             reason = "every weight has a separate rate, which distinguishes features"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         reason = f"it is not known whether steps of {self.name} rotate with the instances"
@@ -246,7 +248,7 @@ class Optimizers(dict[str, Params]):
         self.groups, self.evaluate, self.active = groups, evaluate, active
 
 
-def _of(state: State) -> Optimizers:
+def _optimizers_in(state: State) -> Optimizers:
     return state if isinstance(state, Optimizers) else Optimizers()
 
 
@@ -289,8 +291,8 @@ class OptimizerGroup:
 
     def step(self, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
         """Make a step. `params` only give the shapes of the tensors that are passed to `evaluate`."""
-        self._set(rates)
-        self.optimizer.step(*([] if evaluate is None else [self._closure(evaluate, params)]))
+        self._set_changed_rates(rates)
+        self.optimizer.step(*([] if evaluate is None else [self._loss_closure(evaluate, params)]))
         self.steps += 1
 
     def stop(self) -> None:
@@ -305,7 +307,7 @@ class OptimizerGroup:
         first, last = self.nets[0], self.nets[-1]
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
 
-    def _set(self, rates: NetRates) -> None:
+    def _set_changed_rates(self, rates: NetRates) -> None:
         """Pass on changed learning rates only, because optimizers may adapt their rates."""
         layers = {parameter: layer for layer, parameter in self.parameters.items()}
         for group in self.optimizer.param_groups:
@@ -314,7 +316,7 @@ class OptimizerGroup:
                 group["max_lr" if "max_lr" in group else "lr"] = rates[layer]
         self.rates = rates
 
-    def _closure(self, evaluate: Evaluate, params: Params) -> Callable[[], torch.Tensor]:
+    def _loss_closure(self, evaluate: Evaluate, params: Params) -> Callable[[], torch.Tensor]:
         """Return a function that sets the gradients of the group's only net, and returns its loss."""
         (net,) = self.nets
 
@@ -331,33 +333,32 @@ class OptimizerGroup:
         return loss
 
 
-def _read(groups: Sequence[OptimizerGroup], params: Params, gradients: Params) -> None:
+def _copy_to_optimizers(groups: Sequence[OptimizerGroup], params: Params, gradients: Params) -> None:
     """Copy the parameters and gradients of all nets into their optimizers."""
     for layer, w in params.items():
         parameters = [group.parameters[layer] for group in groups]
-        _copy(_of_groups(groups, layer, w), [parameter.data for parameter in parameters])
-        own_gradients = _of_groups(groups, layer, gradients[layer].clone())
+        _copy_at_once(_parts_by_group(groups, layer, w), [parameter.data for parameter in parameters])
+        own_gradients = _parts_by_group(groups, layer, gradients[layer].clone())
         for parameter, gradient in zip(parameters, own_gradients, strict=True):
             parameter.grad = gradient
 
 
-def _write(groups: Sequence[OptimizerGroup], params: Params) -> None:
-    """Copy the parameters from the optimizers back into the nets."""
+def _copy_from_optimizers(groups: Sequence[OptimizerGroup], params: Params) -> None:
     single = [group for group in groups if len(group.nets) == 1]
     for layer, w in params.items():
-        _copy([group.parameters[layer].data for group in single], _of_groups(single, layer, w))
+        _copy_at_once([group.parameters[layer].data for group in single], _parts_by_group(single, layer, w))
         for group in groups:
             if len(group.nets) > 1:
                 w[group.index] = group.parameters[layer].data.view_as(w[group.index])
 
 
-def _copy(sources: list[torch.Tensor], destinations: list[torch.Tensor]) -> None:
+def _copy_at_once(sources: list[torch.Tensor], destinations: list[torch.Tensor]) -> None:
     """Copy all tensors at once. For small nets, separate copies would take longer than the steps."""
     if sources:
         torch._foreach_copy_(destinations, sources)
 
 
-def _of_groups(groups: Sequence[OptimizerGroup], layer: str, tensor: torch.Tensor) -> list[torch.Tensor]:
+def _parts_by_group(groups: Sequence[OptimizerGroup], layer: str, tensor: torch.Tensor) -> list[torch.Tensor]:
     """Split a tensor into one part per group, in the shape of the group's parameter.
 
     The part of a single net is a view of the tensor.
@@ -371,14 +372,16 @@ def _of_groups(groups: Sequence[OptimizerGroup], layer: str, tensor: torch.Tenso
     ]
 
 
-def _with_finite(gradients: Params) -> list[bool]:
+def _has_finite_gradients(gradients: Params) -> list[bool]:
     """Return, for each net, whether all of its gradients are finite."""
     by_layer = [gradient.isfinite().reshape(len(gradient), -1).all(1) for gradient in gradients.values()]
     finite: list[bool] = torch.stack(by_layer).all(0).cpu().tolist()
     return finite
 
 
-def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]) -> list[list[int]]:
+def _nets_of_equal_rates(
+    nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]
+) -> list[list[int]]:
     """Divide nets into lists with equal rates. Each list is either all active or all inactive."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for net in nets:
@@ -396,7 +399,7 @@ def _rates_by_net(rates: Rates, count: int) -> list[NetRates]:
     return [{layer: numbers[net] for layer, numbers in by_layer.items()} for net in range(count)]
 
 
-def _as_torch_has_it(w: torch.Tensor) -> torch.Tensor:
+def _in_torch_shape(w: torch.Tensor) -> torch.Tensor:
     """Reshape a parameter of one net to the shape of torch layers: a matrix, or a vector of biases."""
     if w.dim() == 1:
         return w[None]

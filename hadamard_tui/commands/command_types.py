@@ -3,19 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from hadamard_tui.commands.loading import refuse_preset
+
+
+class _Converter(NamedTuple):
+    """Converts the words of one option or argument. Only types other than text need typer's converter.
+
+    `make_typers` returns typer's converter, which imports pydantic.
+    """
+
+    make_typers: Callable[[], Any]
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        annotation = param.type_descriptor.annotation
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if annotation is str and isinstance(value, str):
+            return value
+        if annotation == list[str] and isinstance(value, list | tuple):
+            return [str(word) for word in value]
+        return self.make_typers().coerce(value, param, ctx)
+
+
+class QuickOption(TyperOption):
+    """Option whose texts need no pydantic, the import of which takes longer than that of typer."""
+
+    def get_runtime_param(self) -> Any:
+        return _Converter(super().get_runtime_param)
+
+
+class QuickArgument(TyperArgument):
+    """Argument that is like a QuickOption."""
+
+    def get_runtime_param(self) -> Any:
+        return _Converter(super().get_runtime_param)
 
 
 class _PlainHelp:
     """Mixin for plain help: no <bool> after --help, and paragraphs without line breaks."""
 
+    params: list[Any]
+
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
+        for parameter in self.params:
+            parameter.__class__ = QuickOption if isinstance(parameter, TyperOption) else QuickArgument
         self.help: str | None = "\n\n".join(
             " ".join(paragraph.split()) for paragraph in (self.help or "").split("\n\n")
         )
@@ -24,6 +61,7 @@ class _PlainHelp:
         option = super().get_help_option(ctx)  # type: ignore[misc]
         if option is not None:
             option.metavar = ""
+            option.__class__ = QuickOption
         return option
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
@@ -492,9 +493,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def _complete_set_up(self) -> None:
         """Do what the first frame need not wait for: dim the tabs of panels that do not apply.
 
-        From now on, stored curves of earlier runs are drawn, too.
+        From now on, stored curves of earlier runs are drawn, too, and garbage is collected.
         """
         self._has_painted = True
+        gc.enable()
         stage = self.query_one(Stage)
         stage.dim(self._editable.experiment)
         if self._trace is None:

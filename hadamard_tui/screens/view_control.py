@@ -120,11 +120,9 @@ class ViewControl(RunControl):
     def _stored_curves(self, session: Session) -> Sequence[Series]:
         """Return the stored curves of an earlier run, to draw behind the run.
 
-        There are none once the run has ended, during a replay, if each curve has a separate chart, and for
-        all pictures
-        but the first.
+        There are none once the run has ended, during a replay, and for all pictures but the first.
         """
-        is_live = not (session.over or session.playback.replaying or self.chart_options.multiples)
+        is_live = not (session.over or session.playback.replaying)
         if not (is_live and self.query_one(Stage).has_first_chosen):
             return ()
         return () if self.stored_beside(session) is None else self._curves_of_stored
@@ -290,7 +288,8 @@ class ViewControl(RunControl):
         self._change_chart_options(smooth=not self.chart_options.smooth)
 
     def action_multiples(self) -> None:
-        self._change_chart_options(multiples=not self.chart_options.multiples)
+        options = self.chart_options if (look := self.look) is None else look.resolved
+        self._change_chart_options(multiples=not options.multiples)
 
     def action_band(self) -> None:
         curves = [] if (look := self.look) is None else look.view.curves

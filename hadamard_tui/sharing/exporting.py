@@ -96,7 +96,7 @@ class Shown:
     outcomes: Sequence[Outcome] = ()
     caption: str = ""
     multiples: Sequence[Plot] = ()
-    """Charts with one curve each, if the screen shows a separate chart for every curve."""
+    """Charts of single learners, if the screen shows a separate chart for each."""
 
     beneath: Plot | None = None
     """Chart below the first chart; None if the picture has only one chart."""
@@ -167,7 +167,7 @@ def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Show
             heat = heat_map(look, chosen)
             return replace(shown, axes=None, pictures=replace(shown.pictures, heat=heat))
         drawing, *lower = [difference(look)] if is_difference(look) else stacked(look)
-        is_split = look.options.multiples and has_multiples(look) and not is_difference(look)
+        is_split = look.resolved.multiples and has_multiples(look) and not is_difference(look)
         apart = multiples(look, len(look.view.curves), learner_name or "")[0] if is_split else ()
     beneath = next(iter(lower), None)
     return replace(shown, series=drawing.series, axes=drawing.axes, multiples=apart, beneath=beneath)

@@ -107,8 +107,9 @@ def parse(text: bytes) -> Memory:
         memory = msgspec.json.decode(text, type=Memory)
         raw_values.check([memory.preset, memory.off, memory.left_out])
         memory.set_up()
-        chart = memory.view.chart  # a linear axis in the file was not chosen by the user
-        memory.view.chart = replace(chart, x_log=chart.x_log or None, y_log=chart.y_log or None)
+        chart = memory.view.chart  # the user chose no False in the file
+        chosen = {option: getattr(chart, option) or None for option in ("x_log", "y_log", "multiples")}
+        memory.view.chart = replace(chart, **chosen)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput("", str(error)) from error
     return memory

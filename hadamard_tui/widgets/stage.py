@@ -72,6 +72,9 @@ TOUR = "-tour"
 FULL = "-full"
 """CSS class of the screen while the chart or the open panel is shown alone."""
 
+WITH_TABLE = "-table"
+"""CSS class of the stage while the table of learners is open."""
+
 
 def _draw_plot(chart: ChartView, shown: Plot) -> None:
     """Show a plot in a chart. If curves are smoothed, a note names the key that ends the smoothing."""
@@ -181,7 +184,7 @@ class Stage(Vertical):
     """
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
-        super().__init__(id=id)
+        super().__init__(id=id, classes=WITH_TABLE)  # from the start: a later change computes styles anew
         self._drawn: object = None
         self._ascii_only = ascii_only
         self._of: Experiment | None = None
@@ -227,7 +230,7 @@ class Stage(Vertical):
 
     def choose(self, name: str) -> None:
         self.query_one(Tabs).chosen = name
-        self.set_class(name == TABLE, "-table")
+        self.set_class(name == TABLE, WITH_TABLE)
         self._drawn = None
 
     def next(self, places: int = 1) -> None:
@@ -318,7 +321,7 @@ class Stage(Vertical):
             switcher.current = "loss"
             _draw_plot(chart, difference(look))
             return
-        if look.options.multiples and has_multiples(look) and not refused:
+        if look.resolved.multiples and has_multiples(look) and not refused:
             switcher.current = MULTIPLES
             grid = self.query_one(MultiplesView)
             plots, more = multiples(look, grid.room, learner_name)

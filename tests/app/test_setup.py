@@ -143,13 +143,13 @@ async def test_a_file_is_read_beside_the_screen(
     app: HadamardApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     threads: list[threading.Thread] = []
-    read = table._read
+    read = table._read_table
 
     def watched(*arguments: Any) -> Any:
         threads.append(threading.current_thread())
         return read(*arguments)
 
-    monkeypatch.setattr(table, "_read", watched)
+    monkeypatch.setattr(table, "_read_table", watched)
     (file := tmp_path / "X.csv").write_text("1,0,1\n0,0,0\n1,1,1\n")
     async with opened(app, WIDE) as pilot:
         row_of(app, "problem.matrix.kind").query_one(Choice).value = "file"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from view_fields import replace
 
 from hadamard_tui.charts.plots.derived_plots import has_multiples, multiples
-from hadamard_tui.charts.plots.look import Look
+from hadamard_tui.charts.plots.look import MOST_TOGETHER, ChartOptions, Look
 from hadamard_tui.charts.plots.view_plot import plot
 
 from .test_view_plot import FIRST, SECOND, TWO
@@ -34,3 +34,16 @@ def test_only_what_is_compared_has_charts_of_its_own():
     references = [replace(curve, is_reference=True) for curve in TWO.curves]
     assert not has_multiples(Look(replace(TWO, curves=references)))
     assert not has_multiples(Look(replace(TWO, curves=[TWO.curves[0], *references])))
+
+
+def test_many_curves_have_one_chart_per_learner_unless_the_user_decides():
+    names = [(learner, size) for learner in ("A", "B") for size in range(MOST_TOGETHER // 2 + 1)]
+    curves = [replace(FIRST, name=f"{learner}, {size}", learner=learner) for learner, size in names]
+    look = Look(replace(TWO, curves=curves))
+    assert look.resolved.multiples
+    shown, more = multiples(look, 4, "B")
+    assert more == 0
+    assert [chart.axes.title for chart in shown] == ["A", "B"]
+    assert [sum(bool(series.mark) for series in chart.series) for chart in shown] == [len(curves) // 2] * 2
+    assert not Look(TWO).resolved.multiples
+    assert not Look(look.view, options=ChartOptions(multiples=False)).resolved.multiples

@@ -473,9 +473,9 @@ class Moved(Measure, frozen=True, tag="moved"):
 
 
 def test_a_measure_may_ask_for_the_start(monkeypatch):
-    requested = planning_measures._item_requested
+    requested = planning_measures._requested_measures
     more = {"moved": Moved()}
-    monkeypatch.setattr(planning_measures, "_requested", lambda *words: requested(*words) | more)
+    monkeypatch.setattr(planning_measures, "_requested_measures", lambda *words: requested(*words) | more)
     setup = described(NET, pictures=[])
     courses, _ = by_hand(setup, (0.05,))
     values = run(setup, gate=lambda: 2).curves[0].values("moved")

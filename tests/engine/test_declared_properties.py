@@ -320,15 +320,15 @@ class Squaring(Dense, frozen=True, tag="squaring"):
 class Signs(Dense, frozen=True, tag="signs"):
     """A net that starts with signs."""
 
-    def _layer(self, stream, number, fan_out, fan_in, size):
-        return np.sign(super()._layer(stream, number, fan_out, fan_in, size))
+    def _drawn_layer(self, stream, number, fan_out, fan_in, size):
+        return np.sign(super()._drawn_layer(stream, number, fan_out, fan_in, size))
 
 
 class Longer(Dense, frozen=True, tag="longer"):
     """A net that acts with other factors."""
 
-    def _scalings(self, d):
-        return [scaling._replace(forward=2.0) for scaling in super()._scalings(d)]
+    def _layer_scalings(self, d):
+        return [scaling._replace(forward=2.0) for scaling in super()._layer_scalings(d)]
 
 
 class Fitted(Linear, frozen=True, tag="fitted"):

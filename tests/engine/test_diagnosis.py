@@ -351,7 +351,7 @@ def test_the_sizes_of_a_plan(rows, d, sizes, decided_at, tested):
 def test_the_expected_time_is_that_of_all_fits_at_the_speed_of_this_machine(monkeypatch):
     table = linear_table("noise", 0)
     plan, quick = plan_of(table), plan_of(table, shows_all=False)
-    monkeypatch.setattr(expected_time, "_probe", lambda: 0.05)
+    monkeypatch.setattr(expected_time, "_time_of_fit", lambda: 0.05)
     monkeypatch.setattr(expected_time.os, "cpu_count", lambda: 8)
     fits = {
         name: [expected_time.work(learner_called(name), size, quick) for size in quick.sizes]

@@ -112,8 +112,8 @@ class Largest(Measure, frozen=True, tag="largest"):
 
 @pytest.fixture
 def outsiders(monkeypatch):
-    requested, more = planning_measures._item_requested, {"norm": Norm(), "largest": Largest()}
-    monkeypatch.setattr(planning_measures, "_requested", lambda *words: requested(*words) | more)
+    requested, more = planning_measures._requested_measures, {"norm": Norm(), "largest": Largest()}
+    monkeypatch.setattr(planning_measures, "_requested_measures", lambda *words: requested(*words) | more)
 
 
 @pytest.mark.usefixtures("outsiders")

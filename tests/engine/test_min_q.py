@@ -270,8 +270,8 @@ def test_a_path_has_the_same_minimisers_whichever_scale_is_asked_for_first(depth
 
 def test_scales_of_the_same_data_go_on_from_one_another(monkeypatch):
     steps = []
-    step = min_q.Dual._step
-    monkeypatch.setattr(min_q.Dual, "_step", lambda self: steps.append(1) or step(self))
+    step = min_q.Dual._make_newton_step
+    monkeypatch.setattr(min_q.Dual, "_make_newton_step", lambda self: steps.append(1) or step(self))
     axes = [{"name": "alpha", "values": [0.1, 0.03, 0.01, 0.003, 0.001], "log": True}]
     learner = {"solver": {"kind": "min-q", "alpha": "alpha"}}
     described = raw(

@@ -62,9 +62,9 @@ def test_the_most_examples_are_the_last_of_those_seen_and_a_solver_is_told_no_mo
     protocol, monkeypatch
 ):
     described = experiment("gaussian", learners={"LLS": LLS}, d=D, protocol=protocol)
-    told, add = [], lls.LeastSquaresFit._add
+    told, add = [], lls.LeastSquaresFit._add_example
     monkeypatch.setattr(
-        lls.LeastSquaresFit, "_add", lambda fit, *arguments: told.append(1) or add(fit, *arguments)
+        lls.LeastSquaresFit, "_add_example", lambda fit, *arguments: told.append(1) or add(fit, *arguments)
     )
     assert described.protocol.extent(D).most_examples == described.protocol.examples_seen(D)[-1]
     run(described)
@@ -390,7 +390,7 @@ def test_a_run_comes_back_after_one_update_or_one_fit(protocol, learner, monkeyp
 
     monkeypatch.setattr(Descent, "descend", counted(Descent.descend))
     monkeypatch.setattr(basis_pursuit, "shortest", counted(basis_pursuit.shortest))
-    monkeypatch.setattr(lls.LeastSquaresFit, "_add", counted(lls.LeastSquaresFit._add))
+    monkeypatch.setattr(lls.LeastSquaresFit, "_add_example", counted(lls.LeastSquaresFit._add_example))
     monkeypatch.setattr(erm, "NUMBERS", 2 * D)
     words = {"learners": {"it": learner}, "d": D, "protocol": protocol}
     _, (learner_run,) = prepare(plan_run(experiment("gaussian", "all", **words)))

@@ -106,7 +106,7 @@ def test_the_view_of_spectra_is_what_was_recorded_and_what_the_steps_of_pictures
     trace = run(described)
     picture, results = picture_of_spectra(described), of_one(described, trace)
     spectra_view = views.view(picture, results)
-    monkeypatch.setattr(views, "_as_recorded", lambda steps, arguments: None)
+    monkeypatch.setattr(views, "_recorded_cells", lambda steps, arguments: None)
     for quick, slow in zip(spectra_view.heats, views.view(picture, results).heats, strict=True):
         for axis in ("x", "y", "z"):
             np.testing.assert_array_equal(getattr(quick, axis), getattr(slow, axis))

@@ -23,7 +23,7 @@ def keep(loop: Any, *sources: Path) -> None:
     if isinstance(loop, Dispatcher):
         with suppress(RuntimeError):  # numba raises it if no folder is writable
             loop.enable_caching()
-        if (index := _index_of(loop)) is not None:
+        if (index := _cache_index(loop)) is not None:
             # By default, numba checks only the file of the loop itself, and has no option for other sources.
             index._source_stamp = index._source_stamp, *(file.stat().st_mtime for file in sources)
             try:
@@ -37,11 +37,11 @@ def kept_at(loop: Any) -> tuple[Path, ...]:
 
     The public `loop.stats` names only the folder, which contains files of other loops as well.
     """
-    index = _index_of(loop)
+    index = _cache_index(loop)
     return () if index is None else (Path(index._index_path),)
 
 
-def _index_of(loop: Any) -> IndexDataCacheFile | None:
+def _cache_index(loop: Any) -> IndexDataCacheFile | None:
     """Return the object with which numba manages the stored versions of a loop, or None if there are none.
 
     numba has no public names for a loop's cache and the index of the cache.

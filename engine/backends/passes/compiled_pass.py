@@ -90,18 +90,18 @@ class CompiledPass:
             squared=multiplicative_step.power == 2,
         )
         self._learnt = 0
-        self._labels = self._turned_labels() if counts else np.empty((data.replicas, 1, 0), np.int8)
+        self._labels = self._transformed_labels() if counts else np.empty((data.replicas, 1, 0), np.int8)
         self.to_come: deque[Reached] = deque()
-        _, _, right = self._learn([False], [counts])
+        _, _, right = self._learn_examples([False], [counts])
         dtype = str(weights.dtype).removeprefix("torch.")
         code_of(learner, dtype).note(*kept_at(sylvester_rows), *kept_at(learn))
-        losses = data.over_targets(self._losses()[None])[0]
+        losses = data.over_targets(self._squared_errors()[None])[0]
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
-    def _losses(self) -> torch.Tensor:
+    def _squared_errors(self) -> torch.Tensor:
         """Return ‖w − w*‖² of all weight vectors, [R·B] in float64."""
-        errors_apart = _difference(self._apart) - self._sizes
-        return square_lengths(errors_apart) + square_lengths(_difference(self._halves))
+        errors_apart = _weights_of_halves(self._apart) - self._sizes
+        return square_lengths(errors_apart) + square_lengths(_weights_of_halves(self._halves))
 
     @property
     def exhausted(self) -> bool:
@@ -120,14 +120,14 @@ class CompiledPass:
         Weights are stored after the examples marked in `keep`, and mistakes on all rows are counted after the
         examples marked in `count`.
         """
-        losses, weights, right = self._learn([False, *keep], [False, *count])
+        losses, weights, right = self._learn_examples([False, *keep], [False, *count])
         first_weights, counted = iter(weights), iter(right)
         for loss, is_kept, is_counted in zip(self._data.over_targets(losses), keep, count, strict=True):
             self.to_come.append(
                 Reached(loss, next(first_weights) if is_kept else None, next(counted) if is_counted else None)
             )
 
-    def _learn(
+    def _learn_examples(
         self, keep: Sequence[bool], count: Sequence[bool]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Train on the next K examples.
@@ -146,19 +146,19 @@ class CompiledPass:
         right = torch.empty(sum(count), members, dtype=torch.float64)
         records = Records(
             losses.numpy(),
-            _slots(keep),
+            _slot_numbers(keep),
             weights.numpy(),
             self._data.targets,
-            _slots(count),
+            _slot_numbers(count),
             right.numpy(),
             self._labels,
             torch.finfo(weights.dtype).eps ** 0.5,
         )
-        self._in_shares(signs, records, steps + COUNT * sum(count))
+        self._learn_in_threads(signs, records, steps + COUNT * sum(count))
         self._learnt += steps
         return losses, weights, right.mul_(self._data.instances.n / d)
 
-    def _in_shares(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
+    def _learn_in_threads(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
         """Train all weight vectors on the examples, divided among threads.
 
         `passes` is the amount of work, in units of one example.
@@ -189,7 +189,7 @@ class CompiledPass:
 
     def weights(self) -> torch.Tensor:
         assert self.exhausted, "examples are learnt ahead up to where these will be needed"
-        return _difference(self._halves).scatter(1, self._places, _difference(self._apart))
+        return _weights_of_halves(self._halves).scatter(1, self._places, _weights_of_halves(self._apart))
 
     def predict(self, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights())
@@ -199,7 +199,7 @@ class CompiledPass:
         assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 
-    def _turned_labels(self) -> NDArray[np.int8]:
+    def _transformed_labels(self) -> NDArray[np.int8]:
         """Return the signs of the labels xᵀw* of all rows x, [R, targets, d], in the order of `transform`."""
         rows = self._data.instances
         assert isinstance(rows, Sylvester), "only Sylvester's rows are served"
@@ -211,12 +211,12 @@ class CompiledPass:
         return turned
 
 
-def _difference(halves: torch.Tensor) -> torch.Tensor:
+def _weights_of_halves(halves: torch.Tensor) -> torch.Tensor:
     """Return the weights w [B, d]: a − b for `halves` [B, 2, d], or a for `halves` [B, 1, d]."""
     return halves[:, 0] - halves[:, 1] if halves.shape[1] == 2 else halves[:, 0]
 
 
-def _slots(marked: Sequence[bool]) -> NDArray[np.int64]:
+def _slot_numbers(marked: Sequence[bool]) -> NDArray[np.int64]:
     """Return 0, 1, 2 … for the marked entries, and −1 for unmarked entries."""
     places = np.array(marked, bool)
     return np.where(places, places.cumsum() - 1, -1)

@@ -243,7 +243,7 @@ def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
     else:
         numbers = np.empty(frame.shape)
         for position, (column, cells) in enumerate(frame.items()):
-            numbers[:, position] = _column(cells, int(str(column)), place)
+            numbers[:, position] = _numbers_of_column(cells, int(str(column)), place)
     check_finite(numbers, lambda row, position: place(row, int(frame.columns[position])))
     return numbers
 
@@ -277,7 +277,7 @@ def quoted_cell(cell: object) -> str:
     return repr(cut(str(cell).strip(), SHOWN))
 
 
-def _column(cells: pd.Series[Any], column: int, place: Place) -> NDArray[np.float64]:
+def _numbers_of_column(cells: pd.Series[Any], column: int, place: Place) -> NDArray[np.float64]:
     """Convert a column to numbers, with NaN for missing values. Raises: NotATable."""
     from pandas.api import types
 

@@ -51,7 +51,7 @@ class Header(NamedTuple):
 
 def npy_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
     """Describe the array in a .npy file. Raises: NotATable."""
-    return _content(lambda: file.open("rb"), file.stat().st_size)
+    return _content_of_stream(lambda: file.open("rb"), file.stat().st_size)
 
 
 def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
@@ -79,7 +79,7 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
     def opened() -> AbstractContextManager[IO[bytes]]:
         return _Member(file, members[name])
 
-    content = _content(opened, members[name].file_size)
+    content = _content_of_stream(opened, members[name].file_size)
     return content if len(members) == 1 else replace(content, notes=(f"array {name} of {names}",))
 
 
@@ -111,10 +111,10 @@ class _Member(AbstractContextManager[IO[bytes]]):
         self._archive.close()
 
 
-def _content(opened: Opener, size: int) -> Content:
+def _content_of_stream(opened: Opener, size: int) -> Content:
     """Describe the array in a stream of `size` bytes. Raises: NotATable."""
     with opened() as stream:
-        header = _header(stream)
+        header = _read_header(stream)
     shape = header.shape if len(header.shape) != 1 else (*header.shape, 1)
     if len(shape) != 2:
         raise NotATable(f"it has shape {header.shape}; a table needs two dimensions, rows and columns")
@@ -129,14 +129,14 @@ def _content(opened: Opener, size: int) -> Content:
         with opened() as stream:
             array = npy.read_array(stream, allow_pickle=False)
         if are_words:
-            return _of_words(array.ravel())
+            return _label_cells(array.ravel())
         table = array.reshape(shape).astype(np.float64, copy=False)
         numbers = table if [*columns] == [*range(shape[1])] else table[:, columns]
-        check_finite(numbers, lambda row, column: _place(row, columns[column]))
+        check_finite(numbers, lambda row, column: _place_in_words(row, columns[column]))
         if label is None:
             return TableCells(numbers)
         labels = table[:, [label]]
-        check_finite(labels, lambda row, _: _place(row, label))
+        check_finite(labels, lambda row, _: _place_in_words(row, label))
         return TableCells(numbers, labels[:, 0])
 
     copied = 0 if header.kind == np.float64 else header.kind.itemsize
@@ -146,18 +146,18 @@ def _content(opened: Opener, size: int) -> Content:
     return Content(shape[1], read, shape[0], needed, words=words, truth_values=truth)
 
 
-def _of_words(array: NDArray[np.str_]) -> TableCells:
+def _label_cells(array: NDArray[np.str_]) -> TableCells:
     words = [word.strip() for word in array.tolist()]
     if not all(words):
-        raise MissingCell(f"{_place(words.index(''), 0)} has no value; every row needs a label")
+        raise MissingCell(f"{_place_in_words(words.index(''), 0)} has no value; every row needs a label")
     return TableCells(np.empty((len(words), 0)), words)
 
 
-def _place(row: int, column: int) -> str:
+def _place_in_words(row: int, column: int) -> str:
     return f"row {row}, column {column}, both counted from 0,"
 
 
-def _header(stream: IO[bytes]) -> Header:
+def _read_header(stream: IO[bytes]) -> Header:
     """Read the header of the .npy array in a stream. Raises: NotATable, or numpy's ValueError."""
     beginning = io.BytesIO(stream.read(HEADER))
     version = npy.read_magic(beginning)

@@ -104,8 +104,8 @@ def dialect_of(
 
     Raises: NotATable, BadField.
     """
-    comments, separator = _comments(lines)
-    records, separator, decimal = _written(lines[comments:], settings, separator, suffix)
+    comments, separator = _comments_and_separator(lines)
+    records, separator, decimal = _best_records(lines[comments:], settings, separator, suffix)
     first, rows = records.cells[0], records.cells[1:]
     has_header = settings.header
     if has_header is None:
@@ -121,7 +121,7 @@ def dialect_of(
     empty = _empty_columns(names, full)
     before = comments + (records.ends[0] if has_header else 0)
     if names is None:
-        counted = _counts([row[0] for row in full], decimal) if width - len(empty) > 1 else ""
+        counted = _counting_in_words([row[0] for row in full], decimal) if width - len(empty) > 1 else ""
         index = IndexFinding(doubt=f"column 0 has no name and counts the rows ({counted})" if counted else "")
     else:
         index = index_of(
@@ -171,7 +171,7 @@ def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]
         raise NotATable(f"line {reader.line_num} cannot be split into cells: {error}") from error
 
 
-def _comments(lines: Sequence[str]) -> tuple[int, str]:
+def _comments_and_separator(lines: Sequence[str]) -> tuple[int, str]:
     """Return the number of comment lines before the table, and the separator that one of them declares.
 
     The separator is empty if none declares it.
@@ -189,7 +189,7 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
     return count, separator
 
 
-def _written(
+def _best_records(
     lines: Sequence[str], settings: TableSettings, declared: str, suffix: str
 ) -> tuple[_Records, str, str]:
     """Divide the lines into records by the separator and decimal sign that fit best; return all three.
@@ -213,7 +213,7 @@ def _written(
         if not numbered:
             continue
         records = _Records(tuple(row for _, row in numbered), tuple(number for number, _ in numbered))
-        if decimal == "," and _are_cut_words(records.cells):
+        if decimal == "," and _are_words_with_commas(records.cells):
             continue
         if (score := _score(records.cells, decimal)) > best_score:
             best, best_score = (records, separator, decimal), score
@@ -221,15 +221,15 @@ def _written(
         raise NotATable("its first lines cannot be split into cells")
     records, separator, decimal = best
     if settings.decimal is None and decimal != ".":
-        _check_thousands(records.cells)
+        _check_no_thousands(records.cells)
     is_one_cell = decimal != "." and all(len(row) == 1 for row in records.cells)
-    may_be_one_cell = separator == "," and _have_fractions(records.cells)
+    may_be_one_cell = separator == "," and _have_decimal_commas(records.cells)
     if settings.separator is None and settings.decimal is None and (is_one_cell or may_be_one_cell):
-        raise _one_or_two(records.cells[-1], separator)
+        raise _ambiguous_comma_error(records.cells[-1], separator)
     return best
 
 
-def _are_cut_words(records: Sequence[Row]) -> bool:
+def _are_words_with_commas(records: Sequence[Row]) -> bool:
     """Return whether commas in a table with one column separate words, and so are not decimal commas."""
     if any(len(row) > 1 for row in records):
         return False
@@ -252,7 +252,7 @@ def _score(records: Sequence[Row], decimal: str) -> float:
     return fits * count / len(rows) * numbers / len(cells)
 
 
-def _check_thousands(records: Sequence[Row]) -> None:
+def _check_no_thousands(records: Sequence[Row]) -> None:
     cells = [cell for row in records for cell in row if "," in cell and is_number(cell, ",")]
     if cells and all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in cells):
         value = float(cells[0].replace(",", "."))
@@ -263,7 +263,7 @@ def _check_thousands(records: Sequence[Row]) -> None:
         )
 
 
-def _have_fractions(records: Sequence[Row]) -> bool:
+def _have_decimal_commas(records: Sequence[Row]) -> bool:
     """Return whether rows of two integers look like numbers with decimal commas, as -0,5 or 3,14159265 do."""
     pairs = records[1:] or records
     if not all(len(row) == 2 and all(map(WHOLE.fullmatch, row)) and row[1].isdigit() for row in pairs):
@@ -274,7 +274,7 @@ def _have_fractions(records: Sequence[Row]) -> bool:
     return has_sign_of_zero or has_zero_first or is_precise
 
 
-def _one_or_two(row: Row, separator: str) -> BadField:
+def _ambiguous_comma_error(row: Row, separator: str) -> BadField:
     cells = quoted_cell(separator.join(row))
     remedy = 'set decimal = "," for one number, or separator = "," for two cells'
     return BadField("decimal", f"{cells} may be one number with a decimal comma, or two cells; {remedy}")
@@ -294,54 +294,58 @@ def _is_header(
         return False  # the word also occurs below, so it is a value
     over_numbers = [column for column in names if _are_numbers(columns[column], decimal)]
     if not numbers:
-        if not names or over_numbers or all(_repeat(columns[column]) for column in names):
+        if not names or over_numbers or all(_may_be_class_names(columns[column]) for column in names):
             return bool(names)
-        return _by_count(
+        return _is_header_by_count(
             has_extra_record, f"{quoted_cell(first[names[0]])} may be the name of a column or a value"
         )
     values = [first[column] for column in numbers]
-    counted_from = next((start for start in (0, 1) if values == _counting(start, len(values))), None)
+    counted_from = next(
+        (start for start in (0, 1) if values == _consecutive_numbers(start, len(values))), None
+    )
     if over_numbers and counted_from is None:
         name = quoted_cell(first[over_numbers[0]])
-        return _by_count(
+        return _is_header_by_count(
             has_extra_record,
             f"{name} may be the name of a column, but {quoted_cell(values[0])} may be a value",
         )
-    if over_numbers or (counted_from == 0 and (names or (not first[0] and _counts(columns[0], decimal)))):
+    if over_numbers or (
+        counted_from == 0 and (names or (not first[0] and _counting_in_words(columns[0], decimal)))
+    ):
         return True
-    unlike = [column for column in numbers if _is_unlike(first[column], columns[column], len(first))]
+    unlike = [column for column in numbers if _is_unlike_column(first[column], columns[column], len(first))]
     if counted_from == 1 and len(values) >= FEW and len(unlike) == len(values):
         return True
     if counted_from != 0:
-        doubt = _doubt_about(first, rows, columns) if len(values) == len(first) > 1 else ""
-        return _by_count(has_extra_record, doubt) if doubt else False
+        doubt = _doubt_about_header(first, rows, columns) if len(values) == len(first) > 1 else ""
+        return _is_header_by_count(has_extra_record, doubt) if doubt else False
     by_count = has_extra_record()
     if unlike and by_count is not False:
         return True
     if not unlike and by_count is not None:
         return by_count
     last = f" … {values[-1]}" if len(values) > 1 else ""
-    raise _undecided(f"0{last} may be column names that pandas wrote, or a row of numbers")
+    raise _unclear_header_error(f"0{last} may be column names that pandas wrote, or a row of numbers")
 
 
-def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
+def _is_header_by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
     if (by_count := has_extra_record()) is None:
-        raise _undecided(doubt)
+        raise _unclear_header_error(doubt)
     return by_count
 
 
-def _counting(start: int, count: int) -> list[str]:
+def _consecutive_numbers(start: int, count: int) -> list[str]:
     return [str(number) for number in range(start, start + count)]
 
 
-def _undecided(doubt: str) -> BadField:
+def _unclear_header_error(doubt: str) -> BadField:
     return BadField(
         "header",
         f"it is not clear whether the first line is a header: {doubt}; set header = true or header = false",
     )
 
 
-def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
+def _is_unlike_column(cell: str, column: Sequence[str], width: int) -> bool:
     """Return whether an integer in the first record is unlike the numbers in the column below it.
 
     The numbers below may all have a decimal sign or an exponent. Or they may be only −1 and 1, or only bits,
@@ -355,7 +359,7 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
     return len(column) >= FEW and (values == {"-1", "1"} or (values <= {"0", "1"} and cell not in ("0", "1")))
 
 
-def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
+def _doubt_about_header(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
     """Return a reason to think that numbers in the first record are column names; "" if there is none."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
         return "unlike the rows below, it has consecutive whole numbers"
@@ -386,7 +390,7 @@ def _are_truth_values(cells: Sequence[str]) -> bool:
     return bool(cells) and all(cell.lower() in ("true", "false") for cell in cells)
 
 
-def _repeat(column: Sequence[str]) -> bool:
+def _may_be_class_names(column: Sequence[str]) -> bool:
     """Return whether the words of a column repeat so often that they may be names of classes."""
     return 2 * len(set(column)) <= len(column)
 
@@ -460,7 +464,7 @@ def index_of(
         if INDEX_NAMES.fullmatch(name) is None:
             break
         cells = cells_of(column)
-        if counted := _counts(cells, decimal):
+        if counted := _counting_in_words(cells, decimal):
             columns[column] = f"counts the rows: {counted}"
             continue
         differ = len(set(cells)) == len(cells) and not any(_has_decimals(cell, decimal) for cell in cells)
@@ -476,7 +480,7 @@ def index_of(
     return IndexFinding(columns)
 
 
-def _counts(cells: Sequence[str], decimal: str) -> str:
+def _counting_in_words(cells: Sequence[str], decimal: str) -> str:
     """Return "0, 1, 2 …" or "1, 2, 3 …" if the cells count like this; otherwise "".
 
     Fewer than FEW cells are no evidence.

@@ -66,8 +66,8 @@ def read(images: Path, labels: Path | None) -> Images:
 
     Raises: BadField, at the field `images` or `labels` that names the faulty file.
     """
-    with _at_fault(images, "images"):
-        beginning = _beginning(images)
+    with _faults_of_file(images, "images"):
+        beginning = _first_bytes(images)
         magic = int.from_bytes(beginning)
         if magic == LABELS:
             raise NotATable(
@@ -76,7 +76,7 @@ def read(images: Path, labels: Path | None) -> Images:
             )
         has_own_labels = magic != IMAGES
         if has_own_labels and labels is None:
-            return _of_archive(images) if beginning == ARCHIVE else _of_cifar(images)
+            return _images_of_archive(images) if beginning == ARCHIVE else _images_of_cifar(images)
         if has_own_labels:
             raise NotATable(
                 f"does not begin with {IMAGES:#x}, as IDX files of images do; for other formats, "
@@ -87,12 +87,12 @@ def read(images: Path, labels: Path | None) -> Images:
                 "labels",
                 f"missing: {images.name} is an IDX file of images; set `labels` to the file of their labels",
             )
-        pixels = _of_idx(images, 3)
-    with _at_fault(labels, "labels"):
-        if (magic := int.from_bytes(_beginning(labels))) != LABELS:
+        pixels = _array_of_idx(images, 3)
+    with _faults_of_file(labels, "labels"):
+        if (magic := int.from_bytes(_first_bytes(labels))) != LABELS:
             which = ", as images do" if magic == IMAGES else ""
             raise NotATable(f"begins with {magic:#x}{which}; IDX files of labels begin with {LABELS:#x}")
-        classes = _of_idx(labels, 1)
+        classes = _array_of_idx(labels, 1)
         _check_classes(classes, len(pixels), images.name)
     notes = (f"labels in {labels.name}",)
     return Images(pixels.reshape(len(pixels), -1), classes.astype(np.int64), notes)
@@ -108,7 +108,7 @@ def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np
 
 
 @contextmanager
-def _at_fault(file: Path, field: str) -> Iterator[None]:
+def _faults_of_file(file: Path, field: str) -> Iterator[None]:
     """Convert errors that `file` causes inside the block to BadField at `field`."""
     try:
         yield
@@ -121,12 +121,12 @@ def _at_fault(file: Path, field: str) -> Iterator[None]:
         raise BadField(field, f"{file.name} cannot be read as {field}: {reason}") from error
 
 
-def _beginning(file: Path) -> bytes:
+def _first_bytes(file: Path) -> bytes:
     with formats.opened(file) as stream:
         return stream.read(4)
 
 
-def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
+def _array_of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
     """Read an IDX file, the format of MNIST, into an array with `dimensions` dimensions.
 
     Raises: NotATable.
@@ -149,9 +149,9 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8).reshape(shape)
 
 
-def _of_cifar(file: Path) -> Images:
+def _images_of_cifar(file: Path) -> Images:
     with formats.opened(file) as stream:
-        content = _all_of(stream)
+        content = _content_of_stream(stream)
     place, mark = TAR
     if content[place] == mark:
         raise NotATable("is a .tar archive; unpack it, and name one of its files instead")
@@ -174,7 +174,7 @@ def _of_cifar(file: Path) -> Images:
     return Images(table[:, 1:], classes, ("each record begins with its label",))
 
 
-def _of_archive(file: Path) -> Images:
+def _images_of_archive(file: Path) -> Images:
     """Read the training images of mnist.npz with their classes. Raises: NotATable, or errors of numpy."""
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         for name in (NPZ_IMAGES, NPZ_LABELS):
@@ -198,7 +198,7 @@ def _of_archive(file: Path) -> Images:
     return Images(pixels.reshape(len(pixels), -1), classes.astype(np.int64), notes, left_out)
 
 
-def _all_of(stream: IO[bytes]) -> bytearray:
+def _content_of_stream(stream: IO[bytes]) -> bytearray:
     content = bytearray()
     while piece := stream.read(PIECE):
         _check_memory(len(content) + len(piece))

@@ -44,9 +44,11 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
         # Columns are selected by position, because a repeated name would select several columns.
         arrow = arrow.rename_columns([str(number) for number in range(arrow.num_columns)])
         frame = arrow.to_pandas(ignore_metadata=True)
-        labels = None if label is None else _labels(frame.pop(str(len(columns))), label, schema.names)
+        labels = None if label is None else _label_cells(frame.pop(str(len(columns))), label, schema.names)
         frame.columns = [*columns]
-        return TableCells(numbers_of(frame, lambda row, column: _place(row, schema.names[column])), labels)
+        return TableCells(
+            numbers_of(frame, lambda row, column: _place_in_words(row, schema.names[column])), labels
+        )
 
     def frame() -> Any:
         with parquet.ParquetFile(file) as table:
@@ -62,11 +64,11 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
         rows,
         COPIES * FLOAT * rows * len(schema),
         names=tuple(schema.names),
-        index=_index(file, schema),
+        index=_find_index(file, schema),
         truth_values=frozenset(
             column for column, kind in enumerate(schema.types) if pyarrow.types.is_boolean(kind)
         ),
-        words=dict(_words(schema)),
+        words=dict(_columns_of_words(schema)),
         frame=frame,
     )
 
@@ -81,14 +83,14 @@ def faults() -> tuple[type[Exception], ...]:
 PARQUET = Format(content, faults)
 
 
-def _labels(cells: Any, column: int, names: Sequence[str]) -> Any:
+def _label_cells(cells: Any, column: int, names: Sequence[str]) -> Any:
     if cells.dtype.kind in "iuf":
         frame = cells.to_frame(column)
-        return numbers_of(frame, lambda row, _: _place(row, names[column]))[:, 0]
-    return words_of(cells, column, lambda row, _: _place(row, names[column]))
+        return numbers_of(frame, lambda row, _: _place_in_words(row, names[column]))[:, 0]
+    return words_of(cells, column, lambda row, _: _place_in_words(row, names[column]))
 
 
-def _index(file: Path, schema: Any) -> IndexFinding:
+def _find_index(file: Path, schema: Any) -> IndexFinding:
     """Find the columns that hold the index of a DataFrame, by pandas' metadata or their names."""
     from pyarrow import parquet
 
@@ -108,7 +110,7 @@ def _index(file: Path, schema: Any) -> IndexFinding:
     return IndexFinding({**finding.columns, **columns}, "" if 0 in columns else finding.doubt)
 
 
-def _words(schema: Any) -> Iterator[tuple[int, str]]:
+def _columns_of_words(schema: Any) -> Iterator[tuple[int, str]]:
     """Yield the position of each column that does not hold numbers, with a description of its content."""
     import pyarrow
 
@@ -120,5 +122,5 @@ def _words(schema: Any) -> Iterator[tuple[int, str]]:
             yield position, "categories" if types.is_dictionary(column.type) else f"values of type {kind}"
 
 
-def _place(row: int, name: str) -> str:
+def _place_in_words(row: int, name: str) -> str:
     return f"row {row + 1}, column {quoted_cell(name)},"

@@ -66,7 +66,7 @@ MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
     """Describe the table in a text file by the file's first lines. Raises: NotATable, BadField."""
-    with _opened(file) as stream:
+    with _opened_as_text(file) as stream:
         lines = list(_first_lines(stream))
     if svmlight.has_its_form(lines):
         refuse_settings(settings, svmlight.SVMLIGHT, file.name)
@@ -81,7 +81,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
     dialect = dialect_of(lines, settings, suffix, has_extra_record)
 
     def read(columns: Sequence[int], label: int | None) -> TableCells:
-        return _read(file, dialect, columns, label)
+        return _read_cells(file, dialect, columns, label)
 
     return Content(
         dialect.width,
@@ -93,15 +93,15 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
         empty=dialect.empty,
         truth_values=frozenset(truth_values_in(dialect)),
         words={column: f"words such as {quoted_cell(word)}" for column, word in words_in(dialect)},
-        notes=tuple(_notes(dialect, lines, suffix)),
+        notes=tuple(_dialect_notes(dialect, lines, suffix)),
         first_rows=dialect.rows,
-        frame=lambda: next(_frames(file, dialect, None, MOST)),
+        frame=lambda: next(_frames_of_rows(file, dialect, None, MOST)),
     )
 
 
 def first_lines(file: Path, count: int) -> list[str]:
     """Return up to `count` lines from the beginning of a file. Raises: NotATable."""
-    with _opened(file) as stream:
+    with _opened_as_text(file) as stream:
         return list(itertools.islice(_first_lines(stream), count))
 
 
@@ -114,7 +114,7 @@ TEXT = Format(content, faults, frozenset({"header", "index", "columns", "separat
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[IO[str]]:
+def _opened_as_text(file: Path) -> Iterator[IO[str]]:
     """Open a file as decompressed and decoded text. Lines keep their line breaks. Raises: NotATable."""
     with formats.opened(file) as stream:
         beginning = stream.peek(4)[:4]
@@ -156,19 +156,19 @@ def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
 
 def _count_records(file: Path) -> int:
     """Count the records of a file, including the header, but not empty lines and comments."""
-    with _opened(file) as stream:
+    with _opened_as_text(file) as stream:
         return sum(bool(line.strip(BLANKS)) and not line.startswith(COMMENTS) for line in stream)
 
 
-def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | None) -> TableCells:
+def _read_cells(file: Path, dialect: Dialect, columns: Sequence[int], label: int | None) -> TableCells:
     if dialect.width == 1:
         _check_no_gaps(file, dialect)
     blocks: list[NDArray[np.float64]] = []
     words: list[str] = []
     count, free = 0, free_bytes()
-    for frame in _frames(file, dialect, label, max(FEWEST_ROWS, PIECE // dialect.width)):
+    for frame in _frames_of_rows(file, dialect, label, max(FEWEST_ROWS, PIECE // dialect.width)):
         place = _Place(file, dialect, count)
-        _check_empty(frame, dialect, place)
+        _check_empty_columns(frame, dialect, place)
         features = frame if [*columns] == [*frame.columns] else frame[[*columns]]
         blocks.append(numbers_of(features, place))
         if label is not None:
@@ -188,7 +188,7 @@ def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | Non
     return TableCells(numbers, labels)
 
 
-def _frames(file: Path, dialect: Dialect, words: int | None, rows: int) -> Iterator[pd.DataFrame]:
+def _frames_of_rows(file: Path, dialect: Dialect, words: int | None, rows: int) -> Iterator[pd.DataFrame]:
     """Yield the cells of a file, up to `rows` rows at a time. Columns are named by their position.
 
     Args:
@@ -198,7 +198,7 @@ def _frames(file: Path, dialect: Dialect, words: int | None, rows: int) -> Itera
     """
     import pandas as pd
 
-    with _table(file, dialect) as stream:
+    with _opened_at_first_row(file, dialect) as stream:
         try:
             for frame in pd.read_csv(
                 stream,
@@ -214,20 +214,20 @@ def _frames(file: Path, dialect: Dialect, words: int | None, rows: int) -> Itera
                 dtype=None if words is None else {words: str},
             ):
                 if frame.shape[1] != dialect.width:
-                    raise _ragged(file, dialect)
+                    raise _ragged_row_error(file, dialect)
                 yield frame
         except pd.errors.ParserError as error:
             if "EOF inside string" in str(error):
                 raise NotATable("a quotation mark is not closed") from error
-            raise _ragged(file, dialect) from error
+            raise _ragged_row_error(file, dialect) from error
         except pd.errors.EmptyDataError as error:
             raise NotATable("it has no rows") from error
 
 
 @contextmanager
-def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
-    """Open a text file at its first row, after comments and header."""
-    with _opened(file) as stream:
+def _opened_at_first_row(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
+    """Skip comments and header."""
+    with _opened_as_text(file) as stream:
         for _ in range(dialect.lines):
             stream.readline()
         yield stream
@@ -245,36 +245,36 @@ class _Place:
 
         Raises: NotATable if the cell's row does not have as many cells as the table has columns.
         """
-        with _table(self._file, self._dialect) as stream:
+        with _opened_at_first_row(self._file, self._dialect) as stream:
             records = records_of(stream, self._dialect.separator)
             line, cells = next(itertools.islice(records, self._first + row, None), (0, ()))
         if not cells:
             return f"row {self._first + row + 1}, {self._dialect.name(column)},"
         if len(cells) != self._dialect.width:
-            raise _other_width(line, cells, self._dialect)
+            raise _row_width_error(line, cells, self._dialect)
         return f"line {self._dialect.lines + line}, {self._dialect.name(column)},"
 
 
-def _ragged(file: Path, dialect: Dialect) -> NotATable:
+def _ragged_row_error(file: Path, dialect: Dialect) -> NotATable:
     """Return the error for a file in which a row has more or fewer cells than the table has columns."""
-    with _table(file, dialect) as stream:
+    with _opened_at_first_row(file, dialect) as stream:
         for line, cells in records_of(stream, dialect.separator):
             if len(cells) != dialect.width:
-                return _other_width(line, cells, dialect)
+                return _row_width_error(line, cells, dialect)
     return NotATable("its rows cannot be split into cells")
 
 
-def _other_width(line: int, cells: Sequence[str], dialect: Dialect) -> NotATable:
+def _row_width_error(line: int, cells: Sequence[str], dialect: Dialect) -> NotATable:
     return NotATable(
-        f"line {dialect.lines + line} has {_cells(len(cells))}, but all rows need {dialect.width}"
+        f"line {dialect.lines + line} has {_cells_in_words(len(cells))}, but all rows need {dialect.width}"
     )
 
 
-def _cells(count: int) -> str:
+def _cells_in_words(count: int) -> str:
     return "1 cell" if count == 1 else f"{count} cells"
 
 
-def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
+def _check_empty_columns(frame: Any, dialect: Dialect, place: _Place) -> None:
     for column in dialect.empty:
         if (filled := frame[column].notna().to_numpy()).any():
             where = place(int(filled.argmax()), column)
@@ -287,7 +287,7 @@ def _check_no_gaps(file: Path, dialect: Dialect) -> None:
     Raises: NotATable.
     """
     gap = 0
-    with _table(file, dialect) as stream:
+    with _opened_at_first_row(file, dialect) as stream:
         for number, line in enumerate(stream, dialect.lines + 1):
             if not line.strip(BLANKS):
                 gap = gap or number
@@ -297,7 +297,7 @@ def _check_no_gaps(file: Path, dialect: Dialect) -> None:
                 )
 
 
-def _notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Iterator[str]:
+def _dialect_notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Iterator[str]:
     if dialect.width > 1 and dialect.separator != ("\t" if suffix == ".tsv" else ","):
         yield f"separated by {SEPARATORS_IN_WORDS[dialect.separator]}"
     if dialect.decimal != ".":

@@ -57,26 +57,26 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
         return self.n, self.d
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        clusters = np.tile(self._clusters(), (len(streams.seeds), 1))
+        clusters = np.tile(self._cluster_numbers(), (len(streams.seeds), 1))
         return RowNumbers(classes=clusters % self.classes, subclasses=clusters)
 
     @property
     def second_moment(self) -> float | None:
         around = self.sigma**2 * (1 if self.spread == "gaussian" else 0.5)
-        return self._radius**2 * (1 if self.normalised else 1 + around) / self.d
+        return self._sphere_radius**2 * (1 if self.normalised else 1 + around) / self.d
 
     def rows(self, streams: Streams) -> Rows:
-        clusters = self._clusters()
+        clusters = self._cluster_numbers()
         centres = streams("centres").normal(int(clusters.max()) + 1, self.d)
         centres /= np.linalg.norm(centres, axis=2, keepdims=True)
-        rows = self._around(streams("matrix"))
+        rows = self._deviations(streams("matrix"))
         rows += centres[:, clusters]
         if self.normalised:
             rows /= np.linalg.norm(rows, axis=2, keepdims=True)
-        rows *= self._radius
+        rows *= self._sphere_radius
         return rows
 
-    def _around(self, draws: Stream) -> Rows:
+    def _deviations(self, draws: Stream) -> Rows:
         rows = draws.normal(self.n, self.d)
         if self.spread == "gaussian":
             rows *= self.sigma / np.sqrt(self.d)
@@ -86,8 +86,8 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
         return rows
 
     @property
-    def _radius(self) -> float:
+    def _sphere_radius(self) -> float:
         return 1.0 if self.radius == "1" else float(np.sqrt(self.d))
 
-    def _clusters(self) -> NDArray[np.int64]:
+    def _cluster_numbers(self) -> NDArray[np.int64]:
         return np.arange(self.n) % (self.classes * self.centres)

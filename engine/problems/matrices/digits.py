@@ -93,28 +93,30 @@ class Digits(Matrix, frozen=True, tag="digits"):
                 "labels",
                 "labels need a file of images; set `images`, or leave `labels` out",
             )
-        if len(set(self._digits)) < len(self._digits):
+        if len(set(self._selected_digits)) < len(self._selected_digits):
             raise BadField("digits", "a digit occurs twice; list every digit once")
-        if self.images is None and self.n is not None and self.n > sum(self._counts):
+        if self.images is None and self.n is not None and self.n > sum(self._digit_counts):
             raise BadField(
                 "n",
-                f"there are only {sum(self._counts)} images; take at most {sum(self._counts)}",
+                f"there are only {sum(self._digit_counts)} images; take at most {sum(self._digit_counts)}",
             )
 
     @property
-    def _digits(self) -> tuple[int, ...]:
+    def _selected_digits(self) -> tuple[int, ...]:
         return tuple(range(10)) if self.digits is None else self.digits
 
     @property
-    def _counts(self) -> tuple[int, ...]:
+    def _digit_counts(self) -> tuple[int, ...]:
         """Number of images of each selected digit. Raises: BadInput for an unusable file."""
         if self.images is None:
-            return tuple(COUNTS[digit] for digit in self._digits)
+            return tuple(COUNTS[digit] for digit in self._selected_digits)
         counts = np.bincount(self._collection().classes, minlength=len(COUNTS))
-        of_digits = tuple(int(counts[digit]) for digit in self._digits)
+        of_digits = tuple(int(counts[digit]) for digit in self._selected_digits)
         name = Path(self.images).name
         if not all(of_digits):
-            missing = next(digit for digit, count in zip(self._digits, of_digits, strict=True) if not count)
+            missing = next(
+                digit for digit, count in zip(self._selected_digits, of_digits, strict=True) if not count
+            )
             raise BadInput(
                 f"{PLACE}.digits", f"{name} has no image of the digit {missing}; leave this digit out"
             )
@@ -126,10 +128,10 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return of_digits
 
     def structure(self) -> MatrixStructure:
-        return super().structure()._replace(random_order=self.permute, class_count=len(self._digits))
+        return super().structure()._replace(random_order=self.permute, class_count=len(self._selected_digits))
 
     def size(self) -> tuple[int, int]:
-        count = sum(self._counts)
+        count = sum(self._digit_counts)
         return self.n or count, PIXELS if self.images is None else self._collection().pixels.shape[1]
 
     def data_report(self) -> DataReport | None:
@@ -142,12 +144,16 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return DataReport(PLACE, self.images, *self.size(), left_out=tuple(left_out), notes=collection.notes)
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        return RowNumbers(classes=self._numbers()[self._order(streams)])
+        return RowNumbers(classes=self._selected_classes()[self._drawn_order(streams)])
 
     def rows(self, streams: Streams) -> Rows:
         pixels, classes, *_ = self._collection()
-        chosen = pixels if len(self._digits) == len(COUNTS) else pixels[np.isin(classes, self._digits)]
-        order = self._order(streams)
+        chosen = (
+            pixels
+            if len(self._selected_digits) == len(COUNTS)
+            else pixels[np.isin(classes, self._selected_digits)]
+        )
+        order = self._drawn_order(streams)
         if not self.normalised:
             return standardised(chosen[order], chosen)
         scaled: Rows = chosen - chosen.mean(0)
@@ -155,45 +161,45 @@ class Digits(Matrix, frozen=True, tag="digits"):
         scaled /= np.where(lengths > 0, lengths, 1.0)
         return scaled[order]
 
-    def _order(self, streams: Streams) -> NDArray[np.int64]:
+    def _drawn_order(self, streams: Streams) -> NDArray[np.int64]:
         """Return the images that each replica sees, in order, as positions [R, n] in the selection."""
         n, _ = self.size()
         if self.permute:
-            orders = streams("order").permutation(sum(self._counts))
+            orders = streams("order").permutation(sum(self._digit_counts))
         else:
-            orders = np.tile(np.arange(sum(self._counts)), (len(streams.seeds), 1))
+            orders = np.tile(np.arange(sum(self._digit_counts)), (len(streams.seeds), 1))
         if self.in_turns:
-            orders = np.stack([order[self._turns(order)] for order in orders])
+            orders = np.stack([order[self._alternating_order(order)] for order in orders])
         return orders[:, :n]
 
-    def _turns(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _alternating_order(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sort the positions in `order` so that the digits take turns.
 
         The first sort key of an image is the number of earlier images of the same digit.
         """
-        numbers = self._numbers()[order]
+        numbers = self._selected_classes()[order]
         before = np.empty(len(order), np.int64)
-        for digit in range(len(self._digits)):
+        for digit in range(len(self._selected_digits)):
             before[numbers == digit] = np.arange((numbers == digit).sum())
         return np.lexsort((numbers, before))
 
-    def _numbers(self) -> NDArray[np.int64]:
+    def _selected_classes(self) -> NDArray[np.int64]:
         """Return the class of each selected image, in the order of the collection."""
         classes = self._collection().classes
         numbers = np.full(len(COUNTS), -1)
-        numbers[list(self._digits)] = np.arange(len(self._digits))
-        return np.asarray(numbers[classes[np.isin(classes, self._digits)]])
+        numbers[list(self._selected_digits)] = np.arange(len(self._selected_digits))
+        return np.asarray(numbers[classes[np.isin(classes, self._selected_digits)]])
 
     def _collection(self) -> Images:
         if self.images is None:
-            return _bundled()
+            return _bundled_images()
         images = version_of(self.images, f"{PLACE}.images", "images")
         labels = None if self.labels is None else version_of(self.labels, f"{PLACE}.labels", "labels")
-        return _read(images, labels)
+        return _read_images(images, labels)
 
 
 @lru_cache(maxsize=2)
-def _read(file: Version, labels: Version | None) -> Images:
+def _read_images(file: Version, labels: Version | None) -> Images:
     try:
         return read(file.file, None if labels is None else labels.file)
     except BadField as error:
@@ -201,7 +207,7 @@ def _read(file: Version, labels: Version | None) -> Images:
 
 
 @cache
-def _bundled() -> Images:
+def _bundled_images() -> Images:
     """Return the images [1797, 64] that come with scikit-learn, without importing it."""
     package = find_spec("sklearn")
     assert package is not None, "it is installed with this program"

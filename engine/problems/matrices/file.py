@@ -84,15 +84,15 @@ class File(Matrix, frozen=True, tag="file"):
         make_absolute(self)
 
     def structure(self) -> MatrixStructure:
-        held = self._table()
+        held = self._read_table()
         classes = None if held.labels is None else held.labels.classes
         structure, (n, d) = super().structure(), self.size()
         copies = 2 * (self.repeat or 0) or 1
         return structure._replace(
             row_values="any" if self.standardise else held.values,
             constant_column=d - 1 if self.bias else None,
-            named_sizes={"training": copies * self._training(n)},
-            held_out=copies * (n - self._training(n)),
+            named_sizes={"training": copies * self._training_rows(n)},
+            held_out=copies * (n - self._training_rows(n)),
             class_count=None if classes is None else len(classes.names),
             random_order=self.permute,
             rows_are_given=True,
@@ -100,42 +100,42 @@ class File(Matrix, frozen=True, tag="file"):
         )
 
     def size(self) -> tuple[int, int]:
-        n, d = self._table().numbers.shape
+        n, d = self._read_table().numbers.shape
         return n, d + self.bias
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        order, labels = self._order(streams), self._table().labels
+        order, labels = self._drawn_order(streams), self._read_table().labels
         classes = None if labels is None else labels.classes
         return RowNumbers(order, None if classes is None else classes.numbers[order])
 
     def data_report(self) -> DataReport:
-        return table.report(self._request(), PLACE)
+        return table.report(self._table_request(), PLACE)
 
     def rows(self, streams: Streams) -> Rows:
-        order, numbers = self._order(streams), self._table().numbers
+        order, numbers = self._drawn_order(streams), self._read_table().numbers
         n, d = numbers.shape
         rows = np.ones((len(order), n, d + self.bias))
         for of_replica, its_order in zip(rows, order, strict=True):
             features = of_replica[:, :d]
             features[:] = numbers[its_order]
             if self.standardise:
-                standardise(features, self._training(n))
+                standardise(features, self._training_rows(n))
         return rows
 
-    def _training(self, n: int) -> int:
+    def _training_rows(self, n: int) -> int:
         return max(1, n - round(self.test_share * n))
 
-    def _order(self, streams: Streams) -> NDArray[np.int64]:
+    def _drawn_order(self, streams: Streams) -> NDArray[np.int64]:
         n, _ = self.size()
         if self.permute:
             return streams("order").permutation(n)
         return np.tile(np.arange(n), (len(streams.seeds), 1))
 
-    def _request(self) -> table.Request:
+    def _table_request(self) -> table.Request:
         settings = TableSettings(
             self.header, self.index, self.columns, self.array, self.separator, self.decimal
         )
         return table.Request(self.path, settings, self.label)
 
-    def _table(self) -> table.Table:
-        return table.read(self._request(), PLACE)
+    def _read_table(self) -> table.Table:
+        return table.read(self._table_request(), PLACE)

@@ -73,18 +73,18 @@ class Interval(Matrix, frozen=True, tag="interval"):
     def second_moment(self) -> float | None:
         first = np.array(self.first)
         if self.points == "spaced":
-            return float(np.square(np.append(first, self._spaced())).mean())
+            return float(np.square(np.append(first, self._spaced_points())).mean())
         mean_square = (self.low**2 + self.low * self.high + self.high**2) / 3
         return float(np.square(first).sum() + (self.n - len(first)) * mean_square) / self.n
 
     def rows(self, streams: Streams) -> Rows:
         replicas = len(streams.seeds)
         if self.points == "spaced":
-            rest: Rows = np.tile(self._spaced(), (replicas, 1))
+            rest: Rows = np.tile(self._spaced_points(), (replicas, 1))
         else:
             drawn = streams("matrix").uniform(self.n - len(self.first), 1)[:, :, 0]
             rest = self.low + (self.high - self.low) * drawn
         return np.concatenate((np.tile(self.first, (replicas, 1)), rest), 1)[:, :, None]
 
-    def _spaced(self) -> Floats:
+    def _spaced_points(self) -> Floats:
         return np.linspace(self.low, self.high, self.n - len(self.first))

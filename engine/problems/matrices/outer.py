@@ -86,11 +86,11 @@ class Outer(Matrix, frozen=True, tag="outer"):
         return entries, entries
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        order = self._order(streams)
+        order = self._drawn_order(streams)
         return RowNumbers(tuples=np.stack(np.unravel_index(order, self.sizes), -1))
 
     def arrangement(self, streams: Streams) -> Arrangement:
-        order = self._order(streams)
+        order = self._drawn_order(streams)
         signs = np.ones(order.shape, np.int8)
         if self.row_signs:
             drawn = np.split(streams("signs").signs(sum(self.sizes)), np.cumsum(self.sizes)[:-1], 1)
@@ -101,5 +101,5 @@ class Outer(Matrix, frozen=True, tag="outer"):
     def rows(self, streams: Streams) -> Rows:
         return placed(reduce(np.kron, map(hadamard, self.sizes)), self.arrangement(streams))
 
-    def _order(self, streams: Streams) -> NDArray[np.int64]:
+    def _drawn_order(self, streams: Streams) -> NDArray[np.int64]:
         return arranged(streams, math.prod(self.sizes), self.permute, row_signs=False).order

@@ -29,14 +29,14 @@ class Pair(Matrix, frozen=True, tag="pair"):
 
     @property
     def second_moment(self) -> Floats:
-        (rows,) = self._rows(1)
+        (rows,) = self._two_rows(1)
         moment: Floats = rows.T @ rows / 2
         return moment
 
     def rows(self, streams: Streams) -> Rows:
-        return self._rows(len(streams.seeds))
+        return self._two_rows(len(streams.seeds))
 
-    def _rows(self, replicas: int) -> Floats:
+    def _two_rows(self, replicas: int) -> Floats:
         rows = np.zeros((replicas, 2, self.d))
         rows[:, :, :2] = (1.0, 0.0), (self.cosine, np.sqrt(1 - self.cosine**2))
         scaled: Floats = np.sqrt(self.d) * rows

@@ -58,9 +58,9 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
         return self.n, SHARED + self.private * self.n
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        return RowNumbers(classes=self._classes(streams))
+        return RowNumbers(classes=self._drawn_classes(streams))
 
-    def _classes(self, streams: Streams) -> NDArray[np.int64]:
+    def _drawn_classes(self, streams: Streams) -> NDArray[np.int64]:
         drawn = streams("classes").uniform(self.n)
         numbers = (drawn >= self.p).astype(np.int64)
         if self.shown is not None:
@@ -69,7 +69,7 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
         return numbers
 
     def rows(self, streams: Streams) -> Rows:
-        labels = 1.0 - 2 * self._classes(streams)
+        labels = 1.0 - 2 * self._drawn_classes(streams)
         rows = np.zeros((len(labels), *self.size()))
         rows[:, :, 0], rows[:, :, 1:SHARED] = labels, 1.0
         for row in range(self.n):

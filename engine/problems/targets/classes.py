@@ -56,7 +56,7 @@ class Classes(Target, frozen=True, tag="classes"):
 
     def columns(self, matrix: Matrix) -> int:
         count = matrix.structure().class_count
-        return 1 if count is None or not self._one_hot(matrix) else count
+        return 1 if count is None or not self._is_one_hot(matrix) else count
 
     def check(self, matrix: Matrix) -> None:
         if matrix.structure().class_count is None:
@@ -72,13 +72,17 @@ class Classes(Target, frozen=True, tag="classes"):
             )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
-        numbers = _classes(matrix, streams)
+        numbers = _classes_of_rows(matrix, streams)
         if self.corrupted > 0:
-            numbers = self._corrupted(numbers, matrix, streams)
-        return self._labels(numbers, matrix)
+            numbers = self._corrupted_classes(numbers, matrix, streams)
+        return self._labels_of_classes(numbers, matrix)
 
     def true_labels(self, matrix: Matrix, streams: Streams) -> Rows | None:
-        return None if self.corrupted == 0 else self._labels(_classes(matrix, streams), matrix)
+        return (
+            None
+            if self.corrupted == 0
+            else self._labels_of_classes(_classes_of_rows(matrix, streams), matrix)
+        )
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
         report, labels = matrix.data_report(), matrix.structure().given_labels
@@ -87,16 +91,16 @@ class Classes(Target, frozen=True, tag="classes"):
         classes = labels.classes.with_a_target_each if self.each else labels.classes.in_words
         return report.of_labels(self.columns(matrix), f"labels: {classes}", classes)
 
-    def _labels(self, numbers: Numbers, matrix: Matrix) -> Rows:
+    def _labels_of_classes(self, numbers: Numbers, matrix: Matrix) -> Rows:
         """Convert classes [R, n] of the instances to labels [R, m, n] of the m targets."""
-        if not self._one_hot(matrix):
+        if not self._is_one_hot(matrix):
             return np.where(numbers[:, None] == 0, 1.0, -1.0)
         count = matrix.structure().class_count
         assert count is not None, "check() admits no other family"
         one_hot: Rows = (numbers[:, None] == np.arange(count)[:, None]).astype(np.float64)
         return one_hot if self.size == "1" else np.sqrt(count) * one_hot
 
-    def _corrupted(self, numbers: Numbers, matrix: Matrix, streams: Streams) -> Numbers:
+    def _corrupted_classes(self, numbers: Numbers, matrix: Matrix, streams: Streams) -> Numbers:
         """Give some instances of every cluster a wrong class at random; return the classes [R, n]."""
         count, clusters = matrix.structure().class_count, matrix.row_numbers(streams).clusters
         assert count is not None, "check() admits no other family"
@@ -112,15 +116,15 @@ class Classes(Target, frozen=True, tag="classes"):
         return corrupted
 
     def structure(self, matrix: Matrix) -> TargetStructure:
-        if not self._one_hot(matrix):
+        if not self._is_one_hot(matrix):
             return TargetStructure("signs", is_never_zero=True)
         return TargetStructure("bits" if self.size == "1" else "any", one_hot=True)
 
-    def _one_hot(self, matrix: Matrix) -> bool:
+    def _is_one_hot(self, matrix: Matrix) -> bool:
         return self.each or matrix.structure().class_count != 2
 
 
-def _classes(matrix: Matrix, streams: Streams) -> Numbers:
+def _classes_of_rows(matrix: Matrix, streams: Streams) -> Numbers:
     classes = matrix.row_numbers(streams).classes
     assert classes is not None, "check() admits no other family"
     return classes

@@ -66,7 +66,7 @@ class File(Target, frozen=True, tag="file"):
         make_absolute(self)
 
     def columns(self, matrix: Matrix) -> int:
-        _, targets = self._labels(matrix).numbers.shape
+        _, targets = self._labels_in_file(matrix).numbers.shape
         return int(targets)
 
     def check(self, matrix: Matrix) -> None:
@@ -81,21 +81,21 @@ class File(Target, frozen=True, tag="file"):
                 "problem.matrix.repeat",
                 "rows whose labels come from a file cannot be repeated; leave `repeat` out",
             )
-        for name, value in asdict(self._settings()).items():
+        for name, value in asdict(self._table_settings()).items():
             if self.path is None and value is not None:
                 fault = (
                     "this setting is for a file of labels; set `path` to this file, or leave the setting out"
                 )
                 raise BadInput(f"{PLACE}.{name}", fault)
         n, _ = matrix.shape()
-        if (rows := len(self._labels(matrix).numbers)) != n:
+        if (rows := len(self._labels_in_file(matrix).numbers)) != n:
             fault = f"{self.path} has {rows} rows of labels, but the matrix has {n} instances"
             raise BadInput(f"{PLACE}.path", fault)
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         order = matrix.row_numbers(streams).in_file
         assert order is not None, "check() admits no other family"
-        labels = self._labels(matrix).numbers[order]
+        labels = self._labels_in_file(matrix).numbers[order]
         if self.standardise:
             training = labels.shape[1] - matrix.structure().held_out
             for of_replica in labels:
@@ -103,7 +103,7 @@ class File(Target, frozen=True, tag="file"):
         return labels.swapaxes(1, 2)
 
     def structure(self, matrix: Matrix) -> TargetStructure:
-        labels = self._labels(matrix)
+        labels = self._labels_in_file(matrix)
         if self.standardise:
             return TargetStructure()
         values = table.values_of(labels.numbers)
@@ -111,20 +111,20 @@ class File(Target, frozen=True, tag="file"):
 
     def data_report(self, matrix: Matrix) -> DataReport | None:
         if self.path is not None:
-            return table.report(self._request(matrix), PLACE)
-        report, labels = matrix.data_report(), self._labels(matrix)
+            return table.report(self._label_request(matrix), PLACE)
+        report, labels = matrix.data_report(), self._labels_in_file(matrix)
         assert report is not None, "labels of the matrix come from a file"
         classes = labels.classes.in_words if labels.classes is not None and labels.are_words else ""
         numbers = "standardised" if self.standardise else "numbers, not standardised"
         return report.of_labels(labels.numbers.shape[1], f"labels: {classes or numbers}", classes)
 
-    def _labels(self, matrix: Matrix) -> RowLabels:
+    def _labels_in_file(self, matrix: Matrix) -> RowLabels:
         """Return the labels that a file contains for the rows of the matrix.
 
         Raises: BadInput for an unusable or missing file.
         """
         if self.path is not None:
-            labels = table.read(self._request(matrix), PLACE).labels
+            labels = table.read(self._label_request(matrix), PLACE).labels
             assert labels is not None, "all columns are labels"
             return labels
         if (labels := matrix.structure().given_labels) is None:
@@ -134,12 +134,12 @@ class File(Target, frozen=True, tag="file"):
             )
         return labels
 
-    def _request(self, matrix: Matrix) -> table.Request:
+    def _label_request(self, matrix: Matrix) -> table.Request:
         assert self.path is not None, "a file is named"
         n = matrix.shape()[0] if matrix.structure().rows_are_given else None
-        return table.Request(self.path, self._settings(), is_target=True, rows_wanted=n)
+        return table.Request(self.path, self._table_settings(), is_target=True, rows_wanted=n)
 
-    def _settings(self) -> TableSettings:
+    def _table_settings(self) -> TableSettings:
         return TableSettings(
             self.header, self.index, self.label_columns, self.array, self.separator, self.decimal
         )

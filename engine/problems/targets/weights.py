@@ -42,15 +42,18 @@ class Weights(Target, frozen=True, tag="weights"):
     ] = 1
 
     def structure(self, matrix: Matrix) -> TargetStructure:
-        features, weights = matrix.structure().feature_values, [weight for weight in self._all if weight != 0]
-        feature = self._all.index(1.0) if weights == [1.0] else None
+        features, weights = (
+            matrix.structure().feature_values,
+            [weight for weight in self._repeated_weights if weight != 0],
+        )
+        feature = self._repeated_weights.index(1.0) if weights == [1.0] else None
         negated: Values = "signs" if weights == [-1.0] and features == "signs" else "any"
         return TargetStructure(
             negated if feature is None else features,
             linear=True,
             has_w_star=True,
-            unit=math.isclose(math.hypot(*self._all), 1.0, rel_tol=1e-12),
-            given=self._all,
+            unit=math.isclose(math.hypot(*self._repeated_weights), 1.0, rel_tol=1e-12),
+            given=self._repeated_weights,
             fixed_feature=feature,
             are_features=feature is not None,
             is_odd=True,
@@ -58,7 +61,7 @@ class Weights(Target, frozen=True, tag="weights"):
         )
 
     @property
-    def _all(self) -> tuple[float, ...]:
+    def _repeated_weights(self) -> tuple[float, ...]:
         return self.w * self.copies
 
     def check(self, matrix: Matrix) -> None:
@@ -68,7 +71,9 @@ class Weights(Target, frozen=True, tag="weights"):
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         copies = len(streams.seeds), 1, 1
-        return Combination(np.tile(np.arange(len(self._all)), copies), np.tile(self._all, copies))
+        return Combination(
+            np.tile(np.arange(len(self._repeated_weights)), copies), np.tile(self._repeated_weights, copies)
+        )
 
 
 def _never_cancel(sizes: list[float]) -> bool:

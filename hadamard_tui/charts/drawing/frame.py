@@ -121,7 +121,7 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _BOX = (10, 4)
 _TICK_HEIGHT = 6
 _ROWS_PER_TICK, _MOST_Y_TICKS, _MOST_X_TICKS = 3, 9, 11
-_LEAST_Y_TICKS, _ROWS_WITH_LEAST = 3, 9  # minimum number of y ticks, if there are so many rows
+_LEAST_Y_TICKS, _ROWS_WITH_LEAST = 3, 7  # minimum number of y ticks, if there are so many rows
 _NO_LABELS_BELOW = 3  # y labels may take a third of the width
 _WIDEST_NAME = 6  # names of rows, instead of y labels, may take a sixth of the width
 

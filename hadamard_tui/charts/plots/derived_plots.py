@@ -1,4 +1,4 @@
-"""Charts derived from a picture: differences from a pinned run, one chart per curve, and stacked pictures."""
+"""Charts derived from a picture: differences from a pinned run, a chart per learner, and stacked pictures."""
 
 from __future__ import annotations
 
@@ -77,35 +77,43 @@ def has_multiples(look: Look) -> bool:
 
     Curves of reference learners, which are drawn like theory lines, do not count.
     """
-    return len(_learner_curves(look)) > 1
+    return len(_curves_by_chart(look)) > 1
 
 
 def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plot], int]:
-    """Return charts with one curve each, at most `most_charts`, and the number of curves without a chart.
+    """Return charts of single learners, at most `most_charts`, and the number of charts that are left out.
 
-    The learner `learner_name` always has a chart.
+    If the picture has only one learner, each of its curves has a chart. The learner `learner_name` always has
+    a chart.
     """
-    curves = _learner_curves(look)
-    chosen = curves[:most_charts]
-    learner_curve = next((curve for curve in curves if curve.learner == learner_name), None)
-    if learner_curve is not None and learner_curve not in chosen:
-        chosen[-1] = learner_curve
+    groups = _curves_by_chart(look)
+    chosen = groups[:most_charts]
+    of_learner = next((curves for curves in groups if curves[0].learner == learner_name), None)
+    if of_learner is not None and of_learner not in chosen:
+        chosen[-1] = of_learner
     axes = plot(look).axes
-    return [_plot_of_curve(look, curve, axes) for curve in chosen], len(curves) - len(chosen)
+    return [_plot_of_curves(look, curves, axes) for curves in chosen], len(groups) - len(chosen)
 
 
-def _learner_curves(look: Look) -> list[CurveView]:
-    return [curve for curve in look.view.curves if not curve.training.is_reference]
+def _curves_by_chart(look: Look) -> list[list[CurveView]]:
+    """Return the curves of each learner, or each curve by itself if all have the same learner."""
+    curves = [curve for curve in look.view.curves if not curve.training.is_reference]
+    by_learner: dict[str, list[CurveView]] = {}
+    for curve in curves:
+        by_learner.setdefault(curve.learner, []).append(curve)
+    return [*by_learner.values()] if len(by_learner) > 1 else [[curve] for curve in curves]
 
 
-def _plot_of_curve(look: Look, curve: CurveView, axes: Axes) -> Plot:
-    pinned = [run._replace(view=_view_of_curves(run.view, [curve.name])) for run in look.pinned]
+def _plot_of_curves(look: Look, curves: Sequence[CurveView], axes: Axes) -> Plot:
+    names = [curve.name for curve in curves]
+    pinned = [run._replace(view=_view_of_curves(run.view, names)) for run in look.pinned]
     view = look.view
     references = [reference for reference in view.curves if reference.training.is_reference]
-    lines = [line for line in view.lines if line.is_about(curve)]
-    alone = replace(view, curves=[curve, *references], lines=lines)
-    drawn = plot(replace(look, view=alone, pinned=pinned))
-    title = f"{letter_of(curve)} {short_name(view, curve)}".strip()
+    lines = [line for line in view.lines if any(line.is_about(curve) for curve in curves)]
+    alone = replace(view, curves=[*curves, *references], lines=lines)
+    drawn = plot(replace(look, view=alone, pinned=pinned, stored=()))
+    first, *further = curves
+    title = first.learner if further else f"{letter_of(first)} {short_name(view, first)}".strip()
     return drawn._replace(axes=replace(axes, title=title))
 
 

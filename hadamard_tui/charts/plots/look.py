@@ -41,7 +41,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
 
     Args:
         x_log, y_log: whether the axis is logarithmic; None if the picture decides.
-        multiples: whether there is a separate chart for each learner.
+        multiples: whether there is a separate chart for each learner; None if the picture decides.
         difference: whether the curves of the last pinned run are subtracted from the curves.
         window: limits of the part of the x-axis that is shown; None to show the complete axis.
     """
@@ -50,7 +50,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
     y_log: bool | None = None
     smooth: bool = False
     band: bool = True
-    multiples: bool = False
+    multiples: bool | None = None
     difference: bool = False
     window: Limits | None = None
 
@@ -249,6 +249,10 @@ class Pinned(NamedTuple):
     """Changes from this run to the run on the screen, such as "d 128 → 256"; empty if there are none."""
 
 
+MOST_TOGETHER = 16
+"""Largest number of curves in one chart. More get one chart per learner, unless the user has chosen."""
+
+
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     """Data of a picture (a view), with everything that determines the chart that the user sees.
 
@@ -313,11 +317,12 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def resolved(self) -> ChartOptions:
-        x_log, y_log = self.options.x_log, self.options.y_log
+        x_log, y_log, multiples = self.options.x_log, self.options.y_log, self.options.multiples
         return replace(
             self.options,
             x_log=self.view.axes.x_log if x_log is None else x_log,
             y_log=self.view.axes.y_log if y_log is None else y_log,
+            multiples=len(self.view.curves) > MOST_TOGETHER if multiples is None else multiples,
         )
 
     @cached_property
