@@ -404,6 +404,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         if self.is_linear:
             return instances.inner(self._product_of_layers(params)).flatten(0, 1)
+        if (repeats := instances.repeats) is not None:
+            return repeats.spread(self.predict(params, repeats.instances))
         for _, signal in self._inputs_and_signals(params, instances):
             last = signal
         return last.flatten(0, 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ CACHE = 8 << 20
 
 Products of such a matrix with several vectors should share one pass over its entries.
 """
+
+REPEATED = 4
+"""Least average number of times that each sign vector is among the instances, for `repeats` to pay."""
 
 PIECE = 4 << 20
 """Number of bytes of rows that are converted to float64 at a time."""
@@ -44,6 +48,11 @@ class Instances:
 
     better_together: bool = False
     """Whether it is cheaper to multiply several weight vectors by the instances together than one by one."""
+
+    @property
+    def repeats(self) -> Repeats | None:
+        """The different instances, if there are far fewer of them than n and this is known; else None."""
+        return None
 
     @property
     def rows(self) -> torch.Tensor:
@@ -124,6 +133,20 @@ class Instances:
         return weights
 
 
+class Repeats(NamedTuple):
+    """The different instances, and where each of them is repeated."""
+
+    instances: Instances
+    """All 2^d sign vectors, the same for every replica."""
+    numbers: torch.Tensor
+    """Number of each of the n instances among them, [R, n]."""
+
+    def spread(self, predictions: torch.Tensor) -> torch.Tensor:
+        """Return the predictions [B, n] of all instances, given those [B, 2^d] of the different ones."""
+        members = len(predictions) // len(self.numbers)
+        return predictions.gather(1, self.numbers.repeat_interleave(members, 0))
+
+
 class DenseInstances(Instances):
     """Instances that are stored as a matrix, `rows` [R, n, d]."""
 
@@ -132,6 +155,18 @@ class DenseInstances(Instances):
         self.replicas, self.n, self.d = rows.shape
         self.dtype, self.device = rows.dtype, rows.device
         self.better_together = rows.nbytes > CACHE and rows.device.type == "cpu"
+
+    @cached_property
+    def repeats(self) -> Repeats | None:
+        if not self.signs or self.n < REPEATED << self.d:
+            return None
+        numbers = self._rows.new_zeros(self.replicas, self.n, dtype=torch.int64)
+        for i in range(self.d):
+            numbers += (self._rows[:, :, i] > 0).long() << i
+        places = torch.arange(self.d, device=self.device)
+        bits = torch.arange(1 << self.d, device=self.device)[:, None] >> places & 1
+        vectors = (2 * bits - 1).to(self.dtype).expand(self.replicas, -1, -1)
+        return Repeats(DenseInstances(vectors, signs=True), numbers)
 
     @property
     def rows(self) -> torch.Tensor:

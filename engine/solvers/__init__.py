@@ -41,6 +41,9 @@ class SolverStructure(NamedTuple):
     labels: Values = "any"
     """Label values that the solver requires."""
 
+    learns_one_hot: bool = False
+    """Whether the solver also learns one-hot labels of several classes, if it requires label values."""
+
     linear_in_instance: bool = True
     """Whether predictions are xᵀw, whatever the solver's fields are. The hypothesis then returns w."""
 

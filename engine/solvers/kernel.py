@@ -288,7 +288,7 @@ class KernelFit:
         gain = torch.where(new, 0.0, image / stretch)
         self._c[:, :, seen] += error * gain.mT
         self._predictions += error * self._z.combined(gain.mT)
-        inverse[:, seen, seen] -= gain * image.mT
+        inverse[:, seen, seen].baddbmm_(gain, image.mT, alpha=-1)  # in place, since P may be large
         beside = torch.where(new, -image / step.root, 0.0)
         inverse[:, seen, added] = beside
         inverse[:, added, seen] = beside.mT

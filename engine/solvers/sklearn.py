@@ -26,17 +26,22 @@ from engine.solvers import Floats, Solver, SolverStructure
 MOST_SEEDS = 2**31
 """Every estimator accepts the seeds 0 to MOST_SEEDS − 1."""
 
-Option = bool | int | float | str | None
+MOST_NUMBERS = 100
+"""Maximum number of entries of an option that is a list."""
+
+Numbers = Annotated[tuple[float, ...], Meta(max_length=MOST_NUMBERS)]
+Option = bool | int | float | str | Numbers | None
 
 
 class Estimator(Solver, frozen=True, tag="sklearn"):
     """A regressor or classifier of scikit-learn, fitted anew to all examples seen.
 
     `name` is the class of any public estimator that scikit-learn lists, as in `name = "Lasso"`. Regressors
-    predict numbers. Classifiers need labels ±1 and predict ±1. If all examples have the same label,
-    classifiers predict this label. Predictions are 0 before the first fit. Each replica gives random
-    estimators its own seed, unless `options` sets `random_state`. Fits use float64 and one thread. Source:
-    Pedregosa et al. 2011.
+    predict numbers. Classifiers need labels ±1, which they predict, or one-hot labels of several classes. For
+    these, one classifier learns all classes. It predicts their probabilities or, without probabilities, 1 for
+    one class and 0 for all others. If all examples have the same label, classifiers predict this label.
+    Predictions are 0 before the first fit. Each replica gives random estimators its own seed, unless
+    `options` sets `random_state`. Fits use float64 and one thread. Source: Pedregosa et al. 2011.
     """
 
     name: Annotated[
@@ -44,7 +49,11 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
     ] = "DecisionTreeRegressor"
     options: Annotated[
         dict[str, Option],
-        Meta(max_length=64, title="options", description="arguments of the class, such as alpha = 0.1"),
+        Meta(
+            max_length=64,
+            title="options",
+            description="arguments of the class, numbers, words or lists of numbers, such as alpha = 0.1",
+        ),
     ] = msgspec.field(default_factory=dict)
     least: Annotated[
         Count,
@@ -57,7 +66,10 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
 
     def structure(self) -> SolverStructure:
         return SolverStructure(
-            labels="signs" if _is_classifier(self.name) else "any", linear_in_instance=False, continuous=False
+            labels="signs" if _is_classifier(self.name) else "any",
+            learns_one_hot=True,
+            linear_in_instance=False,
+            continuous=False,
         )
 
     def refuses(self, d: int) -> str | None:
@@ -99,11 +111,16 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
 
 
 class Fit:
-    """Fitted estimators for every replica and target. They are fitted when predictions are needed."""
+    """Fitted estimators for every replica and target, or for every replica if they learn classes.
+
+    They are fitted when predictions are needed.
+    """
 
     def __init__(self, solver: Estimator, dataset: Data, seeds: list[int]) -> None:
         self._solver, self._seeds = solver, seeds
-        self._targets = len(dataset.labels) // dataset.replicas
+        self._of_classes = dataset.one_hot and _is_classifier(solver.name)
+        targets = len(dataset.labels) // dataset.replicas
+        self._targets, self._fits_per_replica = (targets, 1) if self._of_classes else (1, targets)
         self._rows = [dataset.instances.rows[:, :0]]
         self._labels = [dataset.labels[:, :0]]
         self._fitted: list[Any] | None = None
@@ -119,16 +136,22 @@ class Fit:
     def predict(self, instances: Instances) -> torch.Tensor:
         rows = instances.rows.double().cpu().numpy()
         predictions = []
-        for member, fitted in enumerate(self._fitted_estimators()):
+        for number, fitted in enumerate(self._fitted_estimators()):
             go_on()
-            predictions.append(self._predict_rows(fitted, rows[member // self._targets]))
-        return torch.from_numpy(np.stack(predictions)).to(self._labels[0])
+            predictions.append(self._predict_rows(fitted, rows[number // self._fits_per_replica]))
+        return torch.from_numpy(np.concatenate(predictions)).to(self._labels[0])
 
     def _predict_rows(self, fitted: Any, rows: Floats) -> Floats:
-        if isinstance(fitted, float):
-            return np.full(len(rows), fitted)
+        """Return the predictions [targets of the fit, n] of an estimator.
+
+        Instead of an estimator, `fitted` may be numbers that are always predicted, one per target.
+        """
+        if isinstance(fitted, np.ndarray):
+            return np.tile(fitted[:, None], len(rows))
         try:
-            return np.asarray(fitted.predict(rows), np.float64).reshape(len(rows))
+            if self._of_classes:
+                return _shares_of_classes(fitted, rows, self._targets)
+            return np.asarray(fitted.predict(rows), np.float64).reshape(1, len(rows))
         except Exception as error:
             raise self._solver.fault("cannot predict", error) from error
 
@@ -136,34 +159,53 @@ class Fit:
         if self._fitted is None:
             self._rows, self._labels = [torch.cat(self._rows, 1)], [torch.cat(self._labels, 1)]
             rows, labels = (parts[0].double().cpu().numpy() for parts in (self._rows, self._labels))
+            of_fits = labels.reshape(len(rows) * self._fits_per_replica, self._targets, labels.shape[1])
             self._fitted = [
-                aside(partial(self._fit_estimator, rows[member // self._targets], y, member))
-                for member, y in enumerate(labels)
+                aside(
+                    partial(
+                        self._fit_estimator, rows[replica := number // self._fits_per_replica], y, replica
+                    )
+                )
+                for number, y in enumerate(of_fits)
             ]
         return self._fitted
 
-    def _fit_estimator(self, rows: Floats, labels: Floats, member: int) -> Any:
-        """Fit an estimator to rows [k, d] and labels [k], or return a number that is always predicted.
+    def _fit_estimator(self, rows: Floats, labels: Floats, replica: int) -> Any:
+        """Fit an estimator to rows [k, d] and labels [targets of the fit, k].
 
-        The number is 0 if there are too few examples. If a classifier has seen only one label, it is this
-        label.
+        Return an array of numbers that are always predicted, one per target, instead of an estimator in two
+        cases. If there are too few examples, the numbers are 0. If a classifier has seen only one label, they
+        are this label.
         """
         if len(rows) < self._solver.least:
-            return 0.0
+            return np.zeros(len(labels))
+        (y,) = [labels.argmax(0)] if self._of_classes else labels
         if _is_classifier(self._solver.name):
-            labels = np.sign(labels).astype(int)
-            if len({*labels}) == 1:
-                return float(labels[0])
-        estimator = self._solver.estimator(self._seeds[member // self._targets])
+            y = y if self._of_classes else np.sign(y).astype(int)
+            if len({*y.tolist()}) == 1:
+                return labels[:, 0]
+        estimator = self._solver.estimator(self._seeds[replica])
         try:
             with warnings.catch_warnings(), one_thread():
                 warnings.simplefilter("ignore")  # each fit would repeat the same warning
-                return estimator.fit(rows, labels)
+                return estimator.fit(rows, y)
         except Exception as error:
             summary = (
                 f"cannot be fitted to {len(rows)} examples (to begin later, set least = {len(rows) + 1})"
             )
             raise self._solver.fault(summary, error) from error
+
+
+def _shares_of_classes(fitted: Any, rows: Floats, count: int) -> Floats:
+    """Return the probability of each of `count` classes [count, n] by a classifier that may know only some.
+
+    A classifier without probabilities gives its predicted class the probability 1.
+    """
+    if not hasattr(fitted, "predict_proba"):
+        return np.asarray(fitted.predict(rows) == np.arange(count)[:, None], np.float64)
+    shares = np.zeros((count, len(rows)))
+    shares[fitted.classes_] = fitted.predict_proba(rows).T
+    return shares
 
 
 @cache

@@ -595,6 +595,9 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
 def _check_solver(place: str, solver: Solver, problem: Problem) -> None:
     if reason := solver.refuses(problem.matrix.shape()[1]):
         raise BadInput(place, reason)
-    if solver.structure().labels not in ("any", problem.label_values):
+    structure = solver.structure()
+    if structure.learns_one_hot and problem.one_hot:
+        return
+    if structure.labels not in ("any", problem.label_values):
         fault = f"{solver.kind} needs labels +1 and −1, but there are others; "
         raise BadInput(place, fault + 'take labels = "sign" without noise')

@@ -22,9 +22,9 @@ _LARGEST = 8e307
 def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
     """Return the borders [n + 1] of cells around n increasing values.
 
-    The first and the last cell are symmetric around their values. If there is only one cell, it reaches from
-    1/2 to 3/2 of its value, and on a log axis from half to twice its value. If this value is 0, the cell
-    reaches from −1/2 to 1/2.
+    Inner borders are halfway between neighbouring values. The first and the last value are in the middle of
+    their cells. If there is only one cell, it reaches from 1/2 to 3/2 of its value, and on a log axis from
+    half to twice its value. If this value is 0, the cell reaches from −1/2 to 1/2.
     """
     if log:
         logs = np.log10(values)
@@ -43,9 +43,9 @@ def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
 def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
     """Return the index of the heat map cell that is drawn in each slot (a row or column of a scale).
 
-    It is the cell that contains the centre of the slot. The cells are those around the increasing `values`.
-    If a centre is outside all cells, its index is that of the nearest cell. A border between two cells
-    belongs to the cell with the larger value.
+    The drawn cell contains the centre of the slot, or is the nearest cell if no cell contains the centre.
+    `cell_borders` computes the cells from the increasing `values`. A border between two cells belongs to the
+    cell with the larger value.
     """
     low, high = (np.log10(scale.limits) if scale.log else np.asarray(scale.limits)).tolist()
     places = low + slots * ((high - low) / max(scale.size - 1, 1))
@@ -88,7 +88,8 @@ class ValueScale(msgspec.Struct, frozen=True):
 def value_scale(z: np.ndarray, log: bool) -> ValueScale:
     """Return the colour scale from the smallest to the largest of the values `z` that it can show.
 
-    If no value is above 0, the scale is linear although `log` is True, and its field `hidden` says so.
+    If no value is above 0, the scale is linear even if `log` is True. The scale's field `hidden` gives this
+    reason.
     """
     finite = z[np.isfinite(z)]
     positive = finite[finite > 0]
@@ -172,11 +173,11 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         y_names: names at y = 0, 1, 2, … in place of numbers.
         z_limits: the ends of the colour scale; by default, the smallest and the largest value.
         y_down: whether y increases downwards, like the row numbers of a matrix.
-        unlit: whether each row is grey instead of coloured, shape [Ny]; None if all rows are coloured.
+        unlit: True for each row that is grey instead of coloured, shape [Ny]. None if all rows are coloured.
         unlit_words: phrase that explains the grey rows.
         focus: a point (x, y). If not all cells fit, the cells around this point are shown. Without a focus,
             evenly spaced cells are shown.
-        full_size: numbers of columns and rows of the complete map, if this map is a part of another map.
+        full_size: if this map is a part of a larger map, the larger map's numbers of columns and rows.
     """
 
     x: np.ndarray

@@ -46,7 +46,7 @@ def whole_name(line: Statement) -> str:
 
 
 def head(line: Statement) -> Text:
-    """Return the name and the statement of a theory line, followed by its source and its name in presets.
+    """Return the title, formula, direction and source of a theory line, and its kind in preset files.
 
     An example is "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)".
     """
@@ -75,8 +75,8 @@ def proof(kind: str) -> str:
 def standing(line: TheoryLine, learner_name: str) -> Standing:
     """Return whether a theory line applies to a learner on this problem, with the reason.
 
-    A lower bound that does not apply to the learner is called "the line to beat", because the learner may
-    fall below it.
+    A lower bound that does not apply to the learner is called "the line to beat". The learner's loss may fall
+    below this bound.
     """
     if not line.on_problem.holds:
         return Standing("not applicable", "dim", line.on_problem.reason)

@@ -102,7 +102,8 @@ def ticks(
     """Return at most `most_ticks` ticks within the limits, as pairs of value and label, in increasing order.
 
     On a log axis, ticks are at powers of ten. If fewer than `least` powers of ten are within the limits,
-    ticks are at 1, 2 and 5 times the powers of ten. If these are also too few, the ticks are evenly spaced.
+    ticks are at 1, 2 and 5 times the powers of ten. If fewer than `least` of these ticks are within the
+    limits, the ticks are evenly spaced.
 
     Args:
         is_whole: whether ticks must be at whole numbers.

@@ -73,7 +73,7 @@ class Series(msgspec.Struct, frozen=True, eq=False):
 class Axes(msgspec.Struct, frozen=True):
     """Labels, limits in data units, and scales of both axes.
 
-    Axes are hashable, because they are the key of a cache of frames.
+    Axes are hashable, because a cache finds the drawn axes of a chart by them.
     """
 
     title: str
@@ -122,9 +122,9 @@ class Axes(msgspec.Struct, frozen=True):
 
 
 def are_whole(values: np.ndarray) -> bool:
-    """Return whether all values are whole numbers, so close that there could be ticks between them.
+    """Return whether all values are whole numbers in a range shorter than _MANY.
 
-    Such ticks would be misleading.
+    In such a range, ticks could lie between the whole numbers, which would be misleading.
     """
     few = len(values) > 0 and values[-1] - values[0] < _MANY
     return few and bool((values == np.rint(values)).all())
@@ -133,8 +133,8 @@ def are_whole(values: np.ndarray) -> bool:
 def limits(values: np.ndarray) -> Limits:
     """Return the range of finite values, widened on both sides by a twentieth of its length.
 
-    The padding never crosses zero, so that the axis of a loss starts at 0. If all values are equal, the range
-    is a margin around them. If there are no values, it is (0, 1).
+    The padding never crosses zero: if all values are at least 0, the lower limit is at least 0. If all values
+    are equal, the range is a margin around them. If there are no values, it is (0, 1).
     """
     if not values.size:
         return 0.0, 1.0

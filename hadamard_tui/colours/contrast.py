@@ -71,7 +71,8 @@ def _faded_on_ground(colour: str, ground: str) -> str:
 def legible(colour: str) -> str:
     """Return a colour that is legible as text.
 
-    It is `colour` itself, or its mixture with the colour of theory lines that has just enough contrast.
+    If `colour` has too little contrast to the background, it is mixed with the colour of theory lines. The
+    share of this colour is the smallest that gives enough contrast.
     """
     return _legible_on_ground(colour, palette.current().ground, palette.current().theory)
 

@@ -40,13 +40,14 @@ ALONE = 3
 
 
 class Palette(NamedTuple):
-    """Colours for charts on one background: for learners' curves, theory lines and all other curves.
+    """Colours for charts on one background.
 
     Args:
         ground: colour of the background.
         theory: colour of theory lines.
         unproved: colour of theory lines without a proof.
-        others: colour of everything else, such as marks and names of other runs.
+        others: colour of everything that is neither a learner's curve nor a theory line, such as marks and
+            names of other runs.
         dark_is_more: whether larger values in heat maps are darker. On a light background, small values then
             look like the background, and large values stand out.
     """

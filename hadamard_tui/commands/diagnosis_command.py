@@ -73,12 +73,12 @@ def diagnose_table(
         typer.Option("--html", metavar="FILE.html", help="Also write the result to an HTML page."),
     ] = None,
 ) -> None:
-    """Diagnose which inductive bias a table rewards, by paired learning curves.
+    """Diagnose from pairs of learning curves which inductive bias is right for a table.
 
     In each pair, one learner uses the columns as they are, and its partner is rotation-invariant. Both train
-    on the same rows, before and after a random rotation of the standardised columns. If the rotation hurts
-    the first learner, and without rotation this learner is better than its partner, the columns carry
-    meaning.
+    on the same rows, before and after a random rotation of the standardised columns. The columns carry
+    meaning if the first learner is better than its partner before the rotation, and becomes worse by the
+    rotation.
     """
     from engine.core import files
     from engine.core.parts import BadInput

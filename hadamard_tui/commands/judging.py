@@ -96,12 +96,12 @@ def judge(
     parts: Parts = None,
     no_parts: NoParts = False,
 ) -> int:
-    """Judge the symmetries of an optimizer, or of the learners of a preset, and what follows for the loss.
+    """Judge the symmetries of an optimizer, or of the learners of a preset, and compare losses with bounds.
 
     An optimizer is tested in two ways. Do rotations, permutations, sign flips or scalings of the inputs
     change what it learns? Is its loss below the bound on rotation-invariant learners? Use --set for arguments
-    of its constructor: --set 'betas=[0.9, 0.99]'. For a preset, the output is a verdict on each learner: by
-    its structure, by measurement, and by its bounds.
+    of its constructor: --set 'betas=[0.9, 0.99]'. For a preset, the output is a verdict on each learner, from
+    its structure, from measurements, and from the bounds on its loss.
 
     The exit code is 1 if structure and measurement disagree, or if a bound is violated.
     """

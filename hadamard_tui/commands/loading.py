@@ -44,9 +44,9 @@ def load(
     from engine.spec import presets
 
     overrides = list(settings or [])
-    for option, value in (("device", device), ("path", path)):
-        if value is not None:
-            overrides.append(f"run.{option}={json.dumps(value)}")
+    for option, word in (("device", device), ("path", path)):
+        if word is not None:
+            overrides.append(f"run.{option}={json.dumps(word)}")
     try:
         with presets.former_words(preset, answer):
             return presets.document(preset, overrides)
@@ -59,9 +59,10 @@ def load(
 
 
 def load_to_run(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Raw:
-    """Load a preset like `load`. If --set changes what is run, its title states this, and its story is empty.
+    """Load a preset like `load`, and adapt its texts to the changes by --set.
 
-    The source is then empty, too. Texts that --set itself changes stay. Raises: BadInput.
+    If --set changes what is run, the title of the document states the changes, and its story and source are
+    empty. Texts that --set itself sets are kept. Raises: BadInput.
     """
     from engine.core.parts import BadInput
     from engine.spec import documents, presets
@@ -80,9 +81,10 @@ def load_to_run(preset: str, settings: list[str] | None, device: str | None, pat
 
 
 def devices_at(place: str | None, device: str | None) -> tuple[Sequence[Begin], str | None]:
-    """Return the devices that --on selects, and the device of a run, which is "cuda" with --on.
+    """Return the devices that --on selects, and the name of the device to set in the run.
 
-    Each of the devices is a function that starts a process there. Without --on there are none.
+    A device is a function that starts a process on the device. Without --on, there are no such functions, and
+    the name is `device`. With --on, the name is "cuda".
 
     Args:
         place: value of the option --on; it selects all CUDA devices of this machine.

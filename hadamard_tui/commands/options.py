@@ -11,7 +11,7 @@ STANDARD_OUTPUT = Path("-")
 
 
 def flag(option: str, help: str, **more: Any) -> Any:
-    """Return an option without a value. Its help omits typer's <bool>."""
+    """Return an option without a value, such as --json."""
     return typer.Option(option, metavar="", help=help, **more)
 
 

@@ -101,10 +101,10 @@ def check_parts(
 ) -> int:
     """Check the parts in files on small experiments, as the program's own parts are tested.
 
-    Each part must have a docstring and run. Its numbers must not change if replicas run one by one, if the
-    run is repeated with the same seed, or in float32. It must agree with its naive twin, a simple function
-    for comparison, if the file has one. It must have the symmetries that it declares. With random settings,
-    it must run or refuse them. The exit code is 1 if a check fails.
+    Each part must have a docstring and run. The part's results must not change if replicas run one by one, if
+    the same seed is used again, or if the run uses float32. It must agree with its naive twin, a simple
+    function for comparison, if the file has one. It must have the symmetries that it declares. With random
+    settings, it must run or refuse them. The exit code is 1 if a check fails.
     """
     from engine.core.outside import outside
     from engine.core.parts import BadInput

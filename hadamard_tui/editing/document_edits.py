@@ -42,10 +42,10 @@ def add_axis(raw: Raw) -> None:
 
 
 def remove_axis(raw: Raw, number: int, clock: str) -> None:
-    """Remove a sweep axis, and replace references to it by its first value.
+    """Remove a sweep axis, and replace references to the axis by its first value.
 
     Args:
-        clock: x-axis for pictures along the removed axis, such as the number of examples.
+        clock: the new x-axis of pictures whose x-axis was the removed axis, such as the number of examples.
     """
     axis_name = raw["axes"][number].get("name")
     numbers = _first_numbers(raw, number)
@@ -93,9 +93,8 @@ def add_picture(raw: Raw, clock: str) -> None:
 def remove_picture(raw: Raw, number: int) -> None:
     """Remove a picture, also where another picture draws it as its background.
 
-    A claim without a picture is about the first one. If this is removed, such claims get its name. Otherwise,
-    they
-    would become claims about the next picture.
+    A claim that names no picture is about the first picture. If the first picture is removed, such claims get
+    the name of the removed picture. Otherwise, they would become claims about the next picture.
     """
     gone = raw["pictures"].pop(number)
     for picture in raw["pictures"]:
@@ -166,9 +165,10 @@ class Names:
         self._last = ""
 
     def blamed(self, raw: Raw, place: str) -> str:
-        """Return the field to blame for an error at `place`, such as `learners[1].name`.
+        """Return the field that the user must change to correct an error at `place`.
 
-        If the error is that two names are equal, this is the name that was typed last.
+        This is the field at `place`, such as `learners[1].name`. If the error is that two names are equal, it
+        is the name that the user typed last.
         """
         refused, where, point = place.partition(" where ")
         part = refused.partition("[")[0]
@@ -211,7 +211,7 @@ Read = TypeVar("Read")
 
 
 class LeftOutClaim(NamedTuple):
-    """Claim that does not fit the edited experiment, and the reason.
+    """A claim that does not fit the edited experiment, with the reason why it does not fit.
 
     For example, the claim may be about a learner that the experiment no longer has.
     """
@@ -257,10 +257,10 @@ def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fi
 def _left_out_claim(
     refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]
 ) -> tuple[int, LeftOutClaim]:
-    """Return the position of the refused claim among all claims, and the claim.
+    """Return the position of the refused claim among `claims`, and the claim.
 
     Args:
-        numbers: for each claim of the refused document, its position among all claims.
+        numbers: for each claim that was checked, its position among `claims`.
 
     Raises: `refusal` itself if it is not about a claim.
     """

@@ -43,10 +43,11 @@ class EditableExperiment:
         experiment: the last valid state, which a run would use.
         error: fault of the current state; None if it is valid.
         document: `experiment` as a preset document. Its numbers may be expressions such as 1/(2d).
-        raw: the current document. Only `raw` contains switched-off learners and claims that do not fit.
+        raw: the current document. In contrast to `document`, it contains the learners of `off` and the claims
+            of `left_out`.
         off: switched-off learners, by their position among all learners.
-        left_out: claims that do not fit, such as claims about a missing learner, by their position among
-            all claims.
+        left_out: claims that do not fit, such as claims about a missing learner, by their position among all
+            claims.
     """
 
     def __init__(
@@ -99,10 +100,10 @@ class EditableExperiment:
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
-        """Choose the letters by which charts name the learners. Unlisted learners get the next free letters.
+        """Set the letters that label learners in charts. Learners without a letter get the next free letters.
 
         Args:
-            letters: positions in the alphabet, by learner name.
+            letters: for each learner, by name, the position of its letter in the alphabet, from 0.
         """
         free = itertools.count(max(letters.values(), default=-1) + 1)
         self.letters = [letters.get(str(learner["name"]), -1) for learner in self.learners]
@@ -213,7 +214,10 @@ class EditableExperiment:
         return places.index(place) if place in places else None
 
     def _remove_sweep_axis(self, axis: int) -> None:
-        """Remove a sweep axis. If the sweep key added it, restore the preset's pictures and claims."""
+        """Remove a sweep axis.
+
+        If the user added the axis by the key for sweeps, restore the pictures and claims of the preset.
+        """
         by_one_key = self.raw["axes"][axis]["name"] == changes.AXIS and not self._origin_document["axes"]
         self._names.forget()
         document_edits.remove_axis(self.raw, axis, self.experiment.protocol.clock)
@@ -240,9 +244,8 @@ class EditableExperiment:
     def put(self, place: str, value: Any) -> None:
         """Set the value at a place of the document, such as `learners[0].update.lr`.
 
-        A new name also replaces the old name in all references. A sweep over the value ends, because it would
-        replace
-        the new value.
+        A new name also replaces the old name in all references. A sweep over this value is removed, because
+        its values would replace the new value.
         """
         if self.value(place) == value:
             return
@@ -256,7 +259,8 @@ class EditableExperiment:
         """Replace the part at `place` by a part of another kind, keeping hyperparameters that both share.
 
         Args:
-            kind: the new kind. None removes the part. UNTAGGED adds a part whose family has only one kind.
+            kind: the new kind. None removes the part. UNTAGGED adds a part of a family with a single kind,
+                which needs no name.
         """
         if kind is None or kind == UNTAGGED:
             self.put(place, None if kind is None else {})
@@ -336,7 +340,10 @@ class EditableExperiment:
         return where == f"learners[{learner_number}]" or where.startswith(f"learners[{learner_number}].")
 
     def add(self, part: str) -> int:
-        """Add an axis, a picture or a claim to the list `part` of the document. Return its position."""
+        """Add an axis, a picture or a claim to the document, and return its position.
+
+        `part` is the name of the list: "axes", "pictures" or "claims".
+        """
         self._names.forget()
         match part:
             case "axes":
@@ -409,9 +416,9 @@ class EditableExperiment:
         return f"{part}[{number_in_run}]{place[prefix.end() :]}"
 
     def _texts_of_experiment(self, experiment: Experiment, document: Raw) -> dict[str, str]:
-        """Return title, story and source of the experiment.
+        """Return the title, story and source of the experiment.
 
-        After a change of what is run, the title states the change, and the others are empty.
+        If the user has changed what is run, the title states the changes, and story and source are empty.
         """
         origin = self._origin
         origin_title = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
@@ -436,9 +443,8 @@ POINTS, MOST_TRIED = 5, 12
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
     """Return a copy of an experiment that sweeps the number at `place`, with two pictures of the sweep.
 
-    The sweep multiplies the number by powers of two, or adds whole steps to a small whole number. It omits
-    numbers
-    with which the experiment cannot run. It drops the claims, because they are about a single number.
+    The sweep has values near the number (see `_around`), and omits values with which the experiment cannot
+    run. The copy has no claims, because claims are about a single number.
 
     Args:
         is_whole: whether the number must be whole.
@@ -471,7 +477,10 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
 def _fitting_numbers(
     editable: EditableExperiment, place: str, value: float, is_whole: bool
 ) -> Iterator[float]:
-    """Yield numbers near `value`, the nearest first, with which the experiment can run in its place."""
+    """Yield numbers near `value`, the nearest first, with which the experiment can run.
+
+    An experiment can run with a number if no error follows when the number is set at `place`.
+    """
     for candidate in islice(_numbers_around(value, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()
         trial.put(place, candidate)
@@ -482,9 +491,8 @@ def _fitting_numbers(
 def _numbers_around(value: float, is_whole: bool) -> Iterator[float]:
     """Yield numbers above and below `value` in turn, the nearest first.
 
-    They are `value` times powers of two, or steps of 1 from a small whole number. From 0, steps are 1 for
-    whole
-    numbers and 1/4 for others.
+    The numbers are `value` times powers of two. If `is_whole` and `value` is between −4 and 4, they are
+    `value` ± 1, ± 2 and so on. If `value` is 0 but need not be whole, they are multiples of 1/4.
     """
     by_ones = value == 0 or (is_whole and abs(value) < 4)
     for distance in count(1):

@@ -25,7 +25,7 @@ ONE_OF = {"axes": "axis", "learners": "learner", "pictures": "picture", "claims"
 def place_in_words(editable: EditableExperiment, place: str) -> str:
     """Return a phrase for a place in the set-up, such as "rate η of A (GD)".
 
-    If `place` ends with a sweep point, as in "… where a = 2", so does the phrase.
+    A sweep point at the end of `place`, such as " where a = 2", is copied to the end of the phrase.
     """
     place, where, point = place.partition(" where ")
     *owners, leaf = place.split(".")

@@ -164,7 +164,7 @@ def _check_panel(panel: Panel) -> Iterator[Check]:
 
 
 def _check_panel_content(panel: Panel) -> Check:
-    """Check that a panel has content for each learner, at the start, in the middle, and at the end."""
+    """Check that a panel has content for each learner at the start, middle and end of a small run."""
     from rich.text import Text
 
     from hadamard_tui.charts.drawing.nets import Nets

@@ -114,7 +114,10 @@ def _symmetry_table(judged: RuleJudgement) -> Table:
 
 
 def _loss_table(judged: RuleJudgement, console: Console) -> Table:
-    """On a narrow console, a rate has its own line, so that it is never split."""
+    """Return the table of losses.
+
+    If the table is too wide for the console, rates are on separate lines, so that no rate is split.
+    """
     table = _loss_table_separated_by(judged, ", ")
     unlimited = console.options.update(width=10 * WIDEST_CHART)
     if console.measure(table, options=unlimited).maximum <= console.width:

@@ -131,7 +131,10 @@ def _rate_note(losses: View, curve: CurveView) -> str:
 
 
 def _row_cells(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]:
-    """Return a curve's cells at x, by column. A bound that does not apply to it is in parentheses."""
+    """Return a curve's cells at x, by column.
+
+    A bound that does not apply to the learner of the curve is in parentheses.
+    """
     loss = _value_at(run["loss"], curve.name, x)
     cells = {"k": f"{x:g}", "bound": NOTHING, "which": NOTHING, "ratio": NOTHING}
     if loss is None:
@@ -165,12 +168,10 @@ def _value_at(measured: View, curve_name: str, x: float) -> float | None:
 
 
 def _mean_text(mean: float) -> str:
-    """Return the mean by which learning rates are compared, as text; "diverged" if it is not finite."""
     return _number_text(mean) if np.isfinite(mean) else "diverged"
 
 
 def _number_text(value: float) -> str:
-    """Return a value as text: with four decimals, in scientific notation, or 0 for a rounding error of 0."""
     if abs(value) < ZERO:
         return "0"
     return f"{value:.4f}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"
@@ -251,7 +252,7 @@ def _divergence_lines(experiment: Experiment, trace: Trace, strayed: Sequence[st
 
 
 def _divergence_phrase(curve: Curve, clock: str) -> str:
-    """Return a phrase: a learner diverged or lost accuracy, at which x, and in how many replicas."""
+    """Return when, and in how many replicas, a learner diverged or lost accuracy, as a phrase."""
     why = f": {WHY_INACCURATE}" if curve.inaccurate.any() else ""
     if curve.replicas == 1:
         return f"{curve.name} {curve.fate} at {clock} = {curve.diverged_at:g}{why}"

@@ -84,9 +84,10 @@ def _are_all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
 
 
 def _shared_curve(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:
-    """Return one curve for all equal singular values. Its name says how many of them are equal.
+    """Return one curve for all equal singular values. Its name states the number of these values.
 
-    This number is the one at index `now`, or its range during the run if `now` is None.
+    If `now` is None, the name states the smallest and the largest number during the run. Otherwise, it states
+    the number and the value at index `now`.
     """
     counts = rank[rank > 0] if now is None else rank[[now]]
     count = "" if counts.min() == counts.max() else f"{counts.min()} to "

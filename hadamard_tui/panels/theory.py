@@ -43,8 +43,8 @@ SHADES = "·░▒▓█"
 def new_row(context: PanelContext) -> Text | None:
     """Return a drawing of the first matrix row that is not seen yet, and of the rows before it.
 
-    After the last example, the last row is drawn as the new one. The result is None before the first example,
-    if the clock of the run does not count examples, or if the matrix is too large.
+    After the last example, the last row is drawn as the new one. Before the first example, the result is
+    None. It is also None if the clock of the run does not count examples, or if the matrix is too large.
     """
     experiment = context.experiment
     matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d
@@ -150,7 +150,7 @@ def reason_text(experiment: Experiment) -> Text:
 
 
 def _sort_rank(line: TheoryLine, learner_name: str) -> int:
-    """Return the sort key of a theory line: first the lines that apply, then other lower bounds."""
+    """Return the sort key of a theory line: 0 if it applies, 1 for other lower bounds, 2 for other lines."""
     if line.on_learners[learner_name].holds:
         return 0
     return 1 if line.statement.direction in FROM_BELOW else 2
@@ -159,8 +159,8 @@ def _sort_rank(line: TheoryLine, learner_name: str) -> int:
 def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
     """Return the statement of a theory line, and whether and why the line applies to a learner.
 
-    Reasons that end in `reason`, the reason of the learner's verdict, are omitted, because the panel states
-    it above.
+    The panel states `reason`, the reason of the learner's verdict, above the theory lines. So reasons that
+    end in `reason` are omitted here.
     """
     stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "

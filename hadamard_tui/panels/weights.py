@@ -119,15 +119,15 @@ def _chart_title(context: PanelContext) -> str:
 
 
 def target_feature(experiment: Experiment) -> int | None:
-    """Return the index of the only entry of an instance on which the first target depends, or None."""
+    """Return the feature that alone determines the first target, or None if there is no such feature."""
     return next(iter(features), None) if len(features := target_features(experiment)) == 1 else None
 
 
 def target_features(experiment: Experiment) -> tuple[int, ...]:
     """Return the indices of the instances' entries whose weighted sum is the first target.
 
-    The result is empty if there are more than MOST_MARKED, or if the entries are not the features of the
-    target.
+    The result is empty if there are more than MOST_MARKED such entries. It is also empty if the target's
+    features are not the entries, for example after a rotation.
     """
     problem = experiment.problem
     if problem.matrix.rotate or problem.matrix.feature_count() != problem.matrix.shape()[1]:

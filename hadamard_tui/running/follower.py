@@ -30,7 +30,10 @@ MOST_SILENT = 30.0
 
 @dataclass(frozen=True)
 class Silent:
-    """Event: data of a run may be missing, because its writer is silent or wrote data of unknown kinds.
+    """Event: data of a run may be missing.
+
+    The process that computes the run has ended early, has written nothing for a while, or has written data of
+    unknown kinds.
 
     Args:
         why: message to the user.

@@ -120,7 +120,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
     def at_place_of(self, look: Look) -> ShownPoint:
         """Return the sweep point that the cursor in a chart selects.
 
-        If several points have the selected x and y, return this point if it is among them, else the last one.
+        If several points have the selected x and y, return `self` if it is among them, else the last of them.
         """
         if self.results is None:
             return self
@@ -146,7 +146,7 @@ class Session:
         at_once: whether to show results as soon as they are computed, whatever the pace.
         writer: writer that stores the run; None if the run is not stored.
         follow: reader of a stored run; None to compute the run here.
-        devices: CUDA devices to which the run is spread, unless it wants the CPU or one particular device.
+        devices: CUDA devices between which the run is divided, if its field `run.device` is "auto" or "cuda".
     """
 
     def __init__(
@@ -341,7 +341,7 @@ class Session:
 
     @property
     def over(self) -> bool:
-        """Whether the engine has finished the run, and the playback has reached its end."""
+        """Whether the engine has finished the run, and the playback has reached the end of the run."""
         trace = self.trace
         return self._engine == "finished" and trace is not None and self.playback.shown >= trace.frontier
 

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 class CertificateWorker(BackgroundWork[None]):
     """Thread that tests the invariances of a finished run's learners. A requested learner is tested first.
 
-    Each learner trains three more times, or twelve times if rotations change its predictions. Panels read
-    `judged`
-    and `failed` meanwhile, and also after `stop`.
+    Each learner trains three more times, or twelve times if rotations change its predictions. Panels may read
+    `judged` and `failed` while the thread works, and after `stop`.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace) -> None:

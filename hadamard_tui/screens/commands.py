@@ -147,9 +147,9 @@ class Commands(CommandPalette, Modal[None]):
             yield widget if stand_in is None else stand_in()
 
     def run_worker(self, work: Any, *arguments: Any, **options: Any) -> Worker[Any]:
-        """Start the search for commands.
+        """Start the search for commands, and ignore the error that the list of commands is missing.
 
-        The user may close the palette early, so a missing list of commands is no error.
+        The list is missing if the user closes the palette before the search ends.
         """
 
         async def search() -> None:

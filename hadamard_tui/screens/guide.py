@@ -28,9 +28,9 @@ MINUTE = 60.0
 
 
 class Guide:
-    """Guide through a tour, whose banner is above the main screen.
+    """Guide through a tour, with a banner above the main screen.
 
-    In an automatic tour, it shows the next stop after each run.
+    In an automatic tour, the guide shows the next stop after each run.
     """
 
     def __init__(self, tour: Tour, laboratory: Laboratory) -> None:
@@ -104,8 +104,7 @@ class Guide:
         """Return the name and the text of the current step of a stop, for the banner.
 
         The steps are "predict" (a question before the run), "why" (the explanation), and "broken" (after the
-        change that
-        breaks the theorem). If the stop asks no question, the explanation has no name.
+        change that breaks the theorem). If the stop asks no question, the name of the explanation is "".
         """
         stop, is_over = self.tour.stop, session is not None and session.over
         if self._is_broken and stop.breaks is not None:
@@ -124,7 +123,8 @@ class Guide:
     def _record_score(self, session: Session) -> None:
         """Once a run of the stop has ended, record which of the user's guesses were right.
 
-        Only the first guesses at a stop count, and only if its experiment is unchanged.
+        Only the first guesses at a stop count. They do not count if the user has changed the stop's
+        experiment.
         """
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):

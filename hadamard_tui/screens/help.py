@@ -171,9 +171,8 @@ class Welcome(Framed[str | None]):
     def on_key(self, event: events.Key) -> None:
         """Handle a key of the main screen while the welcome page is open.
 
-        The keys that run or pause open the highlighted line, and the help key opens the help. Any other key
-        closes this
-        page and acts on the main screen.
+        The keys that start or pause a run open the highlighted line of the page. The help key opens the help.
+        Any other key closes this page and acts on the main screen.
         """
         action = action_of(event.key) if event.is_printable else None
         if action is None:

@@ -147,7 +147,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         yield Keys(id="keys")
 
     def _set_size_classes(self, size: Size) -> None:
-        """Set the CSS classes for the screen size while there are no widgets, which it would restyle."""
+        """Set the CSS classes for the screen size before widgets are mounted.
+
+        Textual restyles all widgets when classes change, so this is done while there are none.
+        """
         breakpoints = (size.width, self.HORIZONTAL_BREAKPOINTS), (size.height, self.VERTICAL_BREAKPOINTS)
         for cells, classes in breakpoints:
             self.add_class(max(pair for pair in classes if pair[0] <= cells)[1])
@@ -194,8 +197,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def run_changed(self, session: Session) -> None:
         """Handle a change of the run's state.
 
-        If a key that changes a number has started the run, draw its end at once, because the user waits for
-        it.
+        If the user has started the run by a key that changes a number, draw the result without delay as soon
+        as the run ends.
         """
         super().run_changed(session)
         if session.at_once and session.ended:
@@ -204,9 +207,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def run_begun(self, at_once: bool) -> None:
         """As a run begins, hide the set-up pane if it covers the chart.
 
-        If a key that changes a number has started the run (`at_once`), delay the next frame by up to
-        `PATIENCE`
-        seconds, so that drawing does not slow down a short run.
+        `at_once` says that a key press on a number has started the run. The next frame then waits until
+        PATIENCE seconds after the last frame, because drawing would slow down a short run.
         """
         self.wake()
         stage = self.query_one(Stage)
@@ -307,7 +309,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action is available.
 
-        The action "leave" requires a focused widget, an open drawer, a guess in progress, or the full view.
+        The action "leave" leaves a focused widget, an open drawer, a guess in progress, or a chart that fills
+        the screen. It requires one of these.
         """
         if action == "leave":
             guessing = self.guesses is not None
@@ -344,13 +347,16 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.wake()
 
     def wake(self) -> None:
-        """Draw the next `STILL` frames, because the content may have changed."""
+        """Draw the next frames, because the content may have changed.
+
+        The number of these frames is STILL.
+        """
         self._frames_due = STILL
         if self._is_at_rest:
             self._schedule_frame(1 / self._rate.now)
 
     def _end_rest(self) -> None:
-        """Restart the clocks for the time between frames, so that a pause without frames does not count."""
+        """Restart the measurement of the time between frames, which must not include the rest."""
         if self._is_at_rest:
             self._is_at_rest = False
             self._ticked, self._spent = time.monotonic(), time.thread_time()
@@ -535,9 +541,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def _is_replaced_by_stored(self) -> bool:
         """Whether stored curves of an opened preset, or an empty chart, replace the run on the screen.
 
-        They do so only if the run has ended, so that the list of runs contains it, and if no run is pinned.
-        The chart
-        stays empty if a stop asks a question about the run.
+        A run is replaced only after it has ended, because then it is in the list of runs, and only if no run
+        is pinned. An empty chart replaces it if a stop asks a question about the next run.
         """
         has_ended = self.session is not None and self.session.state in ENDED
         has_successor = self.asks_first or self.stored_beside(None) is not None

@@ -474,7 +474,10 @@ def _choice_controls() -> Iterator[Widget]:
 
 
 def _setting_controls() -> Iterator[Widget]:
-    """Yield the controls for how to read a file. Each is hidden until its setting cannot be detected."""
+    """Yield the controls for how to read a file.
+
+    A control is hidden, and shown only if its setting cannot be detected from the file.
+    """
     for setting, choices in SETTINGS.items():
         choice = Choice([(words, words) for words in choices], value=AUTO, id=setting)
         yield Horizontal(Static(setting), choice, id=f"setting-{setting}", classes="setting")

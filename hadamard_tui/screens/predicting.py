@@ -58,7 +58,10 @@ class Predicting(ViewControl):
         self._show_guess()
 
     def stored_beside(self, session: Session | None) -> StoredPictures | None:
-        """Return None while the user guesses, and before a stop's run: charts would give the answer."""
+        """Return the stored charts like the base class, or None if they would answer a question.
+
+        They would do so while the user guesses, and before the run of a stop that asks a question.
+        """
         would_answer = self.guesses is not None or (self.asks_first and session is None)
         return None if would_answer else super().stored_beside(session)
 

@@ -102,7 +102,7 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def received_beside(self, session: Session, event: engine.Event | Silent) -> None:
-        """Handle an event of a stored run that is being read, and pin the run once its curves are read."""
+        """Handle an event from the reading of a stored run. Pin this run once all its curves are read."""
         from hadamard_tui.running.session import refusal
 
         if session not in self._being_pinned:

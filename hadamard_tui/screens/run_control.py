@@ -161,7 +161,10 @@ class RunControl(Screen[None]):
         self._run_after_steps()
 
     def _run_after_steps(self) -> None:
-        """Run the set-up at once, and once more after further changes."""
+        """Run the set-up at once, unless the last such run started less than REST seconds ago.
+
+        In this case, run the set-up after REST seconds.
+        """
         if self._resting is not None:
             self._wanted = True
             return

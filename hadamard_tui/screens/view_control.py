@@ -120,7 +120,7 @@ class ViewControl(RunControl):
     def _stored_curves(self, session: Session) -> Sequence[Series]:
         """Return the stored curves of an earlier run, to draw behind the run.
 
-        There are none once the run has ended, during a replay, and for all pictures but the first.
+        Only the first picture has stored curves behind it, and only until the run ends. A replay hides them.
         """
         is_live = not (session.over or session.playback.replaying)
         if not (is_live and self.query_one(Stage).has_first_chosen):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from msgspec import structs
 from rich.style import Style
 from textual import events
 from textual.containers import Grid
@@ -225,6 +226,14 @@ class MultiplesView(Grid):
             self.styles.grid_size_columns = across
         for number, chart in enumerate(charts):
             chart.display = number < len(plots)
-        for chart, plot in zip(charts, plots, strict=False):
+        for chart, plot in zip(charts, plots if stacked else _labelled_once(plots), strict=False):
             last = chart is charts[len(plots) - 1]
             draw(chart, plot._replace(note=" · ".join(filter(None, (plot.note, note if last else "")))))
+
+
+def _labelled_once(plots: Sequence[Plot]) -> Iterator[Plot]:
+    """Yield charts of one measure. Only the first one names it, behind its title, which needs the room."""
+    for number, plot in enumerate(plots):
+        axes = plot.axes
+        title = axes.title if number else f"{axes.title}: {axes.y_label}"
+        yield plot._replace(axes=structs.replace(axes, title=title, y_label=""))

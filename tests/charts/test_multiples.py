@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from view_fields import replace
 
+from engine.pictures.view import LineView
 from hadamard_tui.charts.plots.derived_plots import has_multiples, multiples
 from hadamard_tui.charts.plots.look import MOST_TOGETHER, ChartOptions, Look
 from hadamard_tui.charts.plots.view_plot import plot
 
-from .test_view_plot import FIRST, SECOND, TWO
+from .test_view_plot import FIRST, RATES, SECOND, TWO, along
+from .test_view_plot import curve as curve_along
 
 
 def test_each_curve_has_a_chart_with_the_axes_of_all():
@@ -47,3 +49,25 @@ def test_many_curves_have_one_chart_per_learner_unless_the_user_decides():
     assert [sum(bool(series.mark) for series in chart.series) for chart in shown] == [len(curves) // 2] * 2
     assert not Look(TWO).resolved.multiples
     assert not Look(look.view, options=ChartOptions(multiples=False)).resolved.multiples
+
+
+def test_a_chart_of_a_learner_has_only_lines_that_are_the_same_for_all_its_curves():
+    curves = [
+        curve_along(f"{learner}, s = {s}", RATES, RATES, learner=learner, apart=(s,))
+        for learner in ("A", "B")
+        for s in (1, 2)
+    ]
+
+    def names(*heights: float) -> list[str]:
+        lines = [
+            LineView(
+                name=f"limit, s = {s}", values=f", s = {s}", kind="limit", apart=(s,), direction="exact",
+                formula="", applies_to=("A", "B"), x=RATES, y=height * RATES,
+            )
+            for s, height in zip((1, 2), heights, strict=True)
+        ]  # fmt: skip
+        shown, _ = multiples(Look(replace(along("A", "B"), curves=curves, lines=lines)), 4, "A")
+        return [series.name for chart in shown for series in chart.series if series.name]
+
+    assert names(3, 4) == ["s = 1", "s = 2"] * 2
+    assert names(3, 3) == ["limit", "s = 1", "s = 2"] * 2

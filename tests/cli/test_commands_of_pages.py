@@ -103,10 +103,17 @@ def of_others(*programs: str) -> list[object]:
     return [pytest.param(words, id=place) for place, words in commands() if words[0] in programs]
 
 
+@pytest.fixture(scope="module")
+def data_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of stored runs for all commands, since some repeat the runs of others."""
+    return tmp_path_factory.mktemp("data")
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, data_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Working directory with the files that commands name: a preset, a table, and a part from a template."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(data_home))
     first, *_ = (block for block in blocks("toml") if block.page == "docs/how-to/presets.md")
     rows = [(*signs, signs[0]) for signs in product((-1, 1), repeat=6)]
     (tmp_path / "my.csv").write_text("\n".join(["a,b,c,d,e,f,y", *(",".join(map(str, row)) for row in rows)]))

@@ -241,6 +241,22 @@ def test_activations_are_those_of_the_naive_table(activation_name):
     np.testing.assert_allclose(activations.transfer(activation_name, z), expected, atol=EXACT)
 
 
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_predictions_on_repeated_sign_vectors_are_those_row_by_row(outputs):
+    generator = np.random.default_rng(outputs)
+    rows = torch.from_numpy(generator.choice([-1.0, 1.0], (2, 40, 3)))
+    relu_net = architecture_of(kind="dense", widths=[5], activation="relu", outputs=outputs)
+    params = {layer: torch.from_numpy(w) for layer, w in relu_net.start(Streams(range(2))("init"), 3).items()}
+    repeated = DenseInstances(rows, signs=True)
+    assert repeated.repeats.instances.n == 8
+    for replica, vectors in enumerate(rows.numpy()):
+        numbers = repeated.repeats.numbers[replica]
+        np.testing.assert_array_equal(repeated.repeats.instances.rows[replica, numbers], vectors)
+    naive_rows = relu_net.predict(params, DenseInstances(rows))
+    np.testing.assert_allclose(relu_net.predict(params, repeated), naive_rows, rtol=0, atol=EXACT)
+    assert DenseInstances(rows[:, :31], signs=True).repeats is None
+
+
 def test_a_neuron_with_the_identity_is_the_linear_neuron():
     np.testing.assert_allclose(
         passed(0.01, kind="neuron", activation="identity"), passed(0.01, kind="linear"), atol=EXACT

@@ -101,7 +101,7 @@ def test_what_has_a_preferred_direction_or_depends_on_other_rows_is_told_apart()
 
 def test_the_families_that_declare_something_are_these_at_least():
     declaring = {words["kind"] for words in DECLARING}
-    assert set(asked("matrices")) - declaring <= {"digits", "file"}, "what is drawn has a law"
+    assert set(asked("matrices")) - declaring <= {"bundled", "digits", "file"}, "what is drawn has a law"
     assert {words["kind"] for words in DECLARING if matrix_of(words).structure().isotropic} >= {
         "gaussian",
         "sparse",

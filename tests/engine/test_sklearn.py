@@ -3,18 +3,19 @@
 import numpy as np
 import pytest
 from building import data_of, experiment, raw
-from sklearn.linear_model import Lasso
+from sklearn.linear_model import Lasso, LogisticRegression, RidgeClassifier, RidgeCV
 from sklearn.svm import SVC
 from sklearn.tree import ExtraTreeRegressor
 from sklearn.utils.discovery import all_estimators
 
 from engine.core.parts import BadInput
 from engine.runtime.run import run
-from engine.solvers.sklearn import _class_of
+from engine.solvers.sklearn import _estimator_class
 from engine.spec import reading
 
 GAUSSIAN = {"kind": "gaussian", "n": 12}
 SIGNS = {"kind": "rademacher", "n": 12}
+ERM = {"kind": "erm", "every": 20}
 
 
 def described(matrix=GAUSSIAN, replicas=1, **solver):
@@ -43,6 +44,7 @@ def predictions(setup):
         (GAUSSIAN, "Lasso", {"alpha": 0.1}, Lasso),
         (SIGNS, "SVC", {"C": 3.0, "kernel": "poly"}, SVC),
         (GAUSSIAN, "ExtraTreeRegressor", {"random_state": 7}, ExtraTreeRegressor),
+        (GAUSSIAN, "RidgeCV", {"alphas": [0.1, 10]}, RidgeCV),
     ],
 )
 def test_predictions_are_those_of_the_estimator_fitted_to_the_examples(matrix, name, options, make):
@@ -69,6 +71,43 @@ def test_a_classifier_predicts_the_only_label_seen_and_predictions_begin_at_0():
     assert (hypothesis.predict(drawn.instances) == drawn.labels[:, :1]).all()
 
 
+CLUSTERS = {"kind": "clusters", "classes": 3, "n": 30, "d": 4, "sigma": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [("LogisticRegression", LogisticRegression), ("SVC", SVC), ("RidgeClassifier", RidgeClassifier)],
+)
+def test_for_one_hot_labels_a_classifier_predicts_the_probabilities_of_classes_or_one_of_them(name, make):
+    learners = {"it": {"solver": {"kind": "sklearn", "name": name}}}
+    setup = experiment(CLUSTERS, "classes", learners, protocol=ERM, replicas=2)
+    drawn = data_of(setup)
+    hypothesis = hypothesis_of(setup, drawn)
+    hypothesis.learn(drawn.instances.at(slice(0, 20)), drawn.labels[:, :20])
+    predicted = hypothesis.predict(drawn.instances).numpy().reshape(2, 3, 30)
+    for replica in range(2):
+        rows, classes = drawn.instances.rows[replica].numpy(), np.arange(20) % 3
+        model = make().fit(rows[:20], classes)
+        np.testing.assert_array_equal(predicted[replica].argmax(0), model.predict(rows))
+        if name == "LogisticRegression":
+            np.testing.assert_array_equal(predicted[replica].T, model.predict_proba(rows))
+        else:
+            assert {*predicted[replica].ravel()} == {0, 1}
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_classes_that_were_not_seen_have_probability_0(count):
+    learners = {"it": {"solver": {"kind": "sklearn", "name": "LogisticRegression"}}}
+    setup = experiment(CLUSTERS, "classes", learners, protocol=ERM)
+    drawn = data_of(setup)
+    hypothesis = hypothesis_of(setup, drawn)
+    hypothesis.learn(drawn.instances.at(slice(0, count)), drawn.labels[:, :count])
+    predicted = hypothesis.predict(drawn.instances).numpy()
+    np.testing.assert_allclose(predicted.sum(0), 1)
+    assert (predicted[count:] == 0).all()
+    assert (predicted[:count] > 0).all()
+
+
 def test_predictions_are_0_before_the_least_number_of_examples():
     trace = run(described(name="KNeighborsRegressor", least=5))
     losses = trace.curves[0].mean("loss")
@@ -78,8 +117,8 @@ def test_predictions_are_0_before_the_least_number_of_examples():
 
 def test_every_regressor_and_classifier_that_scikit_learn_lists_is_known_by_name():
     listed = dict(all_estimators(type_filter=["regressor", "classifier"]))
-    assert {name: _class_of(name) for name in listed} == listed
-    assert _class_of("RegressorMixin") is None
+    assert {name: _estimator_class(name) for name in listed} == listed
+    assert _estimator_class("RegressorMixin") is None
 
 
 FAULTS = [

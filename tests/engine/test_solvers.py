@@ -285,6 +285,9 @@ def test_the_flattest_interpolation_is_consistent_and_has_the_least_maximum(size
         assert abs(w).max() == pytest.approx(naive.least_infinity(X, y), rel=1e-8)
     X, y = random(24, 9, 4), size * random(25, 9)
     np.testing.assert_allclose(flattest(X, y), np.linalg.lstsq(X, y)[0], rtol=0, atol=1e-8 * size)
+    orthogonal = np.array([[1.0, 2.0], [1.0, 2.0]]), size * np.array([1.0, -1.0])
+    assert (flattest(*orthogonal) == 0).all()
+    assert (flattest(np.eye(2), np.zeros(2)) == 0).all()
 
 
 @pytest.mark.slow

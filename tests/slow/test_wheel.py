@@ -63,14 +63,15 @@ def installed(folder: Path) -> Path:
         folder,
     )
     (wheel,) = folder.glob("*.whl")
-    venv.create(folder / "fresh", with_pip=True)
-    python = folder / "fresh" / "bin" / "python"
+    venv.create(folder / "fresh")
+    pip = (sys.executable, "-m", "pip", "--python", folder / "fresh" / "bin" / "python")
+    # Compiling all files of all packages would take as long as everything else here.
+    install = (*pip, "install", "--quiet", "--no-compile")
     assert TORCH is not None
-    pip = (python, "-m", "pip", "install", "--quiet")
-    run(folder, *pip, TORCH[1])  # first, so that nothing else chooses a build of torch
-    run(folder, *pip, "--require-hashes", "-r", ROOT / "constraints.txt")
-    run(folder, *pip, "--no-index", wheel)  # fails if the wheel needs a package that is not pinned
-    run(folder, python, "-m", "pip", "check")
+    run(folder, *install, TORCH[1])  # first, so that nothing else chooses a build of torch
+    run(folder, *install, "--require-hashes", "-r", ROOT / "constraints.txt")
+    run(folder, *install, "--no-index", wheel)  # fails if the wheel needs a package that is not pinned
+    run(folder, *pip, "check")
     return folder / "fresh" / "bin" / "hadamard-tui"
 
 

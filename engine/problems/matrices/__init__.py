@@ -55,7 +55,7 @@ class RowNumbers(NamedTuple):
     """
 
     in_file: NDArray[np.int64] | None = None
-    """Position of each row in its file, [R, n], for matrices with `rows_are_given`."""
+    """Position of each row in its file, [R, n], for matrices with `rows_are_given` or `given_labels`."""
 
     classes: NDArray[np.int64] | None = None
     """Class 0 … K−1 of each row, [R, n], for matrices with a `class_count`."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from engine.core.parts import SELDOM, BadField, BadInput, Count
 from engine.core.streams import Streams
 from engine.core.texts import listed
+from engine.problems.bundled_tables import read_bundled
 from engine.problems.data_files import DataReport, FilePath, LeftOut, Version, make_absolute, version_of
 from engine.problems.formats.images import Images, read, standardised
 from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, RowNumbers, Rows
@@ -209,9 +208,6 @@ def _read_images(file: Version, labels: Version | None) -> Images:
 @cache
 def _bundled_images() -> Images:
     """Return the images [1797, 64] that come with scikit-learn, without importing it."""
-    package = find_spec("sklearn")
-    assert package is not None, "it is installed with this program"
-    assert package.origin is not None, "a package has a file"
-    with gzip.open(Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz") as file:
-        table = np.loadtxt(file, np.uint8, delimiter=",")
-    return Images(table[:, :PIXELS], table[:, PIXELS].astype(np.int64))
+    features, labels = read_bundled("digits")
+    assert labels.classes is not None, "the digits are classes"
+    return Images(features.astype(np.uint8), labels.classes.numbers)

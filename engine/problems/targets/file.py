@@ -39,9 +39,10 @@ class File(Target, frozen=True, tag="file"):
     file. The file is read in the same way as that of the matrix `file`, with one row per instance. If the
     labels are two words, the first in sorted order becomes −1 and the other +1. If they are more words, each
     becomes a target that is 1 for its own instances and 0 for all others. Labels belong to the rows of the
-    matrix's file, in the order of that file. Other matrix families draw their own rows and refuse labels from
-    a file. With `standardise`, every target has mean 0 and standard deviation 1 on the rows that the matrix
-    does not hold out. Predicting the mean label then costs a square loss of 1 on these rows.
+    matrix's file, in the order of that file. The matrix `bundled` has labels of its own, which need no path.
+    Other matrix families draw their own rows and refuse labels from a file. With `standardise`, every target
+    has mean 0 and standard deviation 1 on the rows that the matrix does not hold out. Predicting the mean
+    label then costs a square loss of 1 on these rows.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)
@@ -70,7 +71,9 @@ class File(Target, frozen=True, tag="file"):
         return int(targets)
 
     def check(self, matrix: Matrix) -> None:
-        if not matrix.structure().rows_are_given:
+        structure = matrix.structure()
+        has_labels = self.path is None and structure.given_labels is not None
+        if not (structure.rows_are_given or has_labels):
             raise BadInput(
                 f"{PLACE}.kind",
                 f"labels from a file need instances from a file, but the matrix is {matrix.kind}; "
@@ -88,7 +91,8 @@ class File(Target, frozen=True, tag="file"):
                 )
                 raise BadInput(f"{PLACE}.{name}", fault)
         n, _ = matrix.shape()
-        if (rows := len(self._labels_in_file(matrix).numbers)) != n:
+        rows = len(self._labels_in_file(matrix).numbers)
+        if rows != n and self.path is not None:
             fault = f"{self.path} has {rows} rows of labels, but the matrix has {n} instances"
             raise BadInput(f"{PLACE}.path", fault)
 

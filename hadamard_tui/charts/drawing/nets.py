@@ -56,7 +56,7 @@ class Net(NamedTuple):
         inputs: indices of the features that have edges to the first layer.
         target: index of the target's feature; None if the target is not a feature.
         units: number of units of every layer, starting with the inputs.
-        largest: absolute weight of an edge with the highest level of brightness.
+        largest: largest absolute weight in the run. Brightness is proportional to weights divided by it.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Net(NamedTuple):
 
 
 class Nets(NamedTuple):
-    """Nets to draw side by side. As many are drawn as fit, but at least the first."""
+    """Nets to draw side by side. If they do not all fit, only the first ones are drawn."""
 
     title: str
     nets: Sequence[Net]
@@ -83,9 +83,9 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 class NodePlace(NamedTuple):
-    """Units of a layer that are drawn, and the rows in which they are drawn.
+    """Drawn units of a layer, and the rows in which they are drawn.
 
-    `more` is the number of units that are not drawn. The row `ellipsis` states it.
+    If some units are not drawn, the row `ellipsis` shows their number `more`.
     """
 
     units: np.ndarray
@@ -147,10 +147,10 @@ def _net_heading(net: Net) -> str:
 
 
 def _layer_places(net: Net, high: int) -> list[NodePlace]:
-    """Return the units of each layer of a net that are drawn, with their rows.
+    """Return the units to draw for each layer of a net, with their rows.
 
-    A unit above the inputs is drawn if it has an edge from a drawn unit of the layer below. If a layer has no
-    such unit, its first units are drawn.
+    A unit above the inputs is drawn if it has an edge from a drawn unit of the layer below. If no unit of a
+    layer has such an edge, the first units of the layer are drawn.
     """
     high, room = min(high, MOST_UNITS + 1), high
     among = np.arange(len(net.inputs))

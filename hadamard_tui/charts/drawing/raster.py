@@ -45,7 +45,7 @@ def code_points(text: str) -> np.ndarray:
     """Return the code points of a text, one per cell.
 
     A wide character is followed by WIDE, and characters without width are left out. Callers must not write to
-    the array, because it is cached: every redraw needs the lines of a frame again.
+    the array, because the array is cached for further redraws.
     """
     if text.isascii():
         return np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
@@ -115,9 +115,11 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
 def _visible_fractions(
     start: np.ndarray, step: np.ndarray, size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the visible part of each segment begins and ends, as fractions of the segment's length.
+    """Return where the part of each segment inside the picture begins and ends.
 
-    This is the algorithm of Liang and Barsky 1984.
+    Begin and end are fractions of the segment's length. The arrays `start` and `step` [2, segments] hold the
+    starts of segments and the steps to their ends, in dots. `size` [2, 1] is the size of the picture. This is
+    the algorithm of Liang and Barsky 1984.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         to_low, to_high = (-0.5 - start) / step, (size - 0.5 - start) / step
@@ -230,9 +232,10 @@ def _are_lines(series: Sequence[Series]) -> np.ndarray:
 
 
 def _owners_by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
-    """Let series that coincide take turns in colouring the line of the first series of their group.
+    """Let series that coincide take turns in colouring the line that they share.
 
-    `owner` and the result hold the index of the series that colours each cell.
+    `owner` and the result hold the index of the series that colours each cell. In `owner`, this is the first
+    series of each group.
     """
     columns = np.arange(owner.shape[1])
     is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
@@ -246,14 +249,17 @@ def _owners_with_lines(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
     """Let theory lines show through the curves that cover them, in every few columns.
 
     `owner` and the result hold the index of the series that colours each cell. `below` holds the index of the
-    theory line there, or −1.
+    theory line in each cell, or −1.
     """
     through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
     return np.where(through, below, owner)
 
 
 def _band_dots(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
-    """Return the dots of the bands, bool [high, wide]. The bands of regions have fewer dots."""
+    """Return the dots that shade the bands, bool [high, wide].
+
+    Error bands of curves have more dots than regions below bounds.
+    """
     is_region = np.array([curve.is_region for curve in series], dtype=bool)
     dots = np.zeros((high, bands.shown.shape[1]), dtype=bool)
     for which, apart in ((~is_region, _APART), (is_region, 2 * _APART)):
@@ -284,8 +290,9 @@ def _stipple_pattern(high: int, wide: int, apart: int) -> np.ndarray:
 def _covered_dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
     """Return the dots of the picture that at least one series covers, bool [high, wide].
 
-    In each column, a series covers a vertical run of dots. The cumulative sum of the starts minus the ends of
-    these runs avoids a loop over the runs.
+    In each column, a series covers a vertical run of dots. The number of runs that cover a dot is the number
+    of starts at or above it minus the number of ends above it. Cumulative sums count both without a loop over
+    runs.
     """
     wide = on.shape[1]
     column = np.nonzero(on)[1]

@@ -73,8 +73,8 @@ def fill_spans(
     Args:
         x: increasing, without NaN, shape [n].
         low, high: the lowest and the highest y of every point, one array of shape [n] for each curve. For a
-            curve without a band, both are the same object. NaN makes a gap in the curve, and ±inf is far
-            outside.
+            curve without a band, both are the same object. NaN makes a gap in the curve. Infinite values lie
+            far above or below the chart.
     """
     grid = _Grid.of(x, across)
     plain = all(a is b for a, b in zip(low, high, strict=True))
@@ -147,11 +147,11 @@ def _fill_spans(
 def _edge_and_crossings(
     values: np.ndarray, extreme: np.ufunc, grid: _Grid, up: Scale, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower or the upper end of each curve's run in each column, and where curves cross borders.
+    """Return an end of each curve's run in each column, and whether curves cross the columns' borders.
 
     The ends [curves, columns] are positions counted upwards, NaN where there is no run. They are lower ends
-    if `extreme` is the minimum, and upper ends if it is the maximum. The crossings, bool [curves, columns +
-    1], say whether a segment of the curve crosses each border between columns, or an outer border.
+    if `extreme` is the minimum, and upper ends if it is the maximum. The crossings are bool [curves, columns
+    + 1]. They include the left border of the first column and the right border of the last column.
     """
     edge = np.full((len(values), columns), np.nan)
     if grid.full.size:
@@ -169,9 +169,10 @@ def _edge_and_crossings(
 
 
 def _joined_runs(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Extend the vertical runs of a curve in neighbouring columns until they touch, so that it looks joined.
+    """Extend the vertical runs of a curve in neighbouring columns until the runs touch.
 
-    This is done only where a segment of the curve joins both columns, as `joined` [curves, columns − 1] says.
+    Each of the two runs is extended half of the way. Runs are extended only where a segment of the curve
+    joins both columns, as `joined` [curves, columns − 1] says.
     """
     grown_top, grown_bottom = top.copy(), bottom.copy()
     for column, neighbour in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:, 1:], np.s_[:, :-1])):
@@ -293,7 +294,7 @@ def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
 def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
     """Return whether each point of a series is above the chart, and whether it is below the chart.
 
-    On a linear axis, no point counts as below, because only rounding errors lie below its lower end.
+    On a linear axis, no point counts as below, because only rounding errors lie below the lower limit.
     """
     low, high = axes.y_limits
     inside = (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1]) & np.isfinite(curve.y)

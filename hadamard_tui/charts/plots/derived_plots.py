@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from engine.pictures.wording import short_name
 from hadamard_tui.charts.plots.series_builder import Plot, letter_of, theory
-from hadamard_tui.charts.plots.view_plot import plot
+from hadamard_tui.charts.plots.view_plot import different_lines, plot
 from hadamard_tui.charts.series import Series
 
 if TYPE_CHECKING:
@@ -57,7 +57,10 @@ def difference(look: Look) -> Plot:
 
 
 def _curve_minus(curve: CurveView, other: CurveView) -> CurveView:
-    """Return a curve minus another one, which is interpolated linearly. The result is NaN beyond its ends."""
+    """Return a curve minus another curve, which is interpolated linearly.
+
+    The result is NaN for x before the start or after the end of the other curve.
+    """
     defined = ~np.isnan(other.y)
     if not defined.any():
         return replace(curve, y=np.full_like(curve.y, np.nan), stderr=None)
@@ -110,6 +113,8 @@ def _plot_of_curves(look: Look, curves: Sequence[CurveView], axes: Axes) -> Plot
     view = look.view
     references = [reference for reference in view.curves if reference.training.is_reference]
     lines = [line for line in view.lines if any(line.is_about(curve) for curve in curves)]
+    if len(curves) > 1:  # a line for each value of a sweep axis would hide the curves and their names
+        lines = [line for line in different_lines(lines) if not line.apart]
     alone = replace(view, curves=[*curves, *references], lines=lines)
     drawn = plot(replace(look, view=alone, pinned=pinned, stored=()))
     first, *further = curves

@@ -78,8 +78,8 @@ class ChartOptions(msgspec.Struct, frozen=True):
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
         """Return options with the shown part of the x-axis moved so that it contains the x value `place`.
 
-        A part that already contains it is not moved. If the part was chosen for another x-axis and has no
-        width on this one, the complete axis is shown.
+        A part that already contains it is not moved. The complete axis is shown if the part was chosen for
+        another x-axis and would have width 0 on this x-axis.
         """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
@@ -154,7 +154,7 @@ GAP = 1e3
 
 
 def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
-    """Return the limits of a logarithmic y-axis, or None if the axis must be linear, and a text.
+    """Return a pair: the limits of a logarithmic y-axis (None if the axis must be linear), and a text.
 
     The text says why the axis is linear although the user chose a logarithmic axis. Otherwise, it is "".
 
@@ -172,13 +172,13 @@ def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[
 def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
     """Return the threshold up to which values on a log axis count as rounding errors of 0.
 
-    All values above the threshold are more than GAP times as large. No curve lies entirely below it. If no
-    value looks like a rounding error, the threshold is 0.
+    All larger values are more than GAP times as large as the threshold. No curve lies entirely below the
+    threshold. If no value looks like a rounding error, the threshold is 0.
 
     Args:
         curves: the visible values of each curve, all of them finite.
-        rounding: largest rounding error that a value which should be 0 can have, relative to the largest
-            value.
+        rounding: largest rounding error of a value whose exact value is 0, divided by the largest of all
+            values.
     """
     above = [y[y > 0] for y in curves]
     values = np.sort(np.concatenate([*above, np.empty(0)]))
@@ -209,7 +209,7 @@ def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits
     """Return limits of the y-axis for losses or other risks, from 0 to a little above the highest peak.
 
     Peaks above PEAK times the highest starting value are cut off. A curve that ends above twice the highest
-    starting value is diverging, so it is cut off at this value.
+    starting value is diverging. Such a curve is cut off at twice the highest starting value.
     """
     start = max(starts)
     peaks = [min(float(y.max()), (PEAK if y[-1] <= 2 * start else 2) * start) for y in curves]
@@ -261,7 +261,8 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     Args:
         point: the index of the sweep point whose run is played back.
         newest: the index of the last computed sweep point; None if there is none.
-        shown: the value of the run's clock up to which the run is shown; by default, it is shown to its end.
+        shown: the value of the run's clock up to which the run is shown; by default, the run is shown
+            completely.
         place: the value of the run's clock at the playhead, at most `shown`.
         cursor: the x value that the user has chosen, if x is not the clock of a run; otherwise None.
         height: the y value that the user has chosen on a heat map, or None.
@@ -345,7 +346,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def _most_common_x(self) -> float:
-        """The x at which the most curves have values. If there are several such x, it is the largest."""
+        """Largest x at which the maximum number of curves have values."""
         places = self.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
         curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
@@ -355,9 +356,9 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     def shown_at(self) -> float | None:
         """The x at which tables read the values of curves, usually at the playhead or cursor.
 
-        At the end of a run whose bounds fall to about 0, all learners that have seen all rows look alike.
-        Until the user moves the playhead, values are then read at an earlier x: the last at which the bounds
-        are at least half as high as at the start.
+        If the bounds fall to about 0 during a run, the last losses do not tell learners apart. Tables of such
+        a run show the last x at which the bounds are at least half as high as at the start. Once the user
+        moves the playhead, tables follow the playhead.
         """
         curves = [curve for curve in self.view.curves if curve.places.clock is not None and increases(curve)]
         along = max((curve.x for curve in curves), key=len, default=np.empty(0))
@@ -378,8 +379,8 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     def rounding(self) -> float:
         """Largest absolute value that counts as 0.
 
-        On a log axis, values count as rounding errors of 0 only if a gap separates them from all larger
-        values.
+        On a log axis, `rounded_off` computes this value from the curves. On a linear axis, it is the rounding
+        error of the measure. On both, it is at least `negligible(view)`.
         """
         view = self.view
         if not self.resolved.y_log:
@@ -401,7 +402,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
-        """Return the x of a curve or heat map that is nearest to `x`; on a log axis, ratios are compared."""
+        """Return the x nearest to `x` at which the picture has values. A log axis compares ratios."""
         places = self.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)

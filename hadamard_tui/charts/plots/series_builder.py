@@ -28,8 +28,9 @@ Key = tuple[int, int, int]
 class BufferCache(Generic[T]):
     """Cache with one value per buffer, which is an array that holds the values of a growing curve.
 
-    Every column of a buffer counts as a separate buffer. All slices from the start of a buffer share its
-    value. The slice itself cannot be the key, because every frame takes new slices.
+    In a buffer with several columns, every column has a separate value in the cache. All slices that start at
+    the start of a buffer share the buffer's value. The slice itself cannot be the key, because every frame
+    takes new slices.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -155,8 +156,8 @@ _thinning_of = BufferCache(Thinning)
 def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
     """Return indices of points that suffice to draw a curve for x from `low` to `high`.
 
-    They include one more point on each side. In a long curve, they are the lowest and the highest point of
-    each block of adjacent points.
+    The indices include one more point on each side. If there are at least SHORT points, only the lowest and
+    the highest point of each block of adjacent points are included.
 
     Args:
         x: in increasing order, or in any order if `low` and `high` are infinite.
@@ -268,9 +269,9 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _is_furthest(x: np.ndarray) -> np.ndarray:
-    """Return which points go further than all points before them, in the direction from first to last x.
+    """Return whether x at each point is beyond the x of all points before it.
 
-    Only these points of a curve are drawn.
+    "Beyond" means in the direction from the first to the last x. Only such points of a curve are drawn.
     """
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]

@@ -76,10 +76,10 @@ class ShownValue(msgspec.Struct, frozen=True):
 
     @property
     def ratio(self) -> float | None:
-        """Value divided by the value of the theory line.
+        """Value of the row divided by the value of the row's theory line.
 
-        It is None if one of them is missing, if the line is 0 up to rounding, or if the picture has negative
-        values. It is also None if the ratio is at least MOST_TIMES.
+        The ratio is None if a value is missing, if the line is 0 up to rounding, or if the picture has
+        negative values. It is also None if it is at least MOST_TIMES.
         """
         if self.value is None or self.height is None or self.signed or abs(self.height) <= ZERO:
             return None
@@ -109,8 +109,8 @@ def _shown_values(look: Look) -> list[ShownValue]:
 def looked_at(look: Look, learner_name: str) -> ShownValue | None:
     """Return the value that a short summary of a picture states, or None if the picture has no values.
 
-    If the picture compares learners, it is the smallest value, without diverged learners and references.
-    Otherwise, it is the value of `learner_name`, or the first value if this learner has none.
+    If the picture compares learners, return the smallest value of a learner that has not diverged and is not
+    a reference. Otherwise, return the value of `learner_name`, or the first value if this learner has none.
     """
     candidates = [value for value in _unpinned_values(look) if value.value is not None]
     if look.view.picture.measure.structure().is_risk:  # means over the remaining replicas have no meaning
@@ -196,9 +196,9 @@ def _value_of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_
 
 
 def _lost_replicas(curve: CurveView, place: int) -> int:
-    """Return how many replicas have diverged by point number `place` of a curve.
+    """Return how many replicas have diverged up to evaluation point `place` of a curve.
 
-    If the curve ends there because all replicas diverged, the result is the number of all replicas.
+    If the curve ends at this point because all replicas diverged, return the number of all replicas.
     """
     is_last = place == len(curve.x) - 1
     if curve.places.clock is not None and curve.ends.diverged == curve.replicas and is_last:
@@ -243,7 +243,7 @@ def _curve_state(look: Look, curve: CurveView, number: int, pinned: bool) -> str
 
 
 def _reason_without_value(look: Look, curve: CurveView, pinned: bool) -> str:
-    """Return the reason why a curve has no value at the x of the table, such as "waiting" or "to 64"."""
+    """Return why a curve has no value at the table's x. For example, "to 64": the curve ends at x = 64."""
     if curve.training.oracle_tuned and not len(curve.x):
         return "trying rates"
     is_whole = pinned or curve.ends.complete or len(curve.x) >= curve.places.planned

@@ -53,7 +53,6 @@ def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
 
 
 def _smallest_distance(places: np.ndarray, log: bool) -> float:
-    """Return the smallest distance between neighbouring x values, on a log axis between their logarithms."""
     along = np.log(places) if log else places
     return float(np.diff(along).min()) if len(along) > 1 else 1.0
 
@@ -91,8 +90,7 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
 
     The text says why the y-axis is linear although the user chose a logarithmic one; otherwise, it is "". If
     x grows during the run, as the number of examples does, the limits change only in steps. For a loss or
-    another risk, the linear y-axis starts at 0. If such a curve ends above twice the highest starting value,
-    it is diverging and is cut off at this value.
+    another risk, the linear y-axis has the limits of `risk_limits`.
     """
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.axes.y_label} against {view.axes.x_label}"
@@ -131,7 +129,7 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
 
 
 def _is_x_decreasing(view: View) -> bool:
-    """Return whether x is a measured value that decreases during all runs."""
+    """Return whether the x-axis shows a measured value that decreases along every curve."""
     ends = [curve.x[[0, -1]] for curve in view.curves if curve.places.is_passed and len(curve.x) > 1]
     return bool(ends) and all(start > end for start, end in ends)
 

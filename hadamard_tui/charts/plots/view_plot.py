@@ -100,7 +100,7 @@ def curve_ends(view: View) -> str:
 def _letters_and_places(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
     """Return pairs of curves' letters and the x values at which these curves begin or end, as text.
 
-    If no two curves share an x value, one pair holds all letters and all x values.
+    If each x value has a single curve, return one pair: all letters, and all x values joined by commas.
     """
     if all(len(letters) == 1 for letters in places.values()):
         return [([letter for (letter,) in places.values()], ", ".join(places))] if places else []
@@ -201,7 +201,7 @@ def _begins_as(curve: CurveView, other: CurveView) -> bool:
 
 
 def _curve_or_level(curve: CurveView, view: View) -> CurveView:
-    """Replace the curve of a reference learner whose measured x stays the same by a horizontal line.
+    """Replace a reference learner's curve by a horizontal line if all points of the curve have the same x.
 
     The line has the last y of the curve, and spans the x of all other curves. Any other curve is returned
     unchanged.
@@ -221,7 +221,9 @@ def _curve_or_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _excluded_region(look: Look) -> list[Series]:
-    """Return the region below proved lower bounds. Learners to which the bounds apply cannot be there.
+    """Return the region below the proved lower bounds of all learners to which such bounds apply.
+
+    The curves of these learners cannot lie in this region.
 
     The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, there
     is no region.
@@ -338,7 +340,8 @@ def _training_point_series(view: View) -> list[Series]:
 def _remark_on_x(look: Look) -> str:
     """Return a remark on the x at which the table of learners reads its values, such as "… k = 64".
 
-    It is empty if the chart has no vertical line at this x, or if x grows during the run.
+    The remark is empty if the x-axis is the clock of the run, or if no vertical line marks the x in the
+    chart.
     """
     if look.playhead is None or along_records(look.view):
         return ""
@@ -380,7 +383,7 @@ def _mark_contour(mark: Marked, heat: HeatView) -> ContourLine:
 
 
 def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
-    """Return the marks of a picture as series: lines that it adds at an x, at a y, or through points.
+    """Return the marks of a picture as series. A mark is a line at an x, at a y, or through points.
 
     Straight marks span the range of all `series`. On a logarithmic x-axis, they span only the part with x >
     0.
@@ -410,7 +413,8 @@ def upright(series: Series, axes: Axes) -> Series:
 def _marks_without_duplicates(marks: Sequence[Marked]) -> list[Marked]:
     """Return the marks of a picture without duplicates.
 
-    Marks with equal coordinates become one mark. Its name is the beginning that all their names share.
+    Marks with equal coordinates become one mark. Its name consists of the first comma-separated parts, if all
+    names share them. Otherwise, all these marks are kept.
     """
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:
