@@ -369,8 +369,7 @@ class HadamardApp(FailingApp):
 
         Args:
             address: address of the section. If it is empty, open the first section that the experiment cites.
-            If
-                it cites none, open the section that shows a run of its preset.
+                If it cites none, open the section that shows a run of its preset.
         """
         from engine.spec import theory_pages
         from hadamard_tui.screens.theory_page import cited_sections, page_of

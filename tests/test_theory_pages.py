@@ -84,14 +84,8 @@ def test_a_page_has_a_question_and_sections_with_unique_slugs_a_statement_reason
             assert "**What is only " in section.text, section.address
             sources = section.text.partition("**Sources.**")[2]
             assert "](https://" in sources, section.address
-<<<<<<< HEAD
             assert "**Idea" in section.text, section.address
-            assert "<!-- run: " in section.text or section.slug == "diagnose", section.address
-=======
-            if page.name != "conventions":
-                assert "**Idea" in section.text, section.address
-                assert "<!-- run: " in section.text, section.address
->>>>>>> main
+            assert "<!-- run: " in section.text, section.address
         headings = re.findall(r"^## ", (FOLDER / f"{page.name}.md").read_text(encoding="utf-8"), re.MULTILINE)
         assert len(headings) == len(page.sections), page.name
 

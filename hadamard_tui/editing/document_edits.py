@@ -152,8 +152,7 @@ class Names:
     """Updates references to learners, axes and pictures while the user types new names for them.
 
     A partly typed name may be empty or equal to another name. References keep the former name until the new
-    one
-    is valid.
+    one is valid.
     """
 
     def __init__(self) -> None:

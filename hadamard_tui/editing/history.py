@@ -97,8 +97,7 @@ class History:
 
         Args:
             typed: place at which the user is typing; None for other changes. Successive changes at one place
-            are
-                recorded as a single change.
+                are recorded as a single change.
         """
         if _are_same_setup(editable, self._states[self._now]):
             return

@@ -41,8 +41,7 @@ def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None
     """Return the text that a user would type for `value` in a field of kind `kind`.
 
     The text is exact unless `digits` limits its digits. The name of a column gets quotes if it would
-    otherwise be
-    read as a number, true or false.
+    otherwise be read as a number, true or false.
     """
     if value is None:
         return ""

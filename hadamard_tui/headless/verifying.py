@@ -42,8 +42,7 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
     """Run presets one by one, each on one thread, and yield the outcomes.
 
     More threads would save no time, because tensors of presets are small. On a busy machine, threads would
-    even wait
-    for one another.
+    even wait for one another.
 
     Raises: BadInput before the first run, if one of the presets cannot run.
     """

@@ -273,9 +273,8 @@ class RunComparison(RunControl):
         """Undo or redo a change of the set-up.
 
         If the run on the screen was of the former set-up, show a finished run of the restored one, or else
-        the stored
-        curves of its preset. Without these, the curves stay, and the progress line says that the set-up has
-        changed.
+        the stored curves of its preset. Without these, the curves stay, and the progress line says that the
+        set-up has changed.
         """
         from hadamard_tui.running.stored import stored_of
 

@@ -79,7 +79,10 @@ def gif(
 
 
 def _chosen_colours(picture: Image) -> np.ndarray:
-    """Return the colours [N, 3] of an animation: the most frequent ones, and approximations of the rest."""
+    """Choose the colours [N, 3] of an animation: the most frequent ones, and approximations of the rest.
+
+    Quantization alone would average the white background with the colours at the edges of lines.
+    """
     colours, counts = np.unique(np.asarray(picture).reshape(-1, 3), axis=0, return_counts=True)
     exact = colours[np.argsort(-counts, kind="stable")[:EXACT_COLOURS]]
     approximations = picture.quantize(GIF_COLOURS - EXACT_COLOURS, MAXIMUM_COVERAGE).getpalette() or []
@@ -129,8 +132,7 @@ def asciicast(
     """Return charts, one above the other, as a recording in asciicast v2 for asciinema.
 
     The recording sets the background colour, because a curve might be invisible on the player's background.
-    The last
-    frame has the caption below it. Source: docs.asciinema.org.
+    The last frame has the caption below it. Source: docs.asciinema.org.
 
     Args:
         progress: function that gets the share of drawn frames after each frame.

@@ -154,8 +154,8 @@ def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Show
     """Return an export's content with the picture `look` as its chart.
 
     Args:
-        learner_name: learner whose heat map becomes the chart, if the picture has several. If this learner
-            has none, it is the first heat map.
+        learner_name: if the picture has several heat maps, the chart is the heat map of this learner. If the
+            learner has no heat map, the chart is the first heat map.
     """
     results = None if shown.pictures is None else shown.pictures.results
     shown = replace(shown, caption=headline_of_look(look, shown.experiment, shown.outcomes, results))
@@ -373,8 +373,7 @@ def as_toml(described: Experiment | Raw) -> str:
     """Return an experiment as a TOML preset that also contains default values.
 
     Another version of the program may have other defaults. Expressions such as 1/d are kept. Paths of data
-    files
-    become absolute, so that the preset can be moved.
+    files become absolute, so that the preset can be moved.
     """
     return tomli_w.dumps(_without_empty(as_document(described)))
 

@@ -53,8 +53,7 @@ def draw_chart(
     """Draw curves, error bands and theory lines, and set labels, scales, limits and legend of the axes.
 
     Curves that would coincide on the screen share one line, whose dashes alternate between their colours. The
-    legend
-    lists them together: ≡ joins equal curves, and ≈ joins close curves.
+    legend lists them together: ≡ joins equal curves, and ≈ joins close curves.
 
     Args:
         legend_beside: whether the legend stands beside the axes. Otherwise, it stands where it covers least.
@@ -127,7 +126,11 @@ def _dash_scales(series: Sequence[Series]) -> list[float]:
 def _line_style(
     style: LineStyle, width: float = CURVE, scale: float = 1.0, turn: int = 0, turns: int = 1
 ) -> Any:
-    """Return a matplotlib line style. Its dash lengths are in units of the line width, times `scale`."""
+    """Return the `linestyle` that matplotlib needs for a line style.
+
+    Its dash lengths are in units of the line width, times `scale`. `turn` and `turns` are explained at
+    `dash_pattern`.
+    """
     if (pattern := dash_pattern(style, turn, turns)) is None:
         return "solid"
     return scale * pattern.offset / width, [scale * length / width for length in pattern.lengths]

@@ -58,7 +58,7 @@ class FileWriter:
     def end(self, seconds: float) -> list[str]:
         """Wait at most `seconds` for pending files. Return a line of text about each unwritten file.
 
-        A file that is being written then is completed, so that no file is half-written.
+        If a file is being written when the time is over, it is completed, so that no file is half-written.
         """
         unwritten = dict(self._under_way)
         wait(unwritten, seconds)

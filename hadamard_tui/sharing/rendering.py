@@ -68,9 +68,10 @@ def boxes(text: str) -> str:
 
 
 def _needs_font(letter: str) -> bool:
-    """Return whether a character is drawn as a box if no font has it.
+    """Return whether a character needs a font, because it is visible and not ASCII.
 
-    ASCII always has a font. Control characters, wide blanks and variation selectors are invisible.
+    If no font has the character, matplotlib draws a box. Control characters, wide blanks and variation
+    selectors are invisible.
     """
     is_selector = unicodedata.name(letter, "").startswith("VARIATION SELECTOR")
     return letter.isprintable() and not letter.isascii() and not is_selector
@@ -97,7 +98,7 @@ def shipped_letters() -> frozenset[str]:
 
 
 def _letters_by_family(letters: Set[str]) -> dict[str, Set[str]]:
-    """Return those of `letters` that each installed font family has; sans-serif families come first."""
+    """Return which of `letters` each installed font family has; sans-serif families come first."""
     from matplotlib.font_manager import fontManager
 
     _add_new_fonts()
@@ -119,7 +120,10 @@ def _add_new_fonts() -> None:
 
 
 def _letters_of(family: str) -> Set[str]:
-    """Return the characters of the font that matplotlib uses for a family; none if it cannot be read."""
+    """Return the characters of the font that matplotlib uses for a family.
+
+    If the font cannot be read, the result is empty.
+    """
     from matplotlib.font_manager import get_font
 
     try:
@@ -168,8 +172,7 @@ def pdf(page: SvgSheet) -> bytes:
     """Return the page as a PDF file with selectable text. It has no date: equal pages give equal files.
 
     If the page needs installed fonts, all fonts are embedded as type 3, because some PDF readers do not show
-    fonts
-    with PostScript outlines as type 42.
+    fonts with PostScript outlines as type 42.
     """
     families = fonts_for(page.text).families
     page.written()  # sets the size of the page
@@ -222,7 +225,10 @@ class _Painter:
             self.paint(part, matrix, passed_on, area)
 
     def _clipped_area(self, area: Bbox | None, clip_name: str, matrix: np.ndarray) -> Bbox | None:
-        """Return the part of `area` inside the clip rectangle `clip_name`; all of it if the name is empty."""
+        """Return the part of `area` inside the clip rectangle `clip_name`.
+
+        If the name is empty, return `area` unchanged. If `area` is None, return the rectangle.
+        """
         from matplotlib.transforms import Bbox
 
         if not clip_name:

@@ -67,8 +67,8 @@ class Turn(NamedTuple):
     """Place of a series among series that coincide on the screen and therefore share one line.
 
     Args:
-        lead: the first of them, whose points determine the shared line.
-        turn: index of this series among them.
+        lead: the first of the coinciding series, whose points determine the shared line.
+        turn: index of this series among the coinciding series.
         turns: number of coinciding series.
     """
 
@@ -203,7 +203,8 @@ def _draw_shared_line(
 ) -> None:
     """Draw the dashes of a series along the line that it shares with other series.
 
-    Where the lead series has no points, the series gets a separate line.
+    `lead` holds the points of the shared line, and `points` those of the series, in pixels. Where the shared
+    line has no points, the series gets a separate line.
     """
     (across, down), (x, y) = lead, points
     if not (np.isfinite(y).any() and np.isfinite(down).any()):
@@ -380,7 +381,8 @@ def _cells_along_axis(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cells of a heat map along an axis, and their lower and upper borders in pixels.
 
-    Cells are given by their indices. If there are more cells than pixels, some are omitted.
+    The first array holds the indices of the cells. If there are more cells than pixels, each pixel shows one
+    cell, and the other cells are omitted.
     """
     if len(values) <= size:
         edges = Scale(limits, log, 2).place(cell_borders(values, log)) * size

@@ -60,7 +60,10 @@ TURN = 14.0, 0.0
 
 
 class DashPattern(NamedTuple):
-    """Alternating lengths of dashes and gaps in pixels. The line begins at `offset` within them."""
+    """Alternating lengths of dashes and gaps in pixels.
+
+    `offset` is the distance between the start of the pattern and the start of the line, in pixels.
+    """
 
     lengths: tuple[float, ...]
     offset: float
@@ -96,7 +99,8 @@ class SvgEntry(NamedTuple):
     Args:
         text: the name, which follows the line sample.
         sample: function that draws the line sample, given the position of its left end in pixels.
-        before: text before the line sample: the relation to the previous entry, and the letter.
+        before: text before the line sample, such as "≡ B": the letter of the series, and its relation to the
+            previous entry.
         colour: colour of `before`.
         is_next: whether the entry belongs to the previous one, and follows it in the same row if it fits.
         at: index of the series; None for an entry without a series.
@@ -188,9 +192,9 @@ class SvgPage(SvgSheet):
 
     Args:
         area: SVG group that is clipped to the plot area.
-        grown: group in front of `area`, of which an animation shows a growing part from the left.
-        ahead: group of which an animation shows only the part to the right of `grown`.
-        over: group in front of these three groups, which is not clipped.
+        grown: group in front of `area`. An animation shows its left part, which grows.
+        ahead: group of which an animation shows only the part to the right of the shown part of `grown`.
+        over: group in front of `area`, `grown` and `ahead`. It is not clipped.
         letters: group in front of `over`. It grows like `grown`, but is not clipped to the plot area.
         columns, rows: size in cells of a screen that is as large as the plot area.
     """

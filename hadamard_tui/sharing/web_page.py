@@ -218,7 +218,7 @@ def _picture_figures(
 ) -> Iterator[str]:
     """Yield the chart or the heat maps of a picture, with the picture's headline.
 
-    The first picture has none here, because the page starts with its headline.
+    The first picture is yielded without a headline, because its headline is at the top of the page.
     """
     experiment = results.sweep.experiment
     of_picture = about(view.picture, experiment, outcomes)
@@ -275,8 +275,8 @@ def _legend_row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") 
 def _curve_values(curve: Series, axes: Axes, page: SvgPage) -> dict[str, Any] | None:
     """Return the values of a curve for the script of the page, at most one per pixel; None if there are none.
 
-    `own` says whether the curve belongs to a learner. The page shows values only where such a curve has
-    points.
+    The value of "own" says whether the curve belongs to a learner. The page shows values only at x where a
+    learner's curve has points.
     """
     is_drawn = (
         np.isfinite(curve.x)

@@ -139,7 +139,7 @@ def _fault_of_setting(setting_name: str, value: object) -> str:
 def _valid_and_invalid_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     """Separate valid keys from invalid ones. Return the valid keys, and the faults of the others.
 
-    Keys and faults are given by action.
+    Both dictionaries have the ids of actions as keys.
     """
     from hadamard_tui.keyboard import ACTIONS, EVERY, MOTIONS
 
@@ -166,8 +166,8 @@ def _key_clash(
 ) -> tuple[str, str, str] | None:
     """Return an action, its configured key, and another action with this key; None if there is no clash.
 
-    Actions and motions are checked separately: a motion may share a key with an action, because the focused
-    widget handles its keys first.
+    Actions and motions are checked separately, because a motion may share a key with an action. The widget
+    with the focus then moves, and the action does not happen.
     """
     owners: dict[str, list[str]] = {}
     for action in among:
@@ -184,7 +184,8 @@ def _key_clash(
 def _line_number(text: str, place: str) -> int:
     """Return the number of the line that sets a key of a TOML file, such as `keys.run`.
 
-    If there is no such line, return the line where the key's table starts, or 0 if this is missing, too.
+    If no line sets the key, return the line where the table that should contain the key starts. If this table
+    is missing, too, return 0.
     """
     table = ""
     lines: dict[str, int] = {}
@@ -211,7 +212,8 @@ def _key_list(keys: str) -> list[str]:
 def files_of_parts() -> list[Path]:
     """Return the Python files with the user's own parts, which the configuration file names.
 
-    Relative paths start at its folder. If it cannot be read, the list is empty, and `read` reports the error.
+    Relative paths start at the folder of the configuration file. If this file cannot be read, the list is
+    empty, and `read` reports the error.
 
     Raises: BadInput if the setting is not a list of names.
     """

@@ -26,7 +26,7 @@ DATE_OR_ID = re.compile(r"\d{4}-\d\d-\d\d|[0-9a-f]{8}")
 def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
     """Return the stored runs that match all words. Without words, return all runs.
 
-    Raises: BadInput if no run is left after a word.
+    Raises: BadInput if no run matches all words.
     """
     selected = list(runs)
     for word in words:
@@ -37,9 +37,9 @@ def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
 
 
 def file_of(preset: str) -> str:
-    """Return the file of the stored run that `preset` names, or `preset` itself if it names no stored run.
+    """Return the file of a stored run, or `preset` itself if it does not name a stored run.
 
-    A date or a complete id names a stored run; other words need a leading @. Raises: BadInput.
+    A date or a complete id names a stored run, and so do other words after an @. Raises: BadInput.
     """
     return single(preset).path if preset.startswith("@") or DATE_OR_ID.fullmatch(preset) else preset
 

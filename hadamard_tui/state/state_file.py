@@ -142,8 +142,7 @@ def read_or_set_aside(
     """Return the parsed content of a file, and an error message, which is empty if there is no error.
 
     If the file is missing or invalid, the content is `default`. An invalid file is renamed, and the message
-    gives
-    the new name.
+    gives the new name.
 
     Args:
         place: function that returns the path of the file.

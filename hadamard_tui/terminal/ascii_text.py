@@ -98,9 +98,8 @@ def to_ascii(text: str) -> str:
 def _ascii_forms(text: str) -> tuple[str, ...]:
     """Return the ASCII form of each character. Together, the forms are as wide as the text.
 
-    A form that is longer than its sign takes spaces from the next wide enough gap. Without such a gap, the
-    sign
-    becomes a single letter.
+    If the form of a sign is longer than the sign, spaces are removed from the next run of spaces that is long
+    enough. Without such spaces, the sign becomes a single letter.
     """
     if text.isascii():
         return tuple(text)
@@ -130,9 +129,9 @@ def _long_form(sign: str) -> str:
 def _spaces_behind(text: str, pieces: list[str], at: int, count: int) -> list[int] | None:
     """Return the positions of `count` spaces to omit, all in the first wide enough gap after position `at`.
 
-    One space of the gap remains, unless the gap ends the text. Return None if no gap is wide enough, or if a
-    box line
-    or a shape comes before it, because that would leave its column.
+    A gap is a run of spaces. One space of the gap remains, unless the gap ends the text. Return None if no
+    gap is wide enough. Also return None if a box line or a shape comes before the gap, because the line or
+    shape would move to another column.
     """
     if count <= 0:
         return []

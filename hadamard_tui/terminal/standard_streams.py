@@ -26,9 +26,11 @@ LETTERS = "⣿─│…"
 
 
 def prepare() -> None:
-    """Open closed standard streams on the null device, and print characters that they cannot encode as ASCII.
+    """Make standard streams safe to use: open closed streams, and replace characters that cannot be encoded.
 
-    If the shell closed a stream by `>&-`, the next opened file would get its descriptor, and its output.
+    A stream that the shell has closed by `>&-` is opened on the null device. Otherwise, the next opened file
+    would get the descriptor of the stream, and output to the stream would go into this file. Characters that
+    the encoding of a stream lacks are printed in their ASCII form.
     """
     for stream_name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream_name) is None:
@@ -64,7 +66,7 @@ def _ascii_replacement(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Flush standard output after the block, and convert errors of writing.
+    """Flush standard output after the block, and replace errors of writing by the errors below.
 
     Raises: ReaderGone if the reader of the output has ended; BadInput if writing fails, as on a full disk.
     """
@@ -91,9 +93,9 @@ def echo(text: str | bytes, nl: bool = True) -> None:
 class Delivery:
     """Context in which results are printed or saved. After an error, the other results still follow.
 
-    The end of the `with` block raises the first error that is neither BadInput nor ReaderGone. Without such
-    an error,
-    it raises one BadInput with all messages, or else ReaderGone.
+    The end of the `with` block raises one error: the first error that is neither BadInput nor ReaderGone, or
+    one BadInput with the messages of all, or ReaderGone. Errors earlier in this list come first. If no result
+    failed, nothing is raised.
     """
 
     def __init__(self) -> None:

@@ -17,7 +17,10 @@ CHUNK = 4096
 
 
 class ExitEvent(threading.Event):
-    """Event with a file descriptor that is readable while it is set, so that it can end a wait for input."""
+    """Event that can end a wait for input, because it has a file descriptor.
+
+    The descriptor is readable while the event is set.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,9 +73,9 @@ LONGEST_BRACKET = max(len(BRACKETED_PASTE_START), len(BRACKETED_PASTE_END))
 class InputReader:
     """Reader of a terminal's input. It drops garbled escape sequences, and keeps pasted text unchanged.
 
-    Textual's parser would read escape sequences inside a paste. It sends the characters of unknown sequences
-    as keys,
-    and the key `q` ends the app. So the parser gets the start and the end of a paste, but never its text.
+    Textual's parser would interpret escape sequences inside pasted text, and turn each character of an
+    unknown sequence into a key. The key `q`, for example, ends the app. So the parser gets the start and the
+    end of a paste, but never the pasted text.
     """
 
     def __init__(self) -> None:
@@ -91,7 +94,7 @@ class InputReader:
         return constants.ESCAPE_DELAY if self._parser.is_waiting else None
 
     def messages(self, text: str) -> list[Message]:
-        """Return the messages for `text`, and for an earlier sequence that has waited long enough.
+        """Return the messages for `text`, and for an unfinished sequence that is older than `patience`.
 
         Characters are parsed one by one, so that a garbled sequence does not affect its neighbours.
         """

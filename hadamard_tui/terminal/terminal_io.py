@@ -48,7 +48,7 @@ GIVEN_BACK = (
 class TimedFile:
     """Output file that measures the time spent in writes, including a write in progress.
 
-    After the terminal is lost, output is dropped, because the program must not wait for it.
+    After the terminal is lost, output is dropped, because the program must not wait for a lost terminal.
     """
 
     def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
@@ -186,7 +186,10 @@ def _raise_error(error: Exception) -> None:
 
 
 class FrameRate:
-    """Frames per second of the app: as many as requested, unless the connection or the engine is slow."""
+    """Frames per second of the app.
+
+    The rate is `highest_rate`, or less if the connection or the engine is slow.
+    """
 
     def __init__(self, highest_rate: float) -> None:
         self.highest = self.now = highest_rate

@@ -24,7 +24,7 @@ _BLANK = ord(" ")
 
 
 class CellView(Widget):
-    """Widget that redraws only those of its screen cells that changed, and nothing while out of sight.
+    """Widget that redraws only cells that have changed, and redraws nothing while it is out of sight.
 
     A subclass returns all cells from `_compose_cells`, and calls `_redraw_changes` when cells may change.
     """
@@ -152,12 +152,13 @@ class CellView(Widget):
 
 
 def _styles_with_blanks(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.ndarray:
-    """Return the styles of cells, with blanks in the style of the cell to their left.
+    """Return the styles of cells, in which a blank has the style of the nearest character on its left.
 
     This saves colour codes in the output.
 
     Args:
-        has_ground: for each style, whether it has its own background. Blanks must not take such a style.
+        has_ground: for each style, whether it has a background of its own. A blank after a character with
+            such a style keeps its own style.
     """
     blank = glyphs == _BLANK
     keeps = ~blank

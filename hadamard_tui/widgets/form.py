@@ -120,7 +120,7 @@ class Row(Vertical):
         self._show_beside("" if value is None else f"= {text_of(value, digits=6)}")
 
     def say_sweep(self, points: Sequence[Any]) -> None:
-        """Show that a sweep replaces the value of the row by `points`; no points mean that none does."""
+        """Show that a sweep replaces the row's value by `points`. Without points, remove this remark."""
         sweep = f"Swept: {text_of(points, digits=6)}. A typed value ends the sweep." if points else ""
         if sweep == self._sweep:
             return
@@ -245,8 +245,8 @@ class FieldRow(Row):
     def follow(self, value: Any, typed: bool = True) -> None:
         """Show a value that was set elsewhere. If `typed`, an input line with the focus keeps its text.
 
-        A choice ignores a value that it does not offer. Such a value belongs to another part, whose rows are
-        about to replace this row.
+        If the control is a list of choices, a value that is not in the list is ignored. Such a value belongs
+        to another part, whose rows replace this row in a moment.
         """
         text, control = text_of(value, kind=self._field.kind), self._control
         if isinstance(control, Entry):
@@ -363,7 +363,10 @@ class Fields(Vertical):
         self._choose_rows(fields, values)
 
     def _choose_rows(self, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """Decide which fields get rows when the form is next composed, and which are hidden behind a line."""
+        """Set which fields get rows when the form is next composed, and which fields are hidden.
+
+        Fields that are seldom changed are hidden while they have their default values.
+        """
         self._values = values
         self._hidden = [
             field for field in fields if field.seldom and field.is_default(_value_at(values, field))

@@ -218,7 +218,10 @@ class ItemList(Vertical):
         return self.open if number is None else number
 
     def show(self, editable: EditableExperiment) -> None:
-        """List the items of a set-up, unless a key calls this before the list is mounted."""
+        """List the items of a set-up.
+
+        Before the list is mounted, only the set-up is stored, because a key may call this early.
+        """
         self._editable = editable
         if not self.query(Lines):
             return
@@ -272,7 +275,10 @@ class ItemList(Vertical):
         self.request("add" if event.button.has_class("add") else "remove")
 
     def request(self, action: str) -> None:
-        """Request "add", or another action on the highlighted item. If there is none, notify the user."""
+        """Request "add", or another action on the highlighted item.
+
+        If another action is requested and no item is highlighted, notify the user.
+        """
         number = self.selected
         if action == "add" or number is not None:
             self.post_message(self.Requested(self, action, number or 0))

@@ -144,7 +144,10 @@ def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, s
 
 
 def measured(view: View) -> str:
-    """Return a short name for the values in a picture, or the label of the y-axis if there is none."""
+    """Return a short name for the values in a picture.
+
+    If there is no short name, return the label of the y-axis.
+    """
     picture = view.picture
     if picture.share is not None:
         return "share"
@@ -163,8 +166,8 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
 
     Args:
         width: width of the table in cells.
-        names: names of the learners. Their column is first widened to LEGIBLE. After optional columns are
-            added, it is widened to the longest name.
+        names: names of the learners. The column of names is first widened to LEGIBLE. Then optional columns
+            are added that fit. If space remains, the column of names is widened to the longest name.
     """
     chosen = {column: wide for column, wide in WIDTHS.items() if column not in OPTIONAL}
     chosen["value"] = max(chosen["value"], min(cell_len(heads.value), LONGEST_MEASURE))
@@ -348,7 +351,8 @@ LONGEST = 14
 class TableNote(Static):
     """One-line note that explains the table.
 
-    Every picture with theory lines has a note, so that the layout does not change during a run.
+    For a picture with theory lines, the note takes a row even while it is empty. So the layout does not
+    change during a run.
     """
 
     DEFAULT_CSS = """

@@ -106,7 +106,10 @@ def progress_text(situation: Situation, width: int) -> Text:
 
 
 def _progress_forms(situation: Situation) -> list[list[Piece]]:
-    """Return the text on the progress of a run in several forms, from the longest to the shortest."""
+    """Return texts about the progress of a run, from the longest to the shortest.
+
+    Each text is a list of pieces. The caller shows the first text that fits.
+    """
     session, editable, pace = situation.session, situation.editable, situation.pace
     state = "ready" if session is None else session.state
     sign, style = STATES.get(state, LOADING)
@@ -169,7 +172,7 @@ def _sweep_point_texts(session: Session) -> tuple[str, str, str]:
 def _pending_texts(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
     """Return a long and a short text about an error in the set-up, or about a change that has not been run.
 
-    Both are empty if there is neither. `run` names the keys that run the set-up.
+    Without an error or a change, both texts are empty. `run` names the keys that run the set-up.
     """
     if editable.error is not None:
         return ("  cannot run", "bold red"), (" !", "bold red")
@@ -182,8 +185,8 @@ def _pending_texts(session: Session | None, editable: EditableExperiment, run: s
 def _clock_texts(session: Session, look: Look | None) -> tuple[str, str, str]:
     """Return the x of the playhead as a long and a short text, and a text on how much of the run is shown.
 
-    The texts are empty if the length of the run is unknown. They are also empty if the run is over and its
-    picture has a sweep axis as x-axis.
+    The texts are empty if the length of the run is unknown. They are also empty if the run is over and the
+    x-axis of the shown picture is a sweep axis.
     """
     point, playback = session.point, session.playback
     seen = look or (session.look() if session.trace is not None else None)
@@ -458,7 +461,7 @@ def _kind_of_part(part: Any) -> str:
 
 
 def _matrix_with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
-    """Return the kind of a matrix with its d, or with the first and the last d of a sweep over d."""
+    """Return the kind of a matrix and its d, as text; for a sweep over d, the first and the last d."""
     size = matrix.get("d") if isinstance(matrix, dict) else None
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):

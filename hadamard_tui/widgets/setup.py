@@ -107,7 +107,8 @@ class SetupPane(VerticalScroll, can_focus=False):
     class Picked(Message):
         """Request to show the fields of the selected learner.
 
-        This request is a message, so that it is handled after earlier changes of the panels.
+        This request is a message, so that Textual handles it after earlier messages, which may change the
+        panels.
         """
 
     class Outdated(Message):
@@ -251,7 +252,10 @@ class SetupPane(VerticalScroll, can_focus=False):
             pass
 
     def enter(self, place: str = "") -> None:
-        """Focus the field at `place` of the preset document, or else the first field, once it is mounted."""
+        """Focus the field at `place` of the preset document, or the first field if there is no such row.
+
+        If the panels are not mounted yet, the field gets the focus after they are mounted.
+        """
         self._entered = place
         if rows := [row for row in self._current_rows(FieldRow) if row.place == place]:
             self.screen.set_focus(rows[0].query("Choice, Input").first())
@@ -325,7 +329,8 @@ class SetupPane(VerticalScroll, can_focus=False):
     def _show_preset(self) -> None:
         """Update the preset choice, which shows whether the set-up is an unchanged preset.
 
-        After a change, the user can then choose the same preset again.
+        If the set-up is a changed preset, the choice shows the set-up instead of the preset. So the user can
+        choose the preset again to undo the changes.
         """
         for select in self.query("#preset").results(Choice):  # none while the panels are replaced
             if select.value != self._preset_value():
@@ -407,7 +412,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(RowVaried)
     def _row_varied(self, event: RowVaried) -> None:
-        """Stop the request of a row that is gone. The screen handles all other requests."""
+        """Stop the request of a row that was replaced. The screen handles the requests of all other rows."""
         if self._is_gone(event.row):
             event.stop()
 

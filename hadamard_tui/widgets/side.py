@@ -79,8 +79,8 @@ class RunRows(ScrollView, can_focus=True):
     def show(self, rows: Sequence[ListedRun], trace: Trace | None) -> None:
         """Show these rows, and highlight one of them. `trace` is the trace of the run on the screen.
 
-        If the list has the focus and a row other than the last was highlighted, the same run stays
-        highlighted. Otherwise, the last row is highlighted.
+        If the list has the focus, and the highlighted run is not in the last row, this run stays highlighted.
+        Otherwise, the last row becomes highlighted.
         """
         before, was_last = self.highlighted, self._place in (None, len(self._rows) - 1)
         self._rows, self._trace = rows, trace
@@ -283,7 +283,11 @@ class RunList(Vertical):
         self._describe_run()
 
     def _describe_run(self) -> None:
-        """Show how the run on the screen differs from the last run, or show the highlighted run in full."""
+        """Describe a run below the list of runs.
+
+        If the run on the screen is not in the list, show its changes since the last finished run. Otherwise,
+        if the list has the focus, show the two complete lines of the highlighted run.
+        """
         document, _, _ = self._now
         finished, run = self._runs.finished, self.selected
         text = Text()

@@ -286,7 +286,7 @@ class Stage(Vertical):
             self._name_pictures(self._first_picture)
 
     def offer_law(self, law: StoredPicture | None) -> None:
-        """Offer a chart of a sweep that is stored from an earlier run. None withdraws the offer.
+        """Offer a stored chart of an earlier run's sweep. None withdraws the offer.
 
         The chart shows the outcome of the sweep against the number that the sweep varies.
         """
@@ -377,8 +377,8 @@ class Stage(Vertical):
     def show_stored(self, stored: StoredPictures | None, title: str) -> None:
         """Before an experiment runs, draw the charts that are stored from an earlier run of its preset.
 
-        If the sweep's outcome is chosen (see `offer_law`), it is drawn. Otherwise, the stored curves are
-        drawn. `title` is the title of the experiment.
+        If the user has chosen the stored chart of a sweep (see `offer_law`), this chart is drawn. Otherwise,
+        the stored curves are drawn. `title` is the title of the experiment.
         """
         is_law = self.has_law_chosen
         picture = None if stored is None else stored.law if is_law else stored.first

@@ -82,7 +82,10 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
 
 
 def _largest_length(lengths: Sequence[int], room: int) -> int | None:
-    """Return the largest length of names, at least LEAST, at which all fit into `room` cells, or None."""
+    """Return the largest length to which names can be cut so that all fit into `room` cells.
+
+    If even names of length LEAST do not fit, return None.
+    """
     for max_length in range(max([*lengths, LEAST]), LEAST - 1, -1):
         if sum(min(length, max_length) for length in lengths) <= room:
             return max_length
@@ -109,7 +112,10 @@ def _texts_of_pictures(names: Sequence[str], short: Sequence[str], chosen: int, 
 
 
 def shortened(names: Sequence[str]) -> list[str]:
-    """Return names with an ellipsis in place of leading words that a name shares with another name."""
+    """Return names without leading words that repeat those of another name.
+
+    An ellipsis replaces these words.
+    """
     split = [picture_name.split() for picture_name in names]
     shorter = []
     for at, words in enumerate(split):
@@ -146,7 +152,7 @@ class Tab(NamedTuple):
 
 
 class Tabs(Widget):
-    """Line of tabs. If some tabs do not fit, the line states how many, and the key for the next tab."""
+    """Line of tabs. If some tabs do not fit, the line ends with their number and the key for the next tab."""
 
     DEFAULT_CSS = "Tabs { height: 1; background: $boost; color: $text-muted; link-style: none; }"
 
