@@ -33,8 +33,7 @@ class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
     """Page that closes at most once.
 
     Textual closes the top page for each key that closes pages. A second such key in the queue would close the
-    page
-    below, or end the app if no page is left.
+    page below, or end the app if no page is left.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*motions(close="dismiss(None)")]
