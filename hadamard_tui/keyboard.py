@@ -481,7 +481,8 @@ def key(id: str) -> str:
 def panel_key(panel: str) -> str:
     """Return the key that opens a panel.
 
-    A panel without its own key is reached by pressing the key that opens the next panel.
+    Only the first DIGITS panels have a separate key. For other panels, return the key that changes from a
+    panel to the next one.
     """
     number = list(ABOUT).index(panel) + 1
     return key(f"panel-{number}" if number <= DIGITS else "view")

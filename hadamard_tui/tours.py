@@ -36,7 +36,7 @@ class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     Args:
         set: changes of fields, such as `problem.matrix.d=256`.
-        claim: the finding, in the form of a preset's claim. The app shows its text.
+        claim: the finding, with the same fields as a claim in a preset file. The app shows the claim's text.
     """
 
     set: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -66,9 +66,9 @@ class Stop(NamedTuple):
 
 
 def broken(stop: Stop, change: Break) -> Raw:
-    """Return a stop's preset document with a change that breaks its theorem. Its only claim is the finding.
+    """Return a stop's preset document with a change that breaks the stop's theorem.
 
-    Raises: BadInput.
+    The only claim of the document is the finding of the change. Raises: BadInput.
     """
     from engine.spec import documents
 
@@ -144,10 +144,9 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         panel: panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
         predict: question about the run, to answer before it starts. If it is empty, `Talk.asks` may fill it.
-        learns: phrase that names other learners which also learn the target of this stop.
+        learns: names of further learners that learn the target of this stop, as a phrase.
         break_: change that breaks the theorem of the stop. If it is missing and `set` is empty, the stop
-        takes
-            the change that a built-in talk lists for the preset.
+            takes the change that a built-in talk lists for the preset.
     """
 
     preset: str
@@ -188,7 +187,8 @@ def talks() -> Mapping[str, Talk]:
     The presets of the stops are not checked. Raises: BadInput for an invalid file.
     """
     read = {
-        talk_name: _talk(talk_name, _document(talk_name, file)) for talk_name, file in shipped_talks().items()
+        talk_name: _parsed_talk(talk_name, _talk_document(talk_name, file))
+        for talk_name, file in shipped_talks().items()
     }
     return dict(sorted(read.items(), key=lambda item: item[1].place))
 
@@ -225,12 +225,13 @@ def stops_of(name: str) -> list[Stop] | None:
     with files.faults(name):
         if not path.exists():
             return None
-        raw = _document(name, path)
+        raw = _talk_document(name, path)
     if "stops" not in raw:
         return None
-    talk = _talk(name, raw)
+    talk = _parsed_talk(name, raw)
     return [
-        _stop(f"{name}: stops[{number}]", place, path, talk.asks) for number, place in enumerate(talk.stops)
+        _stop_of_tour(f"{name}: stops[{number}]", place, path, talk.asks)
+        for number, place in enumerate(talk.stops)
     ]
 
 
@@ -263,12 +264,12 @@ def _check_preset(preset_name: str) -> None:
     presets.load(preset_name)
 
 
-def _document(talk_name: str, path: Path) -> dict[str, Any]:
+def _talk_document(talk_name: str, path: Path) -> dict[str, Any]:
     with files.faults(talk_name):
         return raw_values.document(files.read(path, MOST_BYTES))
 
 
-def _talk(talk_name: str, raw: dict[str, Any]) -> Talk:
+def _parsed_talk(talk_name: str, raw: dict[str, Any]) -> Talk:
     try:
         raw_values.check(raw)
         return msgspec.convert(raw, Talk)
@@ -278,8 +279,11 @@ def _talk(talk_name: str, raw: dict[str, Any]) -> Talk:
         raise BadInput(talk_name, f"{error}; {FORM}") from error
 
 
-def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
-    """Convert a stop of a talk file to a stop of a tour; built-in talks fill in a missing question or break.
+def _stop_of_tour(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
+    """Convert a stop of a talk file to a stop of a tour.
+
+    If the stop does not change its preset, a built-in talk with this preset supplies a missing break, and
+    also a missing question if `asks`.
 
     Raises: BadInput for an invalid preset, panel or break.
     """
@@ -307,11 +311,10 @@ def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
 def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
     """Return sentences on next steps, to follow a preset's story; none if no talk or path has the preset.
 
-    Args:
-        break_key: key of the app that runs the change which breaks the theorem. If it is empty, the sentences
-            give a command line instead.
+    `break_key` is the app's key that breaks the theorem of the preset. If it is empty, a sentence gives a
+    command line instead.
     """
-    return tuple(_sentences(preset, break_key)) if preset is not None else ()
+    return tuple(_closing_sentences(preset, break_key)) if preset is not None else ()
 
 
 def command_of_stop(preset: str, change: Break) -> str:
@@ -319,7 +322,7 @@ def command_of_stop(preset: str, change: Break) -> str:
     return f"{NAME} run {preset} {' '.join(settings)}"
 
 
-def _sentences(preset: str, break_key: str) -> Iterator[str]:
+def _closing_sentences(preset: str, break_key: str) -> Iterator[str]:
     learners: list[str] = []
     for talk_name, talk in talks().items():
         for number, stop in enumerate(talk.stops):

@@ -147,6 +147,11 @@ def _sentences_about_pair(diagnosis: Diagnosis, pair: LearnerPair, verdict: Pair
     if verdict.word == "not decided":
         yield _reason_for_no_verdict(verdict, axes, partner, diagnosis.plan.splits)
         return
+    yield (
+        f"In 95 % confidence intervals, rotation multiplies the loss of {axes} by "
+        f"{_factor_with_interval(verdict.rotation)}, and the loss of {partner} is that of {axes} times "
+        f"{_factor_with_interval(verdict.gap)}."
+    )
     winner, other = pair.names if verdict.word == "axes pay" else (pair.partner, pair.axes)
     yield _saved_examples_in_words(diagnosis, winner, other, place)
     if verdict.word == "axes pay":

@@ -36,16 +36,16 @@ def add_axis(raw: Raw) -> None:
     raw["axes"].append({"name": axis_name, "values": [1, 2]})
     for picture in raw["pictures"]:
         if picture.get("y") is None:
-            picture["curves"] = [*_split_by(picture), axis_name]
+            picture["curves"] = [*_sweep_axes_of_curves(picture), axis_name]
         else:
             picture["at"] = {**picture.get("at", {}), axis_name: 1}
 
 
 def remove_axis(raw: Raw, number: int, clock: str) -> None:
-    """Remove a sweep axis, and replace references to it by its first value.
+    """Remove a sweep axis, and replace references to the axis by its first value.
 
     Args:
-        clock: x-axis for pictures along the removed axis, such as the number of examples.
+        clock: the new x-axis of pictures whose x-axis was the removed axis, such as the number of examples.
     """
     axis_name = raw["axes"][number].get("name")
     numbers = _first_numbers(raw, number)
@@ -57,7 +57,7 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
         if names & _names_in(picture.get("y")):
             picture["y"], picture["contours"] = None, []
         picture["curves"] = [
-            curve_name for curve_name in _split_by(picture) if curve_name != axis_name
+            curve_name for curve_name in _sweep_axes_of_curves(picture) if curve_name != axis_name
         ] or "learner"
         picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
         read = picture.get("read")
@@ -93,9 +93,8 @@ def add_picture(raw: Raw, clock: str) -> None:
 def remove_picture(raw: Raw, number: int) -> None:
     """Remove a picture, also where another picture draws it as its background.
 
-    A claim without a picture is about the first one. If this is removed, such claims get its name. Otherwise,
-    they
-    would become claims about the next picture.
+    A claim that names no picture is about the first picture. If the first picture is removed, such claims get
+    the name of the removed picture. Otherwise, they would become claims about the next picture.
     """
     gone = raw["pictures"].pop(number)
     for picture in raw["pictures"]:
@@ -129,7 +128,7 @@ def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
     return axis.bound(axis.grid[0])
 
 
-def _split_by(picture: dict[str, Any]) -> list[str]:
+def _sweep_axes_of_curves(picture: dict[str, Any]) -> list[str]:
     curves = picture.get("curves") or []
     names = [curves] if isinstance(curves, str) else list(curves)
     return [axis_name for axis_name in names if axis_name != "learner"]
@@ -153,8 +152,7 @@ class Names:
     """Updates references to learners, axes and pictures while the user types new names for them.
 
     A partly typed name may be empty or equal to another name. References keep the former name until the new
-    one
-    is valid.
+    one is valid.
     """
 
     def __init__(self) -> None:
@@ -166,9 +164,10 @@ class Names:
         self._last = ""
 
     def blamed(self, raw: Raw, place: str) -> str:
-        """Return the field to blame for an error at `place`, such as `learners[1].name`.
+        """Return the field that the user must change to correct an error at `place`.
 
-        If the error is that two names are equal, this is the name that was typed last.
+        This is the field at `place`, such as `learners[1].name`. If the error is that two names are equal, it
+        is the name that the user typed last.
         """
         refused, where, point = place.partition(" where ")
         part = refused.partition("[")[0]
@@ -211,7 +210,7 @@ Read = TypeVar("Read")
 
 
 class LeftOutClaim(NamedTuple):
-    """Claim that does not fit the edited experiment, and the reason.
+    """A claim that does not fit the edited experiment, with the reason why it does not fit.
 
     For example, the claim may be about a learner that the experiment no longer has.
     """
@@ -250,17 +249,17 @@ def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fi
             return read(document), document, Fitting(fitting_numbers, left_out)
         except BadInput as first:
             refusals = [first, *(first.further_refusals if isinstance(first, BadClaims) else ())]
-            left_out |= dict(_left_out(refusal, claims, fitting_numbers) for refusal in refusals)
+            left_out |= dict(_left_out_claim(refusal, claims, fitting_numbers) for refusal in refusals)
             fitting_numbers = [number for number in fitting_numbers if number not in left_out]
 
 
-def _left_out(
+def _left_out_claim(
     refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]
 ) -> tuple[int, LeftOutClaim]:
-    """Return the position of the refused claim among all claims, and the claim.
+    """Return the position of the refused claim among `claims`, and the claim.
 
     Args:
-        numbers: for each claim of the refused document, its position among all claims.
+        numbers: for each claim that was checked, its position among `claims`.
 
     Raises: `refusal` itself if it is not about a claim.
     """

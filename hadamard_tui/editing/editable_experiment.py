@@ -43,10 +43,11 @@ class EditableExperiment:
         experiment: the last valid state, which a run would use.
         error: fault of the current state; None if it is valid.
         document: `experiment` as a preset document. Its numbers may be expressions such as 1/(2d).
-        raw: the current document. Only `raw` contains switched-off learners and claims that do not fit.
+        raw: the current document. In contrast to `document`, it contains the learners of `off` and the claims
+            of `left_out`.
         off: switched-off learners, by their position among all learners.
-        left_out: claims that do not fit, such as claims about a missing learner, by their position among
-            all claims.
+        left_out: claims that do not fit, such as claims about a missing learner, by their position among all
+            claims.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class EditableExperiment:
         self._origin = experiment if as_it_was else documents.first(self._origin_document)
         if experiment == self._origin and document == documents.in_full(as_document(experiment), experiment):
             document = self._origin_document  # its expressions have the values of `experiment`
-        self._accept(experiment, document, claims)
+        self._accept_experiment(experiment, document, claims)
         self.give_letters()
 
     @classmethod
@@ -81,7 +82,7 @@ class EditableExperiment:
     def saved_as(self, preset: str, document: Raw) -> None:
         self.preset, self._origin_document = preset, document
         self._origin = documents.first(document)
-        self._check()
+        self._check_document()
 
     def copied(self) -> EditableExperiment:
         twin = copy.copy(self)
@@ -99,10 +100,10 @@ class EditableExperiment:
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
-        """Choose the letters by which charts name the learners. Unlisted learners get the next free letters.
+        """Set the letters that label learners in charts. Learners without a letter get the next free letters.
 
         Args:
-            letters: positions in the alphabet, by learner name.
+            letters: for each learner, by name, the position of its letter in the alphabet, from 0.
         """
         free = itertools.count(max(letters.values(), default=-1) + 1)
         self.letters = [letters.get(str(learner["name"]), -1) for learner in self.learners]
@@ -125,13 +126,13 @@ class EditableExperiment:
         places = kind_places([learner.learner_kind for learner in learners])
         return {learner.name: place for learner, place in zip(learners, places, strict=True)}
 
-    def _accept(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
-        """Make a valid experiment the current state, with the title and the story that `_words` returns.
+    def _accept_experiment(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
+        """Make a valid experiment the current state, with the texts that `_texts_of_experiment` returns.
 
         Args:
             claims: which claims fit the experiment.
         """
-        texts = self._words(experiment, documents.in_full(raw, experiment))
+        texts = self._texts_of_experiment(experiment, documents.in_full(raw, experiment))
         raw = {**raw, **texts}
         if any(map(has_braces, texts.values())):
             self.experiment = documents.first(raw)
@@ -158,11 +159,11 @@ class EditableExperiment:
         if not self.document.get("axes"):
             return self._with_unjudged(only(self.experiment))
         try:
-            sweep, raw, claims = fitting_claims(self._to_run(), documents.sweep_of)
+            sweep, raw, claims = fitting_claims(self._document_to_run(), documents.sweep_of)
         except BadInput as error:
-            self._refuse(error)
+            self._store_error(error)
             raise
-        self._accept(sweep.experiment, raw, claims)
+        self._accept_experiment(sweep.experiment, raw, claims)
         return self._with_unjudged(sweep)
 
     def _with_unjudged(self, sweep: Sweep) -> Sweep:
@@ -199,21 +200,24 @@ class EditableExperiment:
         Return None if there is no expression at `place`, or if the experiment is invalid.
         """
         value = self.value(place)
-        if self.error is not None or not any(isinstance(item, str) for item in _items(value)):
+        if self.error is not None or not any(isinstance(item, str) for item in _as_sequence(value)):
             return None
         try:
-            number = reading.value_at(self._among_running(place), msgspec.to_builtins(self.experiment))
+            number = reading.value_at(self._path_in_experiment(place), msgspec.to_builtins(self.experiment))
         except KeyError:
             return None
-        return number if any(isinstance(item, int | float) for item in _items(number)) else None
+        return number if any(isinstance(item, int | float) for item in _as_sequence(number)) else None
 
     def sweep_axis(self, place: str) -> int | None:
         """Return the position of the sweep axis that varies the value at `place`; None if no axis does."""
         places = [axis.get("set") for axis in self.raw["axes"]]
         return places.index(place) if place in places else None
 
-    def _end_sweep(self, axis: int) -> None:
-        """Remove a sweep axis. If the sweep key added it, restore the preset's pictures and claims."""
+    def _remove_sweep_axis(self, axis: int) -> None:
+        """Remove a sweep axis.
+
+        If the user added the axis by the key for sweeps, restore the pictures and claims of the preset.
+        """
         by_one_key = self.raw["axes"][axis]["name"] == changes.AXIS and not self._origin_document["axes"]
         self._names.forget()
         document_edits.remove_axis(self.raw, axis, self.experiment.protocol.clock)
@@ -240,23 +244,23 @@ class EditableExperiment:
     def put(self, place: str, value: Any) -> None:
         """Set the value at a place of the document, such as `learners[0].update.lr`.
 
-        A new name also replaces the old name in all references. A sweep over the value ends, because it would
-        replace
-        the new value.
+        A new name also replaces the old name in all references. A sweep over this value is removed, because
+        its values would replace the new value.
         """
         if self.value(place) == value:
             return
         if (axis := self.sweep_axis(place)) is not None:
-            self._end_sweep(axis)
+            self._remove_sweep_axis(axis)
         self._names.follow(self.raw, place, value)
         reading.put(self.raw, place, value)
-        self._check()
+        self._check_document()
 
     def put_kind(self, place: str, kind: str | None) -> None:
         """Replace the part at `place` by a part of another kind, keeping hyperparameters that both share.
 
         Args:
-            kind: the new kind. None removes the part. UNTAGGED adds a part whose family has only one kind.
+            kind: the new kind. None removes the part. UNTAGGED adds a part of a family with a single kind,
+                which needs no name.
         """
         if kind is None or kind == UNTAGGED:
             self.put(place, None if kind is None else {})
@@ -272,15 +276,15 @@ class EditableExperiment:
             changed |= {"architecture": None, "update": None, "solver": {"kind": "lls"}}
         else:
             changed |= {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
-        self._check()
+        self._check_document()
 
     def add_learner(self, learner_number: int) -> int:
         parts = {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
-        return self._insert(learner_number + 1, {"name": self._free_name("GD"), **parts})
+        return self._insert_learner(learner_number + 1, {"name": self._free_name("GD"), **parts})
 
     def copy_learner(self, learner_number: int) -> int:
         twin = copy.deepcopy(self.learners[learner_number])
-        return self._insert(learner_number + 1, twin | {"name": self._free_name(twin["name"])})
+        return self._insert_learner(learner_number + 1, twin | {"name": self._free_name(twin["name"])})
 
     def _free_name(self, wanted: str) -> str:
         """Return `wanted`, with a number if a learner already has this name.
@@ -293,13 +297,13 @@ class EditableExperiment:
         numbered = (f"{wanted} {number}" for number in itertools.count(2))
         return next(free_name for free_name in itertools.chain((wanted,), numbered) if free_name not in names)
 
-    def _insert(self, place: int, values: dict[str, Any]) -> int:
+    def _insert_learner(self, place: int, values: dict[str, Any]) -> int:
         self._names.forget()
         self.learners.insert(place, values)
         self.letters.insert(place, self.next_letter)
         self.next_letter += 1
         self.off = {other + (other >= place): learner for other, learner in self.off.items()}
-        self._check()
+        self._check_document()
         return place
 
     def remove_learner(self, learner_number: int) -> int:
@@ -309,7 +313,7 @@ class EditableExperiment:
             del self.learners[learner_number], self.letters[learner_number]
             self.off.pop(learner_number, None)
             self.off = {other - (other > learner_number): values for other, values in self.off.items()}
-            self._check()
+            self._check_document()
         return min(learner_number, len(self.learners) - 1)
 
     def switch_learner(self, learner_number: int) -> bool:
@@ -320,7 +324,7 @@ class EditableExperiment:
             self.off[learner_number] = self.learners[learner_number]
         else:
             return False
-        self._check()
+        self._check_document()
         return True
 
     def place_in_run(self, learner_number: int) -> int | None:
@@ -336,7 +340,10 @@ class EditableExperiment:
         return where == f"learners[{learner_number}]" or where.startswith(f"learners[{learner_number}].")
 
     def add(self, part: str) -> int:
-        """Add an axis, a picture or a claim to the list `part` of the document. Return its position."""
+        """Add an axis, a picture or a claim to the document, and return its position.
+
+        `part` is the name of the list: "axes", "pictures" or "claims".
+        """
         self._names.forget()
         match part:
             case "axes":
@@ -345,7 +352,7 @@ class EditableExperiment:
                 document_edits.add_picture(self.raw, self.experiment.protocol.clock)
             case _:
                 document_edits.add_claim(self.raw, self.experiment)
-        self._check()
+        self._check_document()
         return len(self.raw[part]) - 1
 
     def remove(self, part: str, number: int) -> None:
@@ -357,30 +364,30 @@ class EditableExperiment:
                 document_edits.remove_picture(self.raw, number)
             case _:
                 del self.raw[part][number]
-        self._check()
+        self._check_document()
 
     def give_axis_by(self, number: int, kind: str) -> None:
         document_edits.give_axis_by(self.raw, number, kind)
-        self._check()
+        self._check_document()
 
-    def _to_run(self) -> Raw:
+    def _document_to_run(self) -> Raw:
         """Return the document to run, without switched-off learners but with all claims."""
         running = [values for place, values in enumerate(self.learners) if place not in self.off]
         return {**self.raw, "learners": running}
 
-    def _check(self) -> None:
+    def _check_document(self) -> None:
         self.off = {place: self.learners[place] for place in self.off}  # their values may have changed
         try:
-            experiment, raw, claims = fitting_claims(self._to_run(), documents.first)
-            self._accept(experiment, raw, claims)
+            experiment, raw, claims = fitting_claims(self._document_to_run(), documents.first)
+            self._accept_experiment(experiment, raw, claims)
         except BadInput as error:
-            self._refuse(error)
+            self._store_error(error)
 
-    def _refuse(self, error: BadInput) -> None:
-        where = self._among_all(error.where)
+    def _store_error(self, error: BadInput) -> None:
+        where = self._path_in_raw(error.where)
         self.error = BadInput(self._names.blamed(self.raw, where), error.fault)
 
-    def _among_all(self, where: str) -> str:
+    def _path_in_raw(self, where: str) -> str:
         """Convert a path in the experiment, such as learners[0].name, to the path of the same value in `raw`.
 
         Positions differ, because only `raw` counts switched-off learners.
@@ -391,7 +398,7 @@ class EditableExperiment:
         running = [place for place in range(len(self.learners)) if place not in self.off]
         return f"learners[{running[int(prefix.group(1))]}]{where[prefix.end() :]}"
 
-    def _among_running(self, place: str) -> str:
+    def _path_in_experiment(self, place: str) -> str:
         """Convert a path in `raw`, such as learners[1].name, to the path of the same value in the experiment.
 
         Raises: KeyError if the value is in a switched-off learner, or in a claim that does not fit.
@@ -408,10 +415,10 @@ class EditableExperiment:
             raise KeyError(place)
         return f"{part}[{number_in_run}]{place[prefix.end() :]}"
 
-    def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
-        """Return title, story and source of the experiment.
+    def _texts_of_experiment(self, experiment: Experiment, document: Raw) -> dict[str, str]:
+        """Return the title, story and source of the experiment.
 
-        After a change of what is run, the title states the change, and the others are empty.
+        If the user has changed what is run, the title states the changes, and story and source are empty.
         """
         origin = self._origin
         origin_title = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
@@ -425,7 +432,7 @@ def _document_of(preset: str | None) -> Raw | None:
         return None
 
 
-def _items(value: Any) -> list[Any] | tuple[Any, ...]:
+def _as_sequence(value: Any) -> list[Any] | tuple[Any, ...]:
     return value if isinstance(value, list | tuple) else [value]
 
 
@@ -436,9 +443,8 @@ POINTS, MOST_TRIED = 5, 12
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
     """Return a copy of an experiment that sweeps the number at `place`, with two pictures of the sweep.
 
-    The sweep multiplies the number by powers of two, or adds whole steps to a small whole number. It omits
-    numbers
-    with which the experiment cannot run. It drops the claims, because they are about a single number.
+    The sweep has values near the number (see `_around`), and omits values with which the experiment cannot
+    run. The copy has no claims, because claims are about a single number.
 
     Args:
         is_whole: whether the number must be whole.
@@ -458,7 +464,7 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
         axis |= {"values": [2.0**power for power in range(-2, 3)], "symbol": f"factor of {symbol}"}
         reading.put(document, place, f"{changes.AXIS}*({value})")
     else:
-        values = sorted({value, *islice(_fitting(editable, place, value, is_whole), POINTS - 1)})
+        values = sorted({value, *islice(_fitting_numbers(editable, place, value, is_whole), POINTS - 1)})
         if len(values) < 2:
             raise BadInput(place, f"No other value of {symbol} fits the set-up.")
         axis |= {"values": values, "set": place, "log": values[0] > 0}
@@ -468,21 +474,25 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
     return sweep
 
 
-def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: bool) -> Iterator[float]:
-    """Yield numbers near `value`, the nearest first, with which the experiment can run in its place."""
-    for candidate in islice(_around(value, is_whole), 2 * MOST_TRIED):
+def _fitting_numbers(
+    editable: EditableExperiment, place: str, value: float, is_whole: bool
+) -> Iterator[float]:
+    """Yield numbers near `value`, the nearest first, with which the experiment can run.
+
+    An experiment can run with a number if no error follows when the number is set at `place`.
+    """
+    for candidate in islice(_numbers_around(value, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()
         trial.put(place, candidate)
         if trial.error is None:
             yield candidate
 
 
-def _around(value: float, is_whole: bool) -> Iterator[float]:
+def _numbers_around(value: float, is_whole: bool) -> Iterator[float]:
     """Yield numbers above and below `value` in turn, the nearest first.
 
-    They are `value` times powers of two, or steps of 1 from a small whole number. From 0, steps are 1 for
-    whole
-    numbers and 1/4 for others.
+    The numbers are `value` times powers of two. If `is_whole` and `value` is between −4 and 4, they are
+    `value` ± 1, ± 2 and so on. If `value` is 0 but need not be whole, they are multiples of 1/4.
     """
     by_ones = value == 0 or (is_whole and abs(value) < 4)
     for distance in count(1):

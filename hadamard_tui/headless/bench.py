@@ -217,9 +217,8 @@ def on_path(experiment: Experiment, path: str) -> Experiment:
 def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = True) -> Measured:
     """Run an experiment once, without its claims, and return its cost.
 
-    The time excludes the loading of torch. It also excludes the compilation by numba if `compiles_first` is
-    true.
-    Otherwise, a slower backend runs until the code is compiled.
+    The time excludes the loading of torch. If `compiles_first`, numba compiles before the time is measured.
+    Otherwise, numba compiles during the run, and a slower backend is used until it has finished.
     """
     load_torch(threads)
     if compiles_first:

@@ -72,7 +72,8 @@ def compute_all(
     Args:
         threads: maximum number of threads of torch; None for no limit.
         lines: printer of progress, to share between runs; None for a new one.
-        devices: devices that share the sweep points, or groups of replicas.
+        devices: devices between which the sweep points or the replicas are divided. A device is a function
+            that starts a process on the device.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine. Terminated
         after a signal such as SIGTERM; the store then has the results so far.
@@ -161,8 +162,7 @@ def computed(
     """Run the experiment in `document`, which is `preset` with changes, and store the run.
 
     Sweep points that earlier runs have computed are read from the store, unless `fresh`. If `errors` is a
-    terminal,
-    it shows the costs of expensive measures first.
+    terminal, the costs of expensive measures are printed before the run.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """

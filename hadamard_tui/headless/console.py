@@ -77,10 +77,9 @@ def errors() -> Console:
 def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Callable[[str, float], None]]:
     """Provide a function that shows progress, given a description of the work and its finished share.
 
-    A terminal shows a bar, and gets its cursor back even after signals. Otherwise, a line is printed every
-    ten
-    seconds. A command with several jobs passes the same `lines` to all, so that the interval holds across
-    jobs.
+    A terminal shows a bar, and its cursor is made visible again even if a signal ends the program. Otherwise,
+    a line is printed every ten seconds. A command with several jobs passes the same `lines` to all jobs,
+    because `lines` holds the time of the last line.
     """
     bar = Progress(
         TextColumn("{task.description}"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def page(document: Raw, errors: Console) -> JudgementPage:
-    """Run a preset document at its first sweep point. Return a page with the verdict on each learner."""
+    """Run a preset document at its first sweep point, and return a page with the verdicts on its learners."""
     experiment = documents.first(document)
     judged = judgements(experiment, compute(experiment, errors), errors)
     return JudgementPage(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
-    """Predictions about a run by claims and by the user, and the outcomes of the claims.
+    """Predictions about a run, made by the preset's claims and by the user, and the outcomes of the claims.
 
     Args:
         experiment: the experiment with its sweep axes, if the claims are about the sweep; otherwise None.
@@ -53,8 +53,8 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     Args:
         curve: the curve of the selected learner.
-        shown: the x up to which the run is shown.
-        place: the x of the playhead, at most `shown`.
+        shown: the value of the run's clock, such as the number of examples, up to which the run is shown.
+        place: the value of the run's clock at the playhead, at most `shown`.
         retraining: workers that train the learners again for panels.
         where: the sweep point as text; empty if there is no sweep.
         onward: sentences that suggest what to do after this preset.
@@ -93,8 +93,8 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     def marked(self, x: np.ndarray) -> int | None:
         """Return the index of the last evaluation point at or before the playhead.
 
-        If no playhead is drawn, or if it is before the first evaluation point, return None. `x` holds the x
-        of all evaluation points, in increasing order.
+        Return None if no playhead is drawn, or if the playhead is before the first evaluation point. `x`
+        holds the x of all evaluation points, in increasing order.
         """
         if self.playhead is None:
             return None
@@ -148,8 +148,8 @@ class Panel(NamedTuple):
         place: number by which panels are ordered. The first nine panels have a digit as their key.
         word: the word on the panel's tab; by default, it is the name.
         tally: function that returns the text after the word on the tab once a run has ended, such as "3/4".
-        lacks: function that returns the reason why the panel has no content for an experiment, or None if it
-            has. If there is a reason, the panel's tab is dimmed, and `show` is not called.
+        lacks: function that returns the reason why the panel has no content for an experiment, or None if the
+            panel has content. If there is a reason, the panel's tab is dimmed, and `show` is not called.
         looks_inside: whether the panel shows the weights inside learners, which must be trained again for
             that.
         experimental: whether the panel is unfinished. Such a panel comes after all other panels, and the

@@ -40,11 +40,11 @@ class Pace:
 
 
 class Playback:
-    """Position in a run, which advances by `rate` evaluation points per second, up to the last computed one.
+    """Playback of a run, whose position advances by `rate` evaluation points per second.
 
-    If the user looks back, the playhead is at an earlier evaluation point, and the position still advances.
-    Then,
-    `replay` moves the playhead towards the position. The playback never slows the engine.
+    The run is shown up to the position, which never passes the last computed evaluation point. The playhead
+    is at the position, unless the user moves it to an earlier point. Then the position still advances, and
+    `replay` moves the playhead towards it. The playback never slows the engine.
     """
 
     def __init__(self, last: int, pace: Pace, at_once: bool = False) -> None:
@@ -81,7 +81,7 @@ class Playback:
         return self._head is not None
 
     def seek(self, record: int) -> None:
-        """Move the playhead to an evaluation point. At the last shown one, it follows the run again."""
+        """Move the playhead to an evaluation point. At the last shown point, it then follows the run."""
         self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None
 

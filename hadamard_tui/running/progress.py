@@ -35,10 +35,10 @@ class Remaining:
         self._remaining = math.inf
 
     def see(self, seconds: float, done: float, remaining: float) -> None:
-        """Record how much work is finished and how much remains, in the same unit.
+        """Record the finished and the remaining work, both in the same unit.
 
         Args:
-            seconds: working time since the last call.
+            seconds: time that the engine has worked since the last call.
         """
         worked, self._remaining = self._seen[-1][0] + seconds, remaining
         self._seen.append((worked, done))
@@ -77,7 +77,7 @@ class EngineTime:
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
-        """Add the time since the last call, if the engine was working.
+        """Add the time since the last call if that call said that the engine works.
 
         Args:
             is_running: whether the engine works from now on.
@@ -94,7 +94,7 @@ class EngineTime:
         return self._worked + (0.0 if self._since is None else time.perf_counter() - self._since)
 
     def speed(self, x: float) -> float:
-        """Return x per second of work, for a run that has reached `x`."""
+        """Return x divided by the seconds of work, for a run whose clock has reached `x`."""
         return x / max(self.seconds, 1e-9)
 
     def observe(self, seconds: float, results: Results) -> None:

@@ -74,9 +74,10 @@ class Kept:
         return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
 
     def compared(self, document: Raw) -> tuple[str, str]:
-        """Return a label that says how this run differs from `document`, and the change to `document`.
+        """Return a label for this run, and the changes that lead from this run to `document`.
 
-        For example, "d = 128" and "d 128 → 256". A run that the user has renamed keeps its name.
+        For example, "d = 128" and "d 128 → 256". The label has the values of this run that differ in
+        `document`. If the user has renamed the run, the label is its name.
 
         Args:
             document: another set-up.
@@ -195,9 +196,8 @@ class Runs:
     def keep(self, session: Session) -> Kept:
         """Add a finished run under a new name, unless it is already listed, and return its entry.
 
-        While the user steps a number up or down, each number starts a run. Such a run replaces the previous
-        one,
-        because only the last number matters.
+        If the user increases or decreases a number by a key, each press starts a run. Such a run replaces the
+        previous run, because only the last number matters.
         """
         assert session.trace is not None, "a run that has ended has a trace"
         assert session.point.results is not None, "a sweep begins before it ends"
@@ -283,7 +283,10 @@ class Runs:
         return list(pinned.values())
 
     def difference_of(self, run: Kept) -> str:
-        """Return the changes from the previous run in memory to `run`; the title, if there is none."""
+        """Return the changes from the previous run in memory to `run`.
+
+        For the first run in memory, return the title of its experiment.
+        """
         number = self.finished.index(run)
         if number == 0:
             return run.experiment.title or "your own experiment"
@@ -295,11 +298,10 @@ def changes(before: Raw, after: Raw) -> str:
 
 
 def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
-    """Return two texts, such as "d = 128" and "d 128 → 256": the changed values in `before`, and the changes.
+    """Return a text with the values in `before` that `after` changes, and a text with the changes.
 
-    Both are empty if there are no changes, or more than MOST_DIFFERENCES. They are also empty if an axis
-    differs, or
-    if a learner is added, removed or renamed.
+    For example, "d = 128" and "d 128 → 256". Both texts are empty if there are no changes, or more than
+    MOST_DIFFERENCES. They are also empty if an axis differs, or if a learner is added, removed or renamed.
 
     Args:
         experiment: experiment of `before`, which has the titles of fields.
@@ -307,12 +309,12 @@ def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
     changes = differences(before, after)
     if len(changes) > MOST_DIFFERENCES or not all(change.part for change in changes):
         return "", ""
-    titled = [(_title(change, experiment), change) for change in changes]
+    titled = [(_title_of_change(change, experiment), change) for change in changes]
     changed_values = ", ".join(f"{title} = {change.before}" for title, change in titled)
     return changed_values, ", ".join(f"{title} {change.before} → {change.after}" for title, change in titled)
 
 
-def _title(change: SetupDifference, experiment: Experiment) -> str:
+def _title_of_change(change: SetupDifference, experiment: Experiment) -> str:
     """Return the title of the changed field, with its learner, as in "rate η of EGU"."""
     first, *learner_name = change.part
     if learner_name:

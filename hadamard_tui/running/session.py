@@ -120,7 +120,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
     def at_place_of(self, look: Look) -> ShownPoint:
         """Return the sweep point that the cursor in a chart selects.
 
-        If several points have the selected x and y, return this point if it is among them, else the last one.
+        If several points have the selected x and y, return `self` if it is among them, else the last of them.
         """
         if self.results is None:
             return self
@@ -146,7 +146,7 @@ class Session:
         at_once: whether to show results as soon as they are computed, whatever the pace.
         writer: writer that stores the run; None if the run is not stored.
         follow: reader of a stored run; None to compute the run here.
-        devices: CUDA devices to which the run is spread, unless it wants the CPU or one particular device.
+        devices: CUDA devices between which the run is divided, if its field `run.device` is "auto" or "cuda".
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class Session:
             case Sampled(sample):
                 self.machine = sample
             case Loaded(trace):
-                self._load(trace)
+                self._load_trace(trace)
             case Finished():
                 assert self.point.results is not None, "a sweep begins before it ends"
                 self.outcomes = judge(self.point.results)
@@ -238,7 +238,7 @@ class Session:
                 self._stopped = self._stopped or state == "stopped"
                 self.engine_time.count(state == "running" and self.trace is not None)
 
-    def _load(self, trace: Trace) -> None:
+    def _load_trace(self, trace: Trace) -> None:
         former, results = self.trace, self.point.results
         assert results is not None, "a sweep begins before its runs"
         number = next(number for number, candidate in results.traces.items() if candidate is trace)
@@ -341,7 +341,7 @@ class Session:
 
     @property
     def over(self) -> bool:
-        """Whether the engine has finished the run, and the playback has reached its end."""
+        """Whether the engine has finished the run, and the playback has reached the end of the run."""
         trace = self.trace
         return self._engine == "finished" and trace is not None and self.playback.shown >= trace.frontier
 

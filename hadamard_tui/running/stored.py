@@ -84,7 +84,7 @@ class StoredPictures(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     Args:
         digest: digest of the preset's content at the time of the run.
         first: the first picture of the preset; None if it is a heat map.
-        law: outcome of a sweep against the number that the sweep varies; None if there is no such chart.
+        law: chart of the outcome of a sweep (y) against the number that the sweep varies (x), or None.
     """
 
     digest: str

@@ -43,7 +43,7 @@ class Viewed:
         """
         from engine.results.views import view
 
-        extent, picture_key = _extent(results), repr(picture)
+        extent, picture_key = _extent_of_results(results), repr(picture)
         cached = self._views.get(picture_key)
         if cached is None or cached[0] != extent:
             newest = with_letters(view(picture, results.snapshot()), self._letters)
@@ -51,8 +51,11 @@ class Viewed:
         return cached[1]
 
 
-def _extent(results: Results) -> object:
-    """Return an object that changes whenever results are added, so that it tells which views are outdated."""
+def _extent_of_results(results: Results) -> object:
+    """Return an object that equals an earlier result only if no results were added in between.
+
+    So a cached view is outdated if the object differs.
+    """
     return len(results.skipped), [
         (
             number,
@@ -68,12 +71,12 @@ def _extent(results: Results) -> object:
 def with_letters(view: View, learners: Mapping[str, int]) -> View:
     """Return a view whose curves have the letters and colours of their learners.
 
-    If a learner has several curves, the first one gets its number, and the others get unused numbers. If
-    sweep axes
-    split the curves, the view stays unchanged: its letters count the curves.
+    A curve's number determines its letter and colour. If a learner has several curves, the first curve gets
+    the number of the learner, and the other curves get unused numbers. If sweep axes split the curves, the
+    view is returned unchanged.
 
     Args:
-        learners: for each learner, by name, the number that determines its letter and colour.
+        learners: the number of each learner, by name.
     """
     if not learners or any(curve.apart for curve in view.curves):
         return view
@@ -95,9 +98,8 @@ def headline_of_look(
 ) -> str:
     """Return the headline of a chart, which states its finding.
 
-    If the chart also shows a pinned run, the headline states how the set-ups and the curves differ. It does
-    so only
-    if the curves can be compared.
+    If the chart also shows a pinned run that can be compared, the headline states how the set-ups and the
+    curves of both runs differ.
     """
     from engine.results.headlines import (
         comparison,  # imported here, because no headline is shown before a run

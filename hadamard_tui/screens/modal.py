@@ -21,9 +21,8 @@ from hadamard_tui.terminal.textual_internals import SelectiveScreen
 class StyledOnce:
     """Screen that is not styled a second time when it becomes the top screen.
 
-    Textual would restyle all its widgets, in case styles have changed meanwhile. But screens below the top
-    screen
-    receive such changes, too.
+    By default, Textual then restyles all widgets of the screen, in case styles have changed meanwhile. This
+    is unnecessary, because a screen receives such changes also while it lies below the top screen.
     """
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
@@ -34,8 +33,7 @@ class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
     """Page that closes at most once.
 
     Textual closes the top page for each key that closes pages. A second such key in the queue would close the
-    page
-    below, or end the app if no page is left.
+    page below, or end the app if no page is left.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*motions(close="dismiss(None)")]
@@ -52,9 +50,8 @@ class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
     def accepts(self, message: Message) -> bool:
         """Return whether the page handles a message.
 
-        A closed page ignores input and messages of its widgets. If it is closed before its mount event, it
-        also ignores
-        this event.
+        A closed page ignores input, messages of its widgets, and its mount event, which may arrive after it
+        is closed.
         """
         late = isinstance(message, events.InputEvent | events.Mount) or message.control is not None
         return not (self._dismissed and late)

@@ -53,8 +53,7 @@ def draw_chart(
     """Draw curves, error bands and theory lines, and set labels, scales, limits and legend of the axes.
 
     Curves that would coincide on the screen share one line, whose dashes alternate between their colours. The
-    legend
-    lists them together: ≡ joins equal curves, and ≈ joins close curves.
+    legend lists them together: ≡ joins equal curves, and ≈ joins close curves.
 
     Args:
         legend_beside: whether the legend stands beside the axes. Otherwise, it stands where it covers least.
@@ -80,7 +79,7 @@ def draw_chart(
         if drawn.style == "points":
             style |= {"linestyle": "none", "marker": "o", "markersize": DOT}
         else:
-            style["linestyle"] = _dashes(drawn.style, width, scales[number], *turns.get(number, ()))
+            style["linestyle"] = _line_style(drawn.style, width, scales[number], *turns.get(number, ()))
         (handles[number],) = ax.plot(drawn.x, drawn.y, label=labels.get(number, "_nolegend_"), **style)
     _set_axes(ax, axes)
     if labels:
@@ -93,7 +92,7 @@ def draw_chart(
         for labelled, handle in zip(labels, legend.legend_handles, strict=True):
             if series[labelled].style != "points" and isinstance(handle, Line2D):
                 # the line style itself, without the alternating dashes of a shared line
-                handle.set_linestyle(_dashes(series[labelled].style, scale=scales[labelled]))
+                handle.set_linestyle(_line_style(series[labelled].style, scale=scales[labelled]))
 
 
 def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
@@ -104,7 +103,7 @@ def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
     colours = ListedColormap(colour_map(dark_is_more=True).colours / 255)
     mesh = ax.pcolormesh(heat.x, heat.y, heat.z, cmap=colours, norm=norm, shading="nearest")
     for contour in heat.contours:
-        ax.plot(*contour.path.T, color="black", linestyle=_dashes(contour.style), label=contour.name)
+        ax.plot(*contour.path.T, color="black", linestyle=_line_style(contour.style), label=contour.name)
     for point in heat.points:
         ax.plot([point.x], [point.y], marker=f"${point.mark}$", color="black", linestyle="none")
     _set_axes(ax, heat.axes)
@@ -124,8 +123,14 @@ def _dash_scales(series: Sequence[Series]) -> list[float]:
     return scales
 
 
-def _dashes(style: LineStyle, width: float = CURVE, scale: float = 1.0, turn: int = 0, turns: int = 1) -> Any:
-    """Return a matplotlib line style. Its dash lengths are in units of the line width, times `scale`."""
+def _line_style(
+    style: LineStyle, width: float = CURVE, scale: float = 1.0, turn: int = 0, turns: int = 1
+) -> Any:
+    """Return the `linestyle` that matplotlib needs for a line style.
+
+    Its dash lengths are in units of the line width, times `scale`. `turn` and `turns` are explained at
+    `dash_pattern`.
+    """
     if (pattern := dash_pattern(style, turn, turns)) is None:
         return "solid"
     return scale * pattern.offset / width, [scale * length / width for length in pattern.lengths]

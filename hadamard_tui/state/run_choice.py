@@ -26,20 +26,20 @@ DATE_OR_ID = re.compile(r"\d{4}-\d\d-\d\d|[0-9a-f]{8}")
 def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
     """Return the stored runs that match all words. Without words, return all runs.
 
-    Raises: BadInput if no run is left after a word.
+    Raises: BadInput if no run matches all words.
     """
     selected = list(runs)
     for word in words:
-        selected = [run for run in selected if _fits(word, run, runs)]
+        selected = [run for run in selected if _word_fits_run(word, run, runs)]
         if not selected:
             raise BadInput(word, f"no stored run fits; give {HOW}. The command runs list shows all")
     return selected
 
 
 def file_of(preset: str) -> str:
-    """Return the file of the stored run that `preset` names, or `preset` itself if it names no stored run.
+    """Return the file of a stored run, or `preset` itself if it does not name a stored run.
 
-    A date or a complete id names a stored run; other words need a leading @. Raises: BadInput.
+    A date or a complete id names a stored run, and so do other words after an @. Raises: BadInput.
     """
     return single(preset).path if preset.startswith("@") or DATE_OR_ID.fullmatch(preset) else preset
 
@@ -60,7 +60,7 @@ def single(word: str) -> StoredRun:
     return store.run(run.id) or run
 
 
-def _fits(word: str, run: StoredRun, runs: Sequence[StoredRun]) -> bool:
+def _word_fits_run(word: str, run: StoredRun, runs: Sequence[StoredRun]) -> bool:
     if match := re.fullmatch(r"@last(?:-(\d+))?", word):
         number = int(match[1] or 0)
         return number < len(runs) and run is runs[number]

@@ -37,14 +37,14 @@ def exit_code(number: int) -> int:
 def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
     """If a signal to terminate arrives inside the block, shut the app down cleanly.
 
-    A second signal ends it at once, and so does a timer GRACE seconds after the first. A second hangup is
-    ignored,
-    because the kernel, the shell and our driver each send one.
+    A second signal ends the app at once. Without one, a timer ends the app GRACE seconds after the first
+    signal. A second hangup is ignored, because several hangups arrive when a terminal closes: from the
+    kernel, the shell and our driver.
 
     Args:
         end: function that requests the end with an exit code, and returns before the app has ended.
-        end_at_once: function that ends the app with an exit code. It may interrupt code that holds a lock,
-            so it must not wait for one.
+        end_at_once: function that ends the app with an exit code. It may interrupt code that holds a lock, so
+            it must not wait for one.
     """
     first: list[int] = []
 
@@ -70,17 +70,14 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
 def raised(end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
     """Raise `Terminated` if a signal is about to end the program inside the block.
 
-    Signals that the program ignores, as after nohup, or already handles, such as Ctrl-C, are not affected. A
-    second
-    signal is ignored, because the command timeout and a closing terminal each cause two. A timer ends the
-    program
-    GRACE seconds after the first signal, even after the block: a terminal that has stopped its output would
-    block it.
+    This does not change signals that the program ignores (such as SIGHUP after nohup) or already handles
+    (such as Ctrl-C). A second signal is ignored, because the command `timeout` sends two signals, and so does
+    a closing terminal. A timer ends the program GRACE seconds after the first signal, even after the block.
+    Otherwise, output to a terminal that has stopped its output would block the program.
 
     Args:
         end_at_once: function that ends the program with an exit code. It may interrupt code that holds a
-        lock,
-            so it must not wait for one.
+            lock, so it must not wait for one.
     """
     first: list[int] = []
 
@@ -93,7 +90,7 @@ def raised(end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
         if number == signal.SIGALRM:
             end_at_once(exit_code(first[0]))
 
-    unhandled = _unhandled(FATAL)
+    unhandled = _unhandled_signals(FATAL)
     for number in unhandled:
         signal.signal(number, handle)
     try:
@@ -104,7 +101,7 @@ def raised(end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
                 signal.signal(number, signal.SIG_DFL)
 
 
-def _unhandled(signal_names: Sequence[str]) -> list[signal.Signals]:
+def _unhandled_signals(signal_names: Sequence[str]) -> list[signal.Signals]:
     numbers = [signal.Signals[signal_name] for signal_name in signal_names]
     return [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
 
@@ -125,7 +122,7 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
         signal.raise_signal(number)
         signal.signal(number, handle)  # after a suspension, the program continues here
 
-    unhandled = _unhandled((*FATAL, "SIGTSTP"))
+    unhandled = _unhandled_signals((*FATAL, "SIGTSTP"))
     for number in unhandled:
         signal.signal(number, handle)
     try:

@@ -26,14 +26,16 @@ LETTERS = "⣿─│…"
 
 
 def prepare() -> None:
-    """Open closed standard streams on the null device, and print characters that they cannot encode as ASCII.
+    """Make standard streams safe to use: open closed streams, and replace characters that cannot be encoded.
 
-    If the shell closed a stream by `>&-`, the next opened file would get its descriptor, and its output.
+    A stream that the shell has closed by `>&-` is opened on the null device. Otherwise, the next opened file
+    would get the descriptor of the stream, and output to the stream would go into this file. Characters that
+    the encoding of a stream lacks are printed in their ASCII form.
     """
     for stream_name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream_name) is None:
             setattr(sys, stream_name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
-    codecs.register_error(DRAWN, _in_ascii)
+    codecs.register_error(DRAWN, _ascii_replacement)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=DRAWN)
@@ -53,7 +55,7 @@ def lacks_letters() -> bool:
     return False
 
 
-def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+def _ascii_replacement(error: UnicodeError) -> tuple[str, int]:
     """Return an equally wide ASCII version of the unencodable text, and the position after it."""
     from hadamard_tui.terminal.ascii_text import to_ascii
 
@@ -64,7 +66,7 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Flush standard output after the block, and convert errors of writing.
+    """Flush standard output after the block, and replace errors of writing by the errors below.
 
     Raises: ReaderGone if the reader of the output has ended; BadInput if writing fails, as on a full disk.
     """
@@ -91,9 +93,9 @@ def echo(text: str | bytes, nl: bool = True) -> None:
 class Delivery:
     """Context in which results are printed or saved. After an error, the other results still follow.
 
-    The end of the `with` block raises the first error that is neither BadInput nor ReaderGone. Without such
-    an error,
-    it raises one BadInput with all messages, or else ReaderGone.
+    The end of the `with` block raises one error: the first error that is neither BadInput nor ReaderGone, or
+    one BadInput with the messages of all, or ReaderGone. Errors earlier in this list come first. If no result
+    failed, nothing is raised.
     """
 
     def __init__(self) -> None:

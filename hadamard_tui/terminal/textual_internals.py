@@ -33,9 +33,10 @@ def driver_of(app: App[Any]) -> Driver | None:
 
 
 def notifications_of(app: App[Any]) -> Iterable[Notification]:
-    """Return the notifications that an app shows or is about to show, so that it shows no message twice.
+    """Return the notifications that an app shows or is about to show.
 
-    Only `_notifications` lists them, because their widgets are mounted later.
+    The app omits a message that is among them. Only `_notifications` lists them all, because their widgets
+    are mounted later.
     """
     return app._notifications
 
@@ -52,11 +53,10 @@ def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) ->
 
 
 def lay_out(screen: Screen[Any]) -> None:
-    """Lay out a screen at once, so that a picture of it shows all changes.
+    """Lay out a screen at once, so that a picture of the screen shows all changes.
 
     The public `refresh(layout=True)` takes effect only after further messages. `call_after_refresh` may call
-    its
-    function before that.
+    its function before the layout.
     """
     screen._refresh_layout()
 
@@ -117,8 +117,9 @@ class SelectiveScreen(MessagePump):
 class RestingScreen(Screen[None]):
     """Screen that is repainted only where it changes while it lies below another screen.
 
-    After a change in the lower screen, Textual 8 repaints both screens completely for each message, because
-    every repaint sets `_repaint_required` again. No public method resets this flag.
+    If the flag `_repaint_required` of the lower screen is set, Textual 8 repaints both screens completely at
+    the next message. This repaint sets the flag again, so it would be repeated for each message. No public
+    method resets the flag.
     """
 
     def _compositor_refresh(self) -> None:

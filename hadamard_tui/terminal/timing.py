@@ -56,9 +56,9 @@ LEAST = 0.05
 class SteadyNotification(Notification):
     """Notification whose lifetime is measured by a monotonic clock.
 
-    Its lifetime may end before it is shown. Textual checks this before it starts a timer with the remaining
-    time,
-    which would then loop without end if the time had become negative.
+    Textual checks that lifetime remains, and then starts a timer with the remaining time. If the lifetime
+    ended in between, the time would be negative, and the timer would loop without end. So `time_left` is at
+    least LEAST.
     """
 
     raised_at: float = field(default_factory=time.monotonic)

@@ -126,7 +126,10 @@ class Banner(Horizontal):
         ratio.show(f"{now.ratio:.3f}" if now is not None and has_ratio else NOTHING, "loss / bound", brief)
 
     def has_title(self, title: str) -> bool:
-        """Return whether the banner shows this title. If a stop has its own text, a long title is omitted."""
+        """Return whether the first line of the banner ends with this title.
+
+        A long title is omitted at stops that have a text by the speaker.
+        """
         return self._words[0].endswith(title)
 
 

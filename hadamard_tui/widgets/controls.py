@@ -21,7 +21,10 @@ from hadamard_tui.keyboard import IN_LISTS, IN_TEXTS, action_of
 
 
 class Pages(OptionList):
-    """List that avoids a bug in Textual 8: page keys raise a KeyError if the list has no height."""
+    """List that avoids a bug in Textual 8.
+
+    In a list of height 0, Textual's page keys raise a KeyError.
+    """
 
     def action_page_down(self) -> None:
         if self.scrollable_content_region:
@@ -39,7 +42,10 @@ class Lines(Pages):
     _written: Sequence[Text] = ()
 
     def write(self, lines: Sequence[Text]) -> None:
-        """Set the lines of the list if they have changed, because this lays out the screen again."""
+        """Set the lines of the list, unless they are unchanged.
+
+        Without this check, Textual would lay out the screen again also for equal lines.
+        """
         if lines != self._written:
             self._written = lines
             self.set_options(lines)
@@ -63,8 +69,8 @@ COMPACT = "-textual-compact"
 def compact(widget: Compact) -> Compact:
     """Make a widget compact before it is mounted, and return it.
 
-    This does not use the setter of `compact`. The setter would make Textual compute the styles of many
-    widgets two more times.
+    This does not use the setter of `compact`, which would make Textual compute the styles of many widgets
+    again, twice.
     """
     widget.set_reactive(type(widget).compact, True)
     widget.add_class(COMPACT, update=False)
@@ -92,8 +98,8 @@ EDITS = {
 class Entry(Input):
     """Input line that handles editing keys itself, removes control characters, and has a plain-text title.
 
-    Textual's own input forwards editing keys to the app, which handles them after letters that are typed
-    later. On a slow connection, backspace would delete the wrong letters.
+    Textual's own input handles letters at once, but sends editing keys to the app, which handles them later.
+    On a slow connection, backspace would delete a letter that was typed after it.
 
     The cursor does not blink, so that an idle screen stays still. The class `-valid` is set at the start,
     because Textual would otherwise add it later and compute the styles again.
@@ -121,9 +127,9 @@ class Entry(Input):
 class NumberEntry(Entry):
     """Input line for a number that keys can increase and decrease in steps.
 
-    The keys of the actions `larger` and `smaller` always step the number. The keys of `faster` and `slower`,
-    + and −, may be part of a number. They step the number until the user types or moves the cursor, and again
-    after enter.
+    The keys of the actions `larger` and `smaller` always step the number. + and −, the keys of the actions
+    `faster` and `slower`, may be part of a number. They step the number until the user types or moves the
+    cursor. After enter, they step the number again.
     """
 
     ALWAYS: ClassVar[dict[str, bool]] = {"larger": True, "smaller": False}
@@ -147,7 +153,11 @@ class NumberEntry(Entry):
         self._touched = False
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Return whether a key types text. The key of a sweep does not, so the footer shows it."""
+        """Return whether a key types text.
+
+        The key that starts a sweep does not type text here. Textual's footer shows only keys that do not type
+        text.
+        """
         action = action_of(key)
         is_vary = action is not None and action.id == "vary"
         return not is_vary and super().check_consume_key(key, character)
@@ -180,7 +190,8 @@ PAUSE = 0.7
 class Offered(Pages):
     """List of values that opens below a `Choice`.
 
-    Typed letters highlight the line in which they occur nearest to the start of the line.
+    Typed letters highlight a line that contains them. Among several such lines, it is the line with the
+    fewest characters before the letters.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
@@ -202,7 +213,10 @@ class Offered(Pages):
     """
 
     class Left(Message):
-        """Message: the list of a `Choice` should close, because escape was pressed or it `lost_focus`."""
+        """Message: the list of a `Choice` should close.
+
+        The reason is that the list has lost the focus (`lost_focus`), or that the user pressed escape.
+        """
 
         def __init__(self, lost_focus: bool) -> None:
             super().__init__()
@@ -283,7 +297,11 @@ class Choice(Vertical, can_focus=True):
 
         @property
         def control(self) -> Choice:
-            """The `Choice` that sent the message. Selectors of message handlers use this property."""
+            """The `Choice` that sent the message.
+
+            Textual compares it with the selector of a message handler, as in `@on(Choice.Changed,
+            "#preset")`.
+            """
             return self.choice
 
     def __init__(
@@ -302,17 +320,17 @@ class Choice(Vertical, can_focus=True):
         self.set_reactive(Choice.value, value)
 
     @property
-    def _list(self) -> Offered | None:
+    def _offered_list(self) -> Offered | None:
         return next(iter(self.query_children(Offered)), None)
 
     @property
-    def _words(self) -> list[Content]:
+    def _choice_texts(self) -> list[Content]:
         return [Content(words) for words, _ in self.choices]
 
     def offer(self, choices: Iterable[tuple[str, str]], value: str) -> None:
         self.choices = tuple(choices)
-        if (offered := self._list) is not None:
-            offered.set_options(self._words)
+        if (offered := self._offered_list) is not None:
+            offered.set_options(self._choice_texts)
         self.value = value
         self.refresh()
 
@@ -336,7 +354,7 @@ class Choice(Vertical, can_focus=True):
     def watch_expanded(self, expanded: bool) -> None:
         self.set_class(expanded, "-expanded")
         self.refresh()
-        if expanded and (offered := self._list) is not None:
+        if expanded and (offered := self._offered_list) is not None:
             places = (place for place, (_, value) in enumerate(self.choices) if value == self.value)
             offered.go_to(next(places, 0))
             offered.focus(scroll_visible=False)
@@ -345,23 +363,23 @@ class Choice(Vertical, can_focus=True):
         """Open the list, unless the choice is not mounted yet or already removed when the key arrives."""
         if not self.is_attached:
             return
-        if self._list is None:
-            await self.mount(Offered(self._words))
+        if self._offered_list is None:
+            await self.mount(Offered(self._choice_texts))
         self.expanded = True
 
     @on(Offered.Left)
-    def _left(self, event: Offered.Left) -> None:
+    def _list_left(self, event: Offered.Left) -> None:
         event.stop()
         self.expanded = False
         if not event.lost_focus:
             self.focus()
 
     @on(OptionList.OptionHighlighted)
-    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+    def _option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
 
     @on(OptionList.OptionSelected)
-    def _selected(self, event: OptionList.OptionSelected) -> None:
+    def _option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.value = self.choices[event.option_index][1]
         self.focus()
@@ -380,7 +398,7 @@ class Choice(Vertical, can_focus=True):
 
     async def type(self, letter: str) -> None:
         await self.action_show_list()
-        if (offered := self._list) is not None:
+        if (offered := self._offered_list) is not None:
             offered.search(letter)
 
     async def on_click(self, event: events.Click) -> None:

@@ -13,6 +13,7 @@ from sklearn.svm import SVC, SVR
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.diagnosis import descents, expected_time, library_learners
+from engine.diagnosis.answer import answers
 from engine.diagnosis.descents import DENSE_NET, EGU, GD, SPINDLY_NET, Batch, trained_scores
 from engine.diagnosis.diagnosing import DiagnosisJob, diagnose
 from engine.diagnosis.labelled_table import (
@@ -319,6 +320,21 @@ def test_an_invariant_partner_does_not_change_under_rotation_and_the_chosen_feat
     assert set(np.argsort(done.importances["l1"])[-3:]) == {0, 1, 2}
     assert set(np.argsort(done.importances["trees"])[-3:]) == {0, 1, 2}
     assert (done.chosen[:3] == 1).all()
+
+
+@pytest.mark.slow
+def test_the_answer_on_a_decided_pair_has_the_intervals_that_decide_it():
+    table = linear_table("3-sparse", 1)
+    done = diagnose(table, plan_of(table, splits=8, shows_all=False)._replace(sizes=(60,)))
+    rotation, gap = (
+        "{:.2f} [{:.2f}, {:.2f}]".format(*np.exp(interval))
+        for interval in (done.verdicts["linear"].rotation, done.verdicts["linear"].gap)
+    )
+    assert done.verdicts["linear"].word == "axes pay"
+    assert (
+        f"In 95 % confidence intervals, rotation multiplies the loss of L1 by {rotation}, and the loss of L2 "
+        f"is that of L1 times {gap}."
+    ) in answers(done)
 
 
 @pytest.mark.slow
