@@ -72,7 +72,7 @@ def spied(self, event):
     note(type(event).__name__)
     receive(self, event)
 session.Session.receive = spied
-show, shown, begun = Laboratory._show, WeakSet(), WeakSet()
+show, shown, begun = Laboratory._show_session, WeakSet(), WeakSet()
 def drawn(self, of, context):
     show(self, of, context)
     while waiting:
@@ -84,7 +84,7 @@ def drawn(self, of, context):
     if of.over and of not in shown:
         shown.add(of)
         self.call_after_refresh(note, "curves")
-Laboratory._show = drawn
+Laboratory._show_session = drawn
 from hadamard_tui.app import HadamardApp
 push, focus = HadamardApp.push_screen, Laboratory.set_focus
 def spied_page(self, page, *more, **options):

@@ -60,7 +60,7 @@ class Trace(api.Trace):
         """
         from hadamard_tui.sharing.figures import draw_chart, draw_heat_map, new_axes
 
-        shown = self._shown(picture, learner)
+        shown = self._shown_picture(picture, learner)
         is_new = ax is None
         ax = new_axes() if ax is None else ax
         if shown.pictures is not None and shown.pictures.heat is not None:
@@ -77,7 +77,7 @@ class Trace(api.Trace):
         """
         from hadamard_tui.sharing.exporting import page_of
 
-        return page_of(self._shown(picture, learner)).written().decode()
+        return page_of(self._shown_picture(picture, learner)).written().decode()
 
     def _repr_svg_(self) -> str | None:
         return self.to_svg() if self.results.traces else None
@@ -96,7 +96,7 @@ class Trace(api.Trace):
             yield said_of(losses, self.experiment, self.claims)
             yield from claims(self.claims)
 
-    def _shown(self, picture: str | int, learner: str | None) -> Shown:
+    def _shown_picture(self, picture: str | int, learner: str | None) -> Shown:
         from hadamard_tui.charts.plots.look import Look
         from hadamard_tui.sharing import exporting
 

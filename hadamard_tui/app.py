@@ -157,32 +157,32 @@ class HadamardApp(FailingApp):
         if self._guide is not None:
             self.call_after_refresh(self._guide.start)
         elif self._watched is not None:
-            self.call_after_refresh(self._watch, self._watched)
+            self.call_after_refresh(self._follow_run, self._watched)
         elif self._first:
             from hadamard_tui.screens.help import Welcome
 
-            self.push_screen(Welcome(), self._welcomed)
+            self.push_screen(Welcome(), self._open_welcome_choice)
         if served():
             self.notify(NOTICE, timeout=10)
         else:
-            self.set_timer(SECONDS_BEFORE_NEWS, self._say_news)
+            self.set_timer(SECONDS_BEFORE_NEWS, self._notify_news)
         for note in self._notes:
             self.notify(note, severity="warning", timeout=15)
 
-    async def _say_news(self) -> None:
+    async def _notify_news(self) -> None:
         from hadamard_tui.state import run_store
 
         if run_store.folder().is_dir():  # only then, because the reading thread stays alive
             for line in await asyncio.to_thread(run_store.news):
                 self.notify(line, timeout=15)
 
-    async def _watch(self, path: Path) -> None:
+    async def _follow_run(self, path: Path) -> None:
         try:
             await self.laboratory.follow(path)
         except BadInput as error:
             self.notify(str(error), severity="error", timeout=15)
 
-    async def _welcomed(self, preset: str | None) -> None:
+    async def _open_welcome_choice(self, preset: str | None) -> None:
         from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE
         from hadamard_tui.tours import talks
 
@@ -256,10 +256,12 @@ class HadamardApp(FailingApp):
 
         for action in ACTIONS:
             if self.check_action(action.name.removeprefix("app."), ()):
-                yield SystemCommand(action.label, action.help, self._command(action.name))
+                yield SystemCommand(action.label, action.help, self._palette_command(action.name))
         for number, (name, about) in enumerate(ABOUT.items(), start=1):
             if number > DIGITS:  # panels with a digit key are already in ACTIONS
-                yield SystemCommand(f"Tab: {name}", f"{name}: {about}", self._command(f"panel({number})"))
+                yield SystemCommand(
+                    f"Tab: {name}", f"{name}: {about}", self._palette_command(f"panel({number})")
+                )
         for part, kind in KINDS.items():
             words = f"Add {kind.with_article} to the set-up, and open its fields: it {kind.about}"
             yield SystemCommand(f"Add {kind.singular}", words, partial(self.laboratory.add_item, part))
@@ -267,14 +269,14 @@ class HadamardApp(FailingApp):
             words = f"{len(path.stops)} stops; at each: predict, run, read why, break the theorem"
             yield SystemCommand(f"Path: {path.title}", words, partial(self.choose_preset, name))
 
-    def _command(self, action: str):  # type: ignore[no-untyped-def]
+    def _palette_command(self, action: str):  # type: ignore[no-untyped-def]
         async def act() -> None:
             await self.laboratory.run_action(action)
 
         return act
 
     @on(PresetChoice.Browsed)
-    def _browsed(self, event: PresetChoice.Browsed) -> None:
+    def _presets_browsed(self, event: PresetChoice.Browsed) -> None:
         """Open the list of presets, and search for the letter that the user typed.
 
         If fast typing has already opened the list, add the letter to its search.
@@ -455,9 +457,11 @@ class HadamardApp(FailingApp):
     def _open_export(self, suffix: str) -> None:
         from hadamard_tui.screens.export import Export
 
-        self.push_screen(Export(self._shown, self._file_name(suffix), self.files, self._saved))
+        self.push_screen(
+            Export(self._shown_state, self._unused_file_name(suffix), self.files, self._record_saved_preset)
+        )
 
-    def _saved(self, path: Path, document: Experiment | Raw) -> None:
+    def _record_saved_preset(self, path: Path, document: Experiment | Raw) -> None:
         try:
             state_file.add_own_preset(path)
         except BadInput as error:
@@ -472,23 +476,23 @@ class HadamardApp(FailingApp):
         if toasts:
             lay_out(self.screen)
         try:
-            picture = self._photograph()
+            picture = self._take_screenshot()
         finally:
             for rack in toasts:
                 rack.display = True
         if picture is None:
             return
         file = Path(path or "", filename or f"{self.title}_{datetime.now():%Y-%m-%dT%H_%M_%S_%f}.svg")
-        self._report(self.files.write(str(file), lambda: picture, partial(place_file, file)))
+        self._notify_when_done(self.files.write(str(file), lambda: picture, partial(place_file, file)))
 
-    def _photograph(self) -> bytes | None:
+    def _take_screenshot(self) -> bytes | None:
         if not self.is_web:
             return self.export_screenshot().encode()
         self.deliver_screenshot()
         self.notify("The browser downloads the picture")
         return None
 
-    def _report(self, result: Future[str]) -> None:
+    def _notify_when_done(self, result: Future[str]) -> None:
         def report(result: Future[str]) -> None:
             try:
                 self.notify(result.result())
@@ -507,7 +511,7 @@ class HadamardApp(FailingApp):
         if self.laboratory.refused():
             return
         command = command_line(
-            self.laboratory.editable.document, self.laboratory.editable.preset, *self._options()
+            self.laboratory.editable.document, self.laboratory.editable.preset, *self._command_options()
         )
         self.copy_to_clipboard(command)
         if self.is_web:
@@ -515,7 +519,9 @@ class HadamardApp(FailingApp):
             return
         copied = "Copied through the terminal." if clipboard.copies() else "Copy it by hand."
         done = f"{command}\n\n{copied} The command is also in the file"
-        self._report(self.files.write("the command line", lambda: command, lambda it: f"{done} {keep(it)}"))
+        self._notify_when_done(
+            self.files.write("the command line", lambda: command, lambda it: f"{done} {keep(it)}")
+        )
 
     @property
     def clipboard(self) -> str:
@@ -528,7 +534,7 @@ class HadamardApp(FailingApp):
         elif (driver := driver_of(self)) is not None and (words := clipboard.sequence(text)):
             driver.write(words)
 
-    def _options(self) -> list[str]:
+    def _command_options(self) -> list[str]:
         from hadamard_tui.sharing.command_line import views
 
         look = [] if self.theme == Config().theme else ["--theme", self.theme]
@@ -540,7 +546,7 @@ class HadamardApp(FailingApp):
             *(["--run"] if self.laboratory.session else []),
         ]
 
-    def _shown(self) -> Shown:
+    def _shown_state(self) -> Shown:
         from engine.spec.experiment import drawn
         from hadamard_tui.sharing.exporting import Pictures, Shown, with_look
 
@@ -566,7 +572,7 @@ class HadamardApp(FailingApp):
         look = msgspec.structs.replace(look, stored=())  # files contain computed results only
         return shown if refused else with_look(shown, look, context.curve.name)
 
-    def _file_name(self, suffix: str) -> str:
+    def _unused_file_name(self, suffix: str) -> str:
         preset = self.laboratory.editable.preset
         stem = "experiment" if preset is None else Path(preset).stem[:50]
         if (numbered := re.fullmatch(r"(.+)-\d\d?", stem)) and os.path.exists(f"{numbered[1]}{suffix}"):
@@ -673,14 +679,14 @@ def open_app(start: Launch) -> int:
     code = app.return_code or 0
     if app.failure is not None:
         code = exit_codes.broken(app.failure)
-    if not app.laboratory.end(PATIENCE) or _engine_works() or unwritten:
+    if not app.laboratory.end(PATIENCE) or _is_engine_working() or unwritten:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
     return code
 
 
-def _engine_works() -> bool:
+def _is_engine_working() -> bool:
     """Return whether a thread that computes a run is still alive.
 
     If such a thread is inside torch when Python exits, torch aborts the process.

@@ -68,7 +68,7 @@ for subject in (
     app.add_typer(subject.commands)
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from engine import __version__
 
@@ -103,7 +103,7 @@ def laboratory(
     ] = None,
     version: Annotated[
         bool,
-        flag("--version", callback=_version, is_eager=True, help="Print the version."),
+        flag("--version", callback=_print_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> int:
     """Watch learning algorithms train in your terminal, against the lower bounds that theory proves for them.
@@ -164,19 +164,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         exit_codes.stop(exit_code(ending.number), signal.Signals(ending.number).name)
     except OSError as error:
         if error.errno != errno.ENOSPC:
-            return _failed(error)
+            return _exit_code_of(error)
         discard()
         return exit_codes.refused(
             f"standard output: cannot be written: {error.strerror}"
         )  # raised while typer printed help
     except Exception as error:
-        return _failed(error)
+        return _exit_code_of(error)
     if code == exit_codes.STOPPED:
         exit_codes.stop()
     return code or 0
 
 
-def _failed(error: Exception) -> int:
+def _exit_code_of(error: Exception) -> int:
     from engine.core.outside import outside
 
     refusal = outside.refusal(error)

@@ -187,7 +187,8 @@ def talks() -> Mapping[str, Talk]:
     The presets of the stops are not checked. Raises: BadInput for an invalid file.
     """
     read = {
-        talk_name: _talk(talk_name, _document(talk_name, file)) for talk_name, file in shipped_talks().items()
+        talk_name: _parsed_talk(talk_name, _talk_document(talk_name, file))
+        for talk_name, file in shipped_talks().items()
     }
     return dict(sorted(read.items(), key=lambda item: item[1].place))
 
@@ -224,12 +225,13 @@ def stops_of(name: str) -> list[Stop] | None:
     with files.faults(name):
         if not path.exists():
             return None
-        raw = _document(name, path)
+        raw = _talk_document(name, path)
     if "stops" not in raw:
         return None
-    talk = _talk(name, raw)
+    talk = _parsed_talk(name, raw)
     return [
-        _stop(f"{name}: stops[{number}]", place, path, talk.asks) for number, place in enumerate(talk.stops)
+        _stop_of_tour(f"{name}: stops[{number}]", place, path, talk.asks)
+        for number, place in enumerate(talk.stops)
     ]
 
 
@@ -262,12 +264,12 @@ def _check_preset(preset_name: str) -> None:
     presets.load(preset_name)
 
 
-def _document(talk_name: str, path: Path) -> dict[str, Any]:
+def _talk_document(talk_name: str, path: Path) -> dict[str, Any]:
     with files.faults(talk_name):
         return raw_values.document(files.read(path, MOST_BYTES))
 
 
-def _talk(talk_name: str, raw: dict[str, Any]) -> Talk:
+def _parsed_talk(talk_name: str, raw: dict[str, Any]) -> Talk:
     try:
         raw_values.check(raw)
         return msgspec.convert(raw, Talk)
@@ -277,7 +279,7 @@ def _talk(talk_name: str, raw: dict[str, Any]) -> Talk:
         raise BadInput(talk_name, f"{error}; {FORM}") from error
 
 
-def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
+def _stop_of_tour(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
     """Convert a stop of a talk file to a stop of a tour.
 
     If the stop does not change its preset, a built-in talk with this preset supplies a missing break, and
@@ -312,7 +314,7 @@ def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
     `break_key` is the app's key that breaks the theorem of the preset. If it is empty, a sentence gives a
     command line instead.
     """
-    return tuple(_sentences(preset, break_key)) if preset is not None else ()
+    return tuple(_closing_sentences(preset, break_key)) if preset is not None else ()
 
 
 def command_of_stop(preset: str, change: Break) -> str:
@@ -320,7 +322,7 @@ def command_of_stop(preset: str, change: Break) -> str:
     return f"{NAME} run {preset} {' '.join(settings)}"
 
 
-def _sentences(preset: str, break_key: str) -> Iterator[str]:
+def _closing_sentences(preset: str, break_key: str) -> Iterator[str]:
     learners: list[str] = []
     for talk_name, talk in talks().items():
         for number, stop in enumerate(talk.stops):

@@ -61,26 +61,24 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
         return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
-        return self._effective_weights(params, self._feature_gradients(params))
+        return self._effective_weights(params, self._half_feature_gradients(params))
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        moved = self._feature_gradients(params)
-        features = params["Phi"].mT + self.epsilon / 2 * moved  # [B, d, P]
-        predictions = instances.products(self._effective_weights(params, moved))
-        by_weight = instances.combine(slope(predictions)) / math.sqrt(features.shape[1])
-        return {"theta": (by_weight[:, None] @ features)[:, 0]}
+        moved = self._half_feature_gradients(params)
+        slopes = slope(instances.products(self._effective_weights(params, moved)))
+        features = params["Phi"].mT.add(moved, alpha=self.epsilon)  # [B, d, P]
+        by_weight = instances.combine(slopes)[:, None] / math.sqrt(features.shape[1])
+        return {"theta": (by_weight @ features)[:, 0]}
 
     def _effective_weights(self, params: Params, moved: torch.Tensor) -> torch.Tensor:
-        """Return w [B, d] with predictions xᵀw. `moved` comes from `_feature_gradients`."""
-        theta, features = params["theta"], params["Phi"]
-        linear = (theta[:, None] @ features)[:, 0]
-        squares = (moved @ theta[:, :, None])[..., 0] / 2
-        return (linear + self.epsilon / 2 * squares) / math.sqrt(features.shape[2])
+        """Return w [B, d] with predictions xᵀw. `moved` comes from `_half_feature_gradients`."""
+        features = params["Phi"].mT.add(moved, alpha=self.epsilon / 2)
+        return (features @ params["theta"][:, :, None])[..., 0] / math.sqrt(features.shape[1])
 
-    def _feature_gradients(self, params: Params) -> torch.Tensor:
-        """Return 2Ψ_jθ, the gradient of θᵀΨ_jθ, for every feature j, [B, d, P]."""
+    def _half_feature_gradients(self, params: Params) -> torch.Tensor:
+        """Return Ψ_jθ, half of the gradient of θᵀΨ_jθ, for every feature j, [B, d, P]."""
         matrices = params["Psi"]
         # One product with all rows of all matrices, because torch would multiply small matrices one by one.
-        return 2 * (matrices.flatten(1, 2) @ params["theta"][:, :, None]).view(matrices.shape[:3])
+        return (matrices.flatten(1, 2) @ params["theta"][:, :, None]).view(matrices.shape[:3])

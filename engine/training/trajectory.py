@@ -58,7 +58,7 @@ class GradientField:
         self._speeds = np.concatenate(
             [np.full(size, speeds[layer]) for layer, size in zip(self._shapes, sizes, strict=True)]
         )
-        self.start = _joined_vector(dual)
+        self.start = _joined_vector(dual).copy()
 
     def velocity(self, place: Floats) -> Floats:
         tensors = self._tensors_at(place)
@@ -97,7 +97,8 @@ class GradientField:
 
 
 def _joined_vector(tensors: Params) -> Floats:
-    vector: Floats = torch.cat([tensor.flatten() for tensor in tensors.values()]).cpu().numpy()
+    parts = [tensor.flatten() for tensor in tensors.values()]
+    vector: Floats = (parts[0] if len(parts) == 1 else torch.cat(parts)).cpu().numpy()
     return vector
 
 

@@ -75,17 +75,26 @@ class AGD(Automatic, frozen=True, tag="agd"):
         )
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        sizes = {layer: self.loss_scale * ratio(g) * frobenius(g) for layer, g in gradients.items()}
-        by_layer = torch.stack([size.flatten() for size in sizes.values()])  # [L, B]
-        G, new = by_layer.mean(0), {}
+        return self.moved(params, gradients, rates, gradients), state
+
+    def moved(self, params: Params, directions: Params, rates: Rates, gradients: Params) -> Params:
+        """Return the weights after a step along −`directions`, with the rate η for G of `gradients`."""
+        sizes = self._sizes(directions)
+        mean_size = _mean(sizes)
+        G = mean_size if gradients is directions else _mean(self._sizes(gradients))
         rate = self._rate_with_penalty(G, params)
+        new = {}
         for layer, w in params.items():
             size = sizes[layer].flatten()
-            # A gradient that is only rounding has no direction, and must not become a step of full length.
-            real = size > 256 * torch.finfo(w.dtype).eps * G
+            # A direction that is only rounding has no meaning, and must not become a step of full length.
+            real = size > 256 * torch.finfo(w.dtype).eps * mean_size
             length = torch.where(real, rate, 0.0).view_as(sizes[layer])
-            new[layer] = w - rates[layer] * length / len(params) * ratio(w) * direction(gradients[layer])
-        return new, state
+            new[layer] = w - rates[layer] * length / len(params) * ratio(w) * direction(directions[layer])
+        return new
+
+    def _sizes(self, gradients: Params) -> Params:
+        """Return c s_l ‖∇_l‖_F of every layer, [B, 1, …]. Their mean over layers is G."""
+        return {layer: self.loss_scale * ratio(g) * frobenius(g) for layer, g in gradients.items()}
 
     def _rate_with_penalty(self, G: torch.Tensor, params: Params) -> torch.Tensor:
         mean_ratio = sum(ratio(w) ** 2 for w in params.values()) / len(params)
@@ -99,6 +108,11 @@ class AGD(Automatic, frozen=True, tag="agd"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(True, "its rate depends on norms of gradients only, which rotations do not change")
+
+
+def _mean(sizes: Params) -> torch.Tensor:
+    """Return the mean over layers of numbers [B, 1, …], one for each batch member, [B]."""
+    return torch.stack([size.flatten() for size in sizes.values()]).mean(0)
 
 
 def ratio(w: torch.Tensor) -> float:

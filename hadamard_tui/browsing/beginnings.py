@@ -65,18 +65,18 @@ FAMILIES = {"solver": "solvers", "architecture": "architectures", "update": "upd
 
 
 def problems() -> list[FirstProblem]:
-    return _choices()[0]
+    return _problems_and_learners()[0]
 
 
 def learners() -> list[Beginner]:
-    return _choices()[1]
+    return _problems_and_learners()[1]
 
 
 @cache
-def _choices() -> tuple[list[FirstProblem], list[Beginner]]:
+def _problems_and_learners() -> tuple[list[FirstProblem], list[Beginner]]:
     # Both lists are made together, because parsing all presets takes time, and both lists need it.
     documents = [reading.read_raw(presets.path_of(preset_name)) for preset_name in presets.names()]
-    counted = Counter(problem for raw in documents for problem in _problem(raw))
+    counted = Counter(problem for raw in documents for problem in _problem_of(raw))
     return [problem for problem, _ in counted.most_common(MOST)], _frequent_learners(documents)
 
 
@@ -84,11 +84,11 @@ def _frequent_learners(documents: Sequence[Raw]) -> list[Beginner]:
     names: dict[tuple[tuple[str, str], ...], Counter[str]] = {}
     for raw in documents:
         for learner in raw["learners"]:
-            parts = tuple((part, _kind(learner[part])) for part in FAMILIES if part in learner)
+            parts = tuple((part, _kind_of_part(learner[part])) for part in FAMILIES if part in learner)
             if parts and parts != (("architecture", parts[0][1]),):
                 names.setdefault(parts, Counter())[learner["name"]] += 1
     frequent = sorted(names, key=lambda parts: -names[parts].total())[:MOST]
-    return [Beginner(_name(parts, names[parts]), parts) for parts in frequent]
+    return [Beginner(_learner_name(parts, names[parts]), parts) for parts in frequent]
 
 
 def document(problem: FirstProblem, learner: Beginner) -> Raw:
@@ -101,13 +101,13 @@ def document(problem: FirstProblem, learner: Beginner) -> Raw:
     }
 
 
-def _problem(raw: Raw) -> Iterator[FirstProblem]:
+def _problem_of(raw: Raw) -> Iterator[FirstProblem]:
     problem = raw["problem"]
     if "target" in problem:
-        yield FirstProblem(_kind(problem["matrix"]), _kind(problem["target"]))
+        yield FirstProblem(_kind_of_part(problem["matrix"]), _kind_of_part(problem["target"]))
 
 
-def _name(parts: tuple[tuple[str, str], ...], names: Counter[str]) -> str:
+def _learner_name(parts: tuple[tuple[str, str], ...], names: Counter[str]) -> str:
     """Return a name for a learner, from its parts or from presets.
 
     A net is named after its architecture, and its update rule unless this is `gd`. Another learner gets the
@@ -120,5 +120,5 @@ def _name(parts: tuple[tuple[str, str], ...], names: Counter[str]) -> str:
     return kind if update == "gd" else f"{kind}, {update}"
 
 
-def _kind(part: Any) -> str:
+def _kind_of_part(part: Any) -> str:
     return str(part["kind"]) if isinstance(part, dict) else str(part)

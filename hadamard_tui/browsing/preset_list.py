@@ -25,8 +25,8 @@ def has_words(query: str, text: str, source: str) -> bool:
     A typed number must be a complete word. A query that contains "theorem", in any spelling, searches only
     `source`.
     """
-    typed = _words(query)
-    text_words = _words(source) if THEOREM in typed else _words(text) | _words(source)
+    typed = _word_set(query)
+    text_words = _word_set(source) if THEOREM in typed else _word_set(text) | _word_set(source)
     return bool(typed) and all(
         word in text_words if word.isdigit() else any(candidate.startswith(word) for candidate in text_words)
         for word in typed
@@ -38,13 +38,13 @@ def has_phrase(query: str, source: str) -> bool:
 
     "thm 3" is in "Thm 3" and in "Thms 2 and 3", but not in "Thm 2; HN20 §3".
     """
-    typed, source_words = _in_order(query), _in_order(source)
+    typed, source_words = _normal_words(query), _normal_words(source)
     places = range(len(source_words) - len(typed) + 1)
     return len(typed) > 1 and any(source_words[at : at + len(typed)] == typed for at in places)
 
 
 @lru_cache(maxsize=2048)
-def _in_order(text: str) -> tuple[str, ...]:
+def _normal_words(text: str) -> tuple[str, ...]:
     """Split a text into normal words: "Thms 2 and 3" becomes "thm 2 thm 3".
 
     A character that separates citations is a word, too, so that no phrase crosses it.
@@ -56,16 +56,16 @@ def _in_order(text: str) -> tuple[str, ...]:
             words.append(THEOREM)
         elif word == "and" and last[:1] == [THEOREM]:
             continue
-        words.append(_plain(word))
+        words.append(_normal_word(word))
     return tuple(words)
 
 
 @lru_cache(maxsize=2048)
-def _words(text: str) -> frozenset[str]:
-    return frozenset(map(_plain, re.findall(r"\w+", text.casefold())))
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(map(_normal_word, re.findall(r"\w+", text.casefold())))
 
 
-def _plain(word: str) -> str:
+def _normal_word(word: str) -> str:
     return THEOREM if word in ("theorem", "theorems", "thms") else word
 
 
@@ -109,14 +109,18 @@ def groups(opened: str | None = None) -> list[PresetGroup]:
     entries_by_name = {entry.name: entry for entry in index()}
     essentials = talks()[ESSENTIALS]
     first = [entries_by_name.pop(stop.preset) for stop in essentials.stops if stop.preset in entries_by_name]
-    all_groups: list[PresetGroup] = [(YOURS, own_entries), (essentials.title, first), (PATHS, [*_paths()])]
+    all_groups: list[PresetGroup] = [
+        (YOURS, own_entries),
+        (essentials.title, first),
+        (PATHS, [*_path_entries()]),
+    ]
     for subject in SUBJECTS:
         entries = [entry for entry in entries_by_name.values() if entry.subject == subject]
         all_groups.append((subject, entries))
     return [group for group in all_groups if group[1]]
 
 
-def _paths() -> Iterator[PresetEntry]:
+def _path_entries() -> Iterator[PresetEntry]:
     for path_name, path in paths().items():
         questions = " ".join(stop.predict for stop in path.stops)
         yield PresetEntry(path_name, path.title, questions, "", PATHS, (), (), frozenset(), "")
@@ -130,7 +134,7 @@ def matching(all_groups: Iterable[PresetGroup], typed: str) -> list[PresetGroup]
     if not typed.split():
         return list(all_groups)
     matches = (
-        (heading, [entry for entry in entries if _has(entry, heading, typed)])
+        (heading, [entry for entry in entries if _is_match(entry, heading, typed)])
         for heading, entries in all_groups
     )
     return [group for group in matches if group[1]]
@@ -149,7 +153,7 @@ def shown_name(entry: PresetEntry) -> str:
     return name_of(entry.name)
 
 
-def _has(entry: PresetEntry, heading: str, typed: str) -> bool:
+def _is_match(entry: PresetEntry, heading: str, typed: str) -> bool:
     words = (
         shown_name(entry),
         entry.title,

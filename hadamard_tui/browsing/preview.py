@@ -80,7 +80,7 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
 
     The series must have colours of the current palette.
     """
-    names = _legend(series)
+    names = _legend_entries(series)
     rows = HEIGHT - 1 - max((row for row, _, _, _ in names), default=-1)
     surround = frame(replace(axes, title=""), WIDTH, rows)
     picture = paint_series(series, axes, surround.columns, surround.rows)
@@ -88,7 +88,9 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
     inks = np.full(glyphs.shape, ord(FRAME), dtype=np.uint32)
     for row, line in enumerate(surround.lines):
         write_text(glyphs, row, 0, line)
-    plain = np.array([*map(_letter, series), ord(FRAME)], dtype=np.uint32)  # −1 (no series) selects the last
+    plain = np.array(
+        [*map(_colour_letter, series), ord(FRAME)], dtype=np.uint32
+    )  # −1 (no series) selects the last
     area = np.s_[
         surround.top : surround.top + surround.rows, surround.left : surround.left + surround.columns
     ]
@@ -97,10 +99,10 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
     for row, column, text, ink in names:
         if (span := write_text(glyphs, rows + row, column, text)) is not None:
             inks[rows + row, span] = ink
-    return {"text": _lines(glyphs), "inks": _lines(np.where(glyphs == BLANK, ord(FRAME), inks))}
+    return {"text": _text_lines(glyphs), "inks": _text_lines(np.where(glyphs == BLANK, ord(FRAME), inks))}
 
 
-def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
+def _legend_entries(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
     """Return row, column, text and colour letter of each legend entry. A full legend ends in an ellipsis.
 
     The legend lists the curves that have both a letter and a name.
@@ -115,7 +117,7 @@ def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
             row, column = row + 1, 0
         if row == LEGEND_LINES:
             return _ending_in_ellipsis(entries)
-        entries.append((row, column, text, _letter(curve)))
+        entries.append((row, column, text, _colour_letter(curve)))
         column += cell_len(text) + GAP
     return entries
 
@@ -128,7 +130,7 @@ def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tu
     return [*entries[:-1], (row, column, "…", ord(FRAME))]
 
 
-def _letter(series: Series) -> int:
+def _colour_letter(series: Series) -> int:
     return ord(ascii_letters[palette.current().of_charts.index(series.colour)])
 
 
@@ -139,9 +141,9 @@ def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
     letters[:STEPS] = [ord(letter) for letter in STEP_LETTERS]
     letters[GROUND], letters[[BLACK, WHITE]] = ord(BARE), ord(OVER)
     return {
-        "text": _lines(cells.glyphs),
-        "inks": _lines(letters[cells.fore]),
-        "grounds": _lines(letters[cells.back]),
+        "text": _text_lines(cells.glyphs),
+        "inks": _text_lines(letters[cells.fore]),
+        "grounds": _text_lines(letters[cells.back]),
     }
 
 
@@ -151,12 +153,12 @@ def shown(thumbnail: Thumbnail, coloured: bool = True) -> Text:
     Unless `coloured`, a heat map shows its values as digits.
     """
     heat = bool(thumbnail.grounds)
-    style = _of_heat_map if heat else _of_chart
+    style = _heat_map_style if heat else _chart_style
     grounds = thumbnail.grounds or tuple(BARE * len(line) for line in thumbnail.inks)
     text = Text(no_wrap=True, end="")
     for line, inks, behind in zip(thumbnail.text, thumbnail.inks, grounds, strict=True):
         if heat and not coloured:
-            text.append("".join(map(_in_tenths, line, inks, behind)))
+            text.append("".join(map(_tenths_digit, line, inks, behind)))
         else:
             pairs = np.array([ord(ink) << 8 | ord(ground) for ink, ground in zip(inks, behind, strict=True)])
             for part, pair in runs(np.array([*map(ord, line)], dtype=np.uint32), pairs):
@@ -166,7 +168,7 @@ def shown(thumbnail: Thumbnail, coloured: bool = True) -> Text:
     return text
 
 
-def _of_chart(ink: str, ground: str) -> Style:
+def _chart_style(ink: str, ground: str) -> Style:
     if ink == FRAME:
         return Style(dim=True)
     is_faded = ord(ink) >= FADED
@@ -174,7 +176,7 @@ def _of_chart(ink: str, ground: str) -> Style:
     return Style(color=parse_colour(faded(colour) if is_faded else colour))
 
 
-def _of_heat_map(ink: str, ground: str) -> Style:
+def _heat_map_style(ink: str, ground: str) -> Style:
     colours = colour_map(palette.current().dark_is_more)
     behind = STEP_LETTERS.find(ground)
     if ink == OVER:
@@ -189,13 +191,13 @@ def _of_heat_map(ink: str, ground: str) -> Style:
     )
 
 
-def _in_tenths(character: str, ink: str, ground: str) -> str:
+def _tenths_digit(character: str, ink: str, ground: str) -> str:
     """Return a digit for a step of the colour scale, from 0 to 9, and `character` for other colours."""
     step = STEP_LETTERS.find(ink)
     return character if step < 0 else str(step * DIGITS // STEPS)
 
 
-def _lines(cells: np.ndarray) -> tuple[str, ...]:
+def _text_lines(cells: np.ndarray) -> tuple[str, ...]:
     return tuple("".join(map(chr, row)) for row in cells.tolist())
 
 
@@ -210,10 +212,12 @@ def preview(entry: PresetEntry, coloured: bool = True) -> Text:
     if entry.name in (NEW, OWN_TABLE):
         return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
     if (path := talks().get(entry.name)) is not None:
-        return _stops(path)
+        return _stop_list(path)
     stored = shipped().get(entry.name)
     current = stored is not None and stored.digest == entry.digest
-    text = Text.assemble((entry.title or "No title", "bold"), "\n", (_facts(entry, stored), "dim"), "\n")
+    text = Text.assemble(
+        (entry.title or "No title", "bold"), "\n", (_entry_facts(entry, stored), "dim"), "\n"
+    )
     if stored is not None and current:
         text.append_text(shown(stored, coloured)).append("\n\n")
         text.append(f"{stored.caption}\n", "italic")
@@ -230,7 +234,7 @@ def preview(entry: PresetEntry, coloured: bool = True) -> Text:
     return text
 
 
-def _stops(path: Talk) -> Text:
+def _stop_list(path: Talk) -> Text:
     about = f"{len(path.stops)} stops; at each: predict, run, read why, break the theorem"
     text = Text.assemble((path.title, "bold"), "\n", (about, "dim"), "\n")
     for number, stop in enumerate(path.stops, 1):
@@ -238,7 +242,7 @@ def _stops(path: Talk) -> Text:
     return text
 
 
-def _facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
+def _entry_facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
     counted = [(len(entry.learners), "learner"), (len(entry.claims), "claim")]
     facts = [f"{number} {noun}{'s' * (number != 1)}" for number, noun in counted if number]
     if stored is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.core.parts import BadInput
-from engine.diagnosis.mixed_columns import FEW_CLASSES
+from engine.diagnosis.labelled_frame import FEW_CLASSES
 from engine.problems import table
 from engine.problems.data_files import TableSettings
 
@@ -160,8 +160,8 @@ def document(choices: TableChoices, rows: Table) -> Raw:
         },
         "protocol": protocol,
         "run": {"replicas": max(1, min(MOST_REPLICAS, CELLS // (n * d)))},
-        "learners": list(_learners(count)),
-        "pictures": list(_pictures(count, choices.test_share > 0)),
+        "learners": list(_learner_tables(count)),
+        "pictures": list(_picture_tables(count, choices.test_share > 0)),
     }
 
 
@@ -173,7 +173,7 @@ def _class_count(rows: Table) -> int:
     return count
 
 
-def _learners(classes: int) -> Iterator[dict[str, Any]]:
+def _learner_tables(classes: int) -> Iterator[dict[str, Any]]:
     rate = "2/d" if classes else "1/(2d)"
     yield {"name": "GD", "architecture": LINEAR, "update": {"kind": "gd", "lr": rate}}
     yield {"name": "EGU±", "architecture": LINEAR, "update": {"kind": "egu-pm", "lr": 0.05}}
@@ -187,7 +187,7 @@ def _learners(classes: int) -> Iterator[dict[str, Any]]:
         yield {"name": "L1 logistic", "solver": {"kind": "l1-logistic"}}
 
 
-def _pictures(classes: int, has_test_rows: bool) -> Iterator[dict[str, Any]]:
+def _picture_tables(classes: int, has_test_rows: bool) -> Iterator[dict[str, Any]]:
     rows, words = ("test", "on the held-out rows") if has_test_rows else ("all", "on all rows")
     if classes:
         yield {

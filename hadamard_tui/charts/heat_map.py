@@ -101,10 +101,10 @@ def value_scale(z: np.ndarray, log: bool) -> ValueScale:
         reasons.append("linear, because no value is above 0")
     elif log and (lost := finite.size - positive.size):
         reasons.append(f"{lost} not above 0")
-    return ValueScale(_limits(positive if log else finite, log), log, ", ".join(reasons))
+    return ValueScale(_axis_limits(positive if log else finite, log), log, ", ".join(reasons))
 
 
-def _limits(usable: np.ndarray, log: bool) -> Limits:
+def _axis_limits(usable: np.ndarray, log: bool) -> Limits:
     if not usable.size:
         return (1.0, 10.0) if log else (0.0, 1.0)
     low, high = max(float(usable.min()), -_LARGEST), min(float(usable.max()), _LARGEST)
@@ -273,10 +273,10 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
 
         Near a border of the map, the point is not in their middle.
         """
-        return _around(self.x, place[0], columns), _around(self.y, place[1], rows)
+        return _window_around(self.x, place[0], columns), _window_around(self.y, place[1], rows)
 
 
-def _around(values: np.ndarray, place: float, count: int) -> slice:
+def _window_around(values: np.ndarray, place: float, count: int) -> slice:
     count = min(max(count, 1), len(values))
     nearest = int(np.abs(values - place).argmin())
     first = min(max(nearest - count // 2, 0), len(values) - count)
@@ -295,13 +295,15 @@ class Reading(msgspec.Struct, frozen=True):
 def read_cell(heat: HeatMap, ix: int, iy: int) -> Reading:
     x, y, z = float(heat.x[ix]), float(heat.y[iy]), float(heat.z[iy, ix])
     stderr = math.nan if heat.stderr is None else float(heat.stderr[iy, ix])
-    where = f"{heat.x_label or 'x'} {_place(x)}, {heat.y_label or 'y'} {heat.y_name(y) or _place(y)}"
+    where = (
+        f"{heat.x_label or 'x'} {_place_text(x)}, {heat.y_label or 'y'} {heat.y_name(y) or _place_text(y)}"
+    )
     value = heat.missing if math.isnan(z) else with_error(z, stderr)
     grey = heat.unlit is not None and bool(heat.unlit[iy])
     return Reading(x, y, z, f"{where}: {value}{f', {heat.unlit_words}' if grey else ''}")
 
 
-def _place(value: float) -> str:
+def _place_text(value: float) -> str:
     return f"{value:.0f}" if value.is_integer() and abs(value) < _PLAIN[1] else f"{value:.4g}"
 
 

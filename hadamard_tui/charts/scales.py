@@ -35,7 +35,7 @@ class Scale(msgspec.Struct, frozen=True):
         The unit is a slot, and 0 is the centre of the first slot. The position of NaN is NaN. On a log axis,
         values ≤ 0 have positions far below 0.
         """
-        low, high = self._ends()
+        low, high = self._ends_on_scale()
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             values = np.asarray(values, dtype=np.float64)
             if self.log:
@@ -49,17 +49,17 @@ class Scale(msgspec.Struct, frozen=True):
 
     def value(self, slot: float) -> float:
         """Return the data value at a position along the axis, in units of slots: the inverse of `place`."""
-        low, high = self._ends()
+        low, high = self._ends_on_scale()
         value = low + slot * ((high - low) / max(self.size - 1, 1))
         return float(10.0**value) if self.log else value
 
     def edges(self) -> np.ndarray:
         """Return the data values at the borders of the slots, shape [size + 1]."""
-        low, high = self._ends()
+        low, high = self._ends_on_scale()
         borders = low + (np.arange(self.size + 1) - 0.5) * ((high - low) / max(self.size - 1, 1))
         return 10.0**borders if self.log else borders
 
-    def _ends(self) -> tuple[float, float]:
+    def _ends_on_scale(self) -> tuple[float, float]:
         low, high = self.limits
         return (float(np.log10(low)), float(np.log10(high))) if self.log else (low, high)
 
@@ -112,16 +112,16 @@ def ticks(
     if most_ticks < 1:
         return ()
     if log:
-        for values in (_decades(limits, most_ticks), _multiples(limits, most_ticks)):
+        for values in (_decade_ticks(limits, most_ticks), _multiple_ticks(limits, most_ticks)):
             if len(values) >= min(max(least, 2), most_ticks):
                 return tuple((value, _log_label(value)) for value in values)
-    values = [value for value in _linear(limits, most_ticks, is_whole) if value > 0 or not log]
-    return tuple(zip(values, _labels(values), strict=True))
+    values = [value for value in _linear_ticks(limits, most_ticks, is_whole) if value > 0 or not log]
+    return tuple(zip(values, _tick_labels(values), strict=True))
 
 
-def _linear(limits: Limits, most_ticks: int, is_whole: bool) -> list[float]:
+def _linear_ticks(limits: Limits, most_ticks: int, is_whole: bool) -> list[float]:
     low, high = limits
-    for step in _steps(limits, most_ticks):
+    for step in _tick_steps(limits, most_ticks):
         if is_whole and step != int(step):
             continue
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
@@ -131,10 +131,10 @@ def _linear(limits: Limits, most_ticks: int, is_whole: bool) -> list[float]:
     return []
 
 
-def _steps(limits: Limits, most_ticks: int) -> list[float]:
+def _tick_steps(limits: Limits, most_ticks: int) -> list[float]:
     low, high = limits
     reach = (high - low) / most_ticks
-    if _power_of_two(high) and low in (0, 1):
+    if _is_power_of_two(high) and low in (0, 1):
         # On an axis from 0 to a power of two, such as d = 128, ticks at halves and quarters are easiest to
         # read.
         return [high / parts for parts in (16, 8, 4, 2, 1)]
@@ -142,11 +142,11 @@ def _steps(limits: Limits, most_ticks: int) -> list[float]:
     return [decade * factor for factor in (*_ROUND, 20.0, 50.0)]
 
 
-def _power_of_two(value: float) -> bool:
+def _is_power_of_two(value: float) -> bool:
     return value >= 16 and value == int(value) and int(value) & (int(value) - 1) == 0
 
 
-def _decades(limits: Limits, most_ticks: int) -> list[float]:
+def _decade_ticks(limits: Limits, most_ticks: int) -> list[float]:
     first = math.ceil(math.log10(limits[0]) - 1e-9)
     last = math.floor(math.log10(limits[1]) + 1e-9)
     stride = max(1, math.ceil((last - first + 1) / most_ticks))
@@ -155,7 +155,7 @@ def _decades(limits: Limits, most_ticks: int) -> list[float]:
     return [10.0**n for n in (round_exponents if len(round_exponents) > 1 else exponents[::stride])]
 
 
-def _multiples(limits: Limits, most_ticks: int) -> list[float]:
+def _multiple_ticks(limits: Limits, most_ticks: int) -> list[float]:
     low, high = limits
     first = math.floor(math.log10(low))
     candidates = (factor * 10.0**n for n in range(first, first + 3) for factor in (1, 2, 5))
@@ -165,10 +165,10 @@ def _multiples(limits: Limits, most_ticks: int) -> list[float]:
 
 def _log_label(value: float) -> str:
     decade = math.floor(math.log10(value) + 1e-9)
-    return f"{value:.{max(0, -decade)}f}" if decade in _PLAIN_DECADES else _scientific(value, 0)
+    return f"{value:.{max(0, -decade)}f}" if decade in _PLAIN_DECADES else _scientific_text(value, 0)
 
 
-def _labels(values: Sequence[float]) -> list[str]:
+def _tick_labels(values: Sequence[float]) -> list[str]:
     """Return labels of ticks with just enough digits to distinguish their values."""
     if not values:
         return []
@@ -178,7 +178,7 @@ def _labels(values: Sequence[float]) -> list[str]:
     if not math.isclose(round(step / 10.0**finest), step / 10.0**finest, rel_tol=1e-6):
         finest -= 1  # steps such as 2.5 need one more digit
     plain = [f"{value + 0.0:.{max(0, -finest)}f}" for value in values]
-    powers = [_scientific(value, max(0, _decade(value) - finest)) if value else "0" for value in values]
+    powers = [_scientific_text(value, max(0, _decade(value) - finest)) if value else "0" for value in values]
     if max(map(len, plain)) <= max(_PLAIN_WIDTH, max(map(len, powers))):
         return plain
     return powers
@@ -188,6 +188,6 @@ def _decade(value: float) -> int:
     return math.floor(math.log10(abs(value)) + 1e-9)
 
 
-def _scientific(value: float, digits: int) -> str:
+def _scientific_text(value: float, digits: int) -> str:
     mantissa, exponent = f"{value:.{digits}e}".split("e")
     return f"{mantissa}e{int(exponent)}"

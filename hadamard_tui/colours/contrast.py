@@ -56,11 +56,11 @@ def faded(colour: str) -> str:
 
     It is half background, or less if a curve needs more contrast.
     """
-    return _faded(colour, palette.current().ground)
+    return _faded_on_ground(colour, palette.current().ground)
 
 
 @lru_cache(maxsize=256)
-def _faded(colour: str, ground: str) -> str:
+def _faded_on_ground(colour: str, ground: str) -> str:
     for step in range(_STEPS, 0, -1):
         fainter = mixed(colour, ground, _MOST * step / _STEPS)
         if contrast(fainter, ground) >= LEAST:
@@ -74,11 +74,11 @@ def legible(colour: str) -> str:
     If `colour` has too little contrast to the background, it is mixed with the colour of theory lines. The
     share of this colour is the smallest that gives enough contrast.
     """
-    return _legible(colour, palette.current().ground, palette.current().theory)
+    return _legible_on_ground(colour, palette.current().ground, palette.current().theory)
 
 
 @lru_cache(maxsize=256)
-def _legible(colour: str, ground: str, far: str) -> str:
+def _legible_on_ground(colour: str, ground: str, far: str) -> str:
     shades = (mixed(colour, far, step / _STEPS) for step in range(_STEPS + 1))
     return next(shade for shade in shades if contrast(shade, ground) >= LEGIBLE)
 

@@ -95,7 +95,7 @@ def diagnose_table(
         files.check(html, "--html")
     settings = TableSettings(
         header=None if header is None else header == "true",
-        index=None if index is None else {"true": True, "false": False}.get(index, _column(index)),
+        index=None if index is None else {"true": True, "false": False}.get(index, _column_reference(index)),
         array=array,
         separator=separator,
         decimal=decimal,
@@ -114,5 +114,5 @@ def diagnose_table(
             delivery.attempt(lambda: files.write(page, diagnosis_page(diagnosis), "--html"))
 
 
-def _column(typed: str) -> int | str:
+def _column_reference(typed: str) -> int | str:
     return int(typed) if typed.removeprefix("-").isdecimal() else typed

@@ -55,7 +55,7 @@ def _request_parts(files: list[Path] | None) -> None:
         outside.request(files)
 
 
-def _only_requested_parts(wanted: bool) -> None:
+def _load_only_requested_parts(wanted: bool) -> None:
     if wanted:
         from engine.core.outside import outside
 
@@ -83,7 +83,7 @@ NoParts = Annotated[
     flag(
         "--no-parts",
         help="Do not load parts from the configuration file or from installed packages.",
-        callback=_only_requested_parts,
+        callback=_load_only_requested_parts,
         expose_value=False,
         is_eager=True,
     ),

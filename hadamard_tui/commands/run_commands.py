@@ -79,7 +79,7 @@ def show_run(run: Word, as_json: AsJson = False) -> None:
     from hadamard_tui.headless import console, stored_results, summary
     from hadamard_tui.running.run_words import state
 
-    stored, done = stored_results.done(_path(run))
+    stored, done = stored_results.done(_path_of_run(run))
     if as_json:
         echo(done.as_json(), nl=False)
         return
@@ -117,7 +117,7 @@ def export_run(
 
     for file in files:
         exporting.check(file, "FILE")
-    _, done = stored_results.done(_path(run))
+    _, done = stored_results.done(_path_of_run(run))
     for file in files:
         export(file, done)
         console.output().print(str(file))
@@ -137,7 +137,7 @@ def pin_runs(
     from hadamard_tui.state import run_store
 
     store = run_store.needed_store()
-    for run in _chosen(runs or ["@last"]):
+    for run in _chosen_runs(runs or ["@last"]):
         tags = [*run.tags, *([tag] if tag and tag not in run.tags else [])]
         store.mark(run, pinned=not off, tags=tags)
         console.output().print(f"{run.id}: {'unpinned' if off else 'pinned'}")
@@ -155,7 +155,7 @@ def delete_runs(
     from hadamard_tui.state import run_store
 
     store = run_store.needed_store()
-    for run in _chosen(runs):
+    for run in _chosen_runs(runs):
         if run.pinned:
             raise BadInput(run.id, "this run is pinned; runs pin --off unpins it")
         store.remove(run)
@@ -180,13 +180,13 @@ def prune_runs(
         console.output().print(f"{remains} leftover files of killed programs deleted")
 
 
-def _chosen(words: list[str] | None) -> list[StoredRun]:
+def _chosen_runs(words: list[str] | None) -> list[StoredRun]:
     from hadamard_tui.state import run_choice, run_store
 
     return run_choice.chosen(words or [], run_store.needed_store().runs())
 
 
-def _path(word: str) -> Path:
+def _path_of_run(word: str) -> Path:
     from hadamard_tui.state.run_choice import single
 
     return Path(single(word).path)

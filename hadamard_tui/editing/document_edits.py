@@ -36,7 +36,7 @@ def add_axis(raw: Raw) -> None:
     raw["axes"].append({"name": axis_name, "values": [1, 2]})
     for picture in raw["pictures"]:
         if picture.get("y") is None:
-            picture["curves"] = [*_split_by(picture), axis_name]
+            picture["curves"] = [*_sweep_axes_of_curves(picture), axis_name]
         else:
             picture["at"] = {**picture.get("at", {}), axis_name: 1}
 
@@ -57,7 +57,7 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
         if names & _names_in(picture.get("y")):
             picture["y"], picture["contours"] = None, []
         picture["curves"] = [
-            curve_name for curve_name in _split_by(picture) if curve_name != axis_name
+            curve_name for curve_name in _sweep_axes_of_curves(picture) if curve_name != axis_name
         ] or "learner"
         picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
         read = picture.get("read")
@@ -128,7 +128,7 @@ def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
     return axis.bound(axis.grid[0])
 
 
-def _split_by(picture: dict[str, Any]) -> list[str]:
+def _sweep_axes_of_curves(picture: dict[str, Any]) -> list[str]:
     curves = picture.get("curves") or []
     names = [curves] if isinstance(curves, str) else list(curves)
     return [axis_name for axis_name in names if axis_name != "learner"]
@@ -249,11 +249,11 @@ def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fi
             return read(document), document, Fitting(fitting_numbers, left_out)
         except BadInput as first:
             refusals = [first, *(first.further_refusals if isinstance(first, BadClaims) else ())]
-            left_out |= dict(_left_out(refusal, claims, fitting_numbers) for refusal in refusals)
+            left_out |= dict(_left_out_claim(refusal, claims, fitting_numbers) for refusal in refusals)
             fitting_numbers = [number for number in fitting_numbers if number not in left_out]
 
 
-def _left_out(
+def _left_out_claim(
     refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]
 ) -> tuple[int, LeftOutClaim]:
     """Return the position of the refused claim among `claims`, and the claim.

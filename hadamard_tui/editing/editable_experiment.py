@@ -72,7 +72,7 @@ class EditableExperiment:
         self._origin = experiment if as_it_was else documents.first(self._origin_document)
         if experiment == self._origin and document == documents.in_full(as_document(experiment), experiment):
             document = self._origin_document  # its expressions have the values of `experiment`
-        self._accept(experiment, document, claims)
+        self._accept_experiment(experiment, document, claims)
         self.give_letters()
 
     @classmethod
@@ -82,7 +82,7 @@ class EditableExperiment:
     def saved_as(self, preset: str, document: Raw) -> None:
         self.preset, self._origin_document = preset, document
         self._origin = documents.first(document)
-        self._check()
+        self._check_document()
 
     def copied(self) -> EditableExperiment:
         twin = copy.copy(self)
@@ -126,13 +126,13 @@ class EditableExperiment:
         places = kind_places([learner.learner_kind for learner in learners])
         return {learner.name: place for learner, place in zip(learners, places, strict=True)}
 
-    def _accept(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
-        """Make a valid experiment the current state, with the title and the story that `_words` returns.
+    def _accept_experiment(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
+        """Make a valid experiment the current state, with the texts that `_texts_of_experiment` returns.
 
         Args:
             claims: which claims fit the experiment.
         """
-        texts = self._words(experiment, documents.in_full(raw, experiment))
+        texts = self._texts_of_experiment(experiment, documents.in_full(raw, experiment))
         raw = {**raw, **texts}
         if any(map(has_braces, texts.values())):
             self.experiment = documents.first(raw)
@@ -159,11 +159,11 @@ class EditableExperiment:
         if not self.document.get("axes"):
             return self._with_unjudged(only(self.experiment))
         try:
-            sweep, raw, claims = fitting_claims(self._to_run(), documents.sweep_of)
+            sweep, raw, claims = fitting_claims(self._document_to_run(), documents.sweep_of)
         except BadInput as error:
-            self._refuse(error)
+            self._store_error(error)
             raise
-        self._accept(sweep.experiment, raw, claims)
+        self._accept_experiment(sweep.experiment, raw, claims)
         return self._with_unjudged(sweep)
 
     def _with_unjudged(self, sweep: Sweep) -> Sweep:
@@ -200,20 +200,20 @@ class EditableExperiment:
         Return None if there is no expression at `place`, or if the experiment is invalid.
         """
         value = self.value(place)
-        if self.error is not None or not any(isinstance(item, str) for item in _items(value)):
+        if self.error is not None or not any(isinstance(item, str) for item in _as_sequence(value)):
             return None
         try:
-            number = reading.value_at(self._among_running(place), msgspec.to_builtins(self.experiment))
+            number = reading.value_at(self._path_in_experiment(place), msgspec.to_builtins(self.experiment))
         except KeyError:
             return None
-        return number if any(isinstance(item, int | float) for item in _items(number)) else None
+        return number if any(isinstance(item, int | float) for item in _as_sequence(number)) else None
 
     def sweep_axis(self, place: str) -> int | None:
         """Return the position of the sweep axis that varies the value at `place`; None if no axis does."""
         places = [axis.get("set") for axis in self.raw["axes"]]
         return places.index(place) if place in places else None
 
-    def _end_sweep(self, axis: int) -> None:
+    def _remove_sweep_axis(self, axis: int) -> None:
         """Remove a sweep axis.
 
         If the user added the axis by the key for sweeps, restore the pictures and claims of the preset.
@@ -250,10 +250,10 @@ class EditableExperiment:
         if self.value(place) == value:
             return
         if (axis := self.sweep_axis(place)) is not None:
-            self._end_sweep(axis)
+            self._remove_sweep_axis(axis)
         self._names.follow(self.raw, place, value)
         reading.put(self.raw, place, value)
-        self._check()
+        self._check_document()
 
     def put_kind(self, place: str, kind: str | None) -> None:
         """Replace the part at `place` by a part of another kind, keeping hyperparameters that both share.
@@ -276,15 +276,15 @@ class EditableExperiment:
             changed |= {"architecture": None, "update": None, "solver": {"kind": "lls"}}
         else:
             changed |= {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
-        self._check()
+        self._check_document()
 
     def add_learner(self, learner_number: int) -> int:
         parts = {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
-        return self._insert(learner_number + 1, {"name": self._free_name("GD"), **parts})
+        return self._insert_learner(learner_number + 1, {"name": self._free_name("GD"), **parts})
 
     def copy_learner(self, learner_number: int) -> int:
         twin = copy.deepcopy(self.learners[learner_number])
-        return self._insert(learner_number + 1, twin | {"name": self._free_name(twin["name"])})
+        return self._insert_learner(learner_number + 1, twin | {"name": self._free_name(twin["name"])})
 
     def _free_name(self, wanted: str) -> str:
         """Return `wanted`, with a number if a learner already has this name.
@@ -297,13 +297,13 @@ class EditableExperiment:
         numbered = (f"{wanted} {number}" for number in itertools.count(2))
         return next(free_name for free_name in itertools.chain((wanted,), numbered) if free_name not in names)
 
-    def _insert(self, place: int, values: dict[str, Any]) -> int:
+    def _insert_learner(self, place: int, values: dict[str, Any]) -> int:
         self._names.forget()
         self.learners.insert(place, values)
         self.letters.insert(place, self.next_letter)
         self.next_letter += 1
         self.off = {other + (other >= place): learner for other, learner in self.off.items()}
-        self._check()
+        self._check_document()
         return place
 
     def remove_learner(self, learner_number: int) -> int:
@@ -313,7 +313,7 @@ class EditableExperiment:
             del self.learners[learner_number], self.letters[learner_number]
             self.off.pop(learner_number, None)
             self.off = {other - (other > learner_number): values for other, values in self.off.items()}
-            self._check()
+            self._check_document()
         return min(learner_number, len(self.learners) - 1)
 
     def switch_learner(self, learner_number: int) -> bool:
@@ -324,7 +324,7 @@ class EditableExperiment:
             self.off[learner_number] = self.learners[learner_number]
         else:
             return False
-        self._check()
+        self._check_document()
         return True
 
     def place_in_run(self, learner_number: int) -> int | None:
@@ -352,7 +352,7 @@ class EditableExperiment:
                 document_edits.add_picture(self.raw, self.experiment.protocol.clock)
             case _:
                 document_edits.add_claim(self.raw, self.experiment)
-        self._check()
+        self._check_document()
         return len(self.raw[part]) - 1
 
     def remove(self, part: str, number: int) -> None:
@@ -364,30 +364,30 @@ class EditableExperiment:
                 document_edits.remove_picture(self.raw, number)
             case _:
                 del self.raw[part][number]
-        self._check()
+        self._check_document()
 
     def give_axis_by(self, number: int, kind: str) -> None:
         document_edits.give_axis_by(self.raw, number, kind)
-        self._check()
+        self._check_document()
 
-    def _to_run(self) -> Raw:
+    def _document_to_run(self) -> Raw:
         """Return the document to run, without switched-off learners but with all claims."""
         running = [values for place, values in enumerate(self.learners) if place not in self.off]
         return {**self.raw, "learners": running}
 
-    def _check(self) -> None:
+    def _check_document(self) -> None:
         self.off = {place: self.learners[place] for place in self.off}  # their values may have changed
         try:
-            experiment, raw, claims = fitting_claims(self._to_run(), documents.first)
-            self._accept(experiment, raw, claims)
+            experiment, raw, claims = fitting_claims(self._document_to_run(), documents.first)
+            self._accept_experiment(experiment, raw, claims)
         except BadInput as error:
-            self._refuse(error)
+            self._store_error(error)
 
-    def _refuse(self, error: BadInput) -> None:
-        where = self._among_all(error.where)
+    def _store_error(self, error: BadInput) -> None:
+        where = self._path_in_raw(error.where)
         self.error = BadInput(self._names.blamed(self.raw, where), error.fault)
 
-    def _among_all(self, where: str) -> str:
+    def _path_in_raw(self, where: str) -> str:
         """Convert a path in the experiment, such as learners[0].name, to the path of the same value in `raw`.
 
         Positions differ, because only `raw` counts switched-off learners.
@@ -398,7 +398,7 @@ class EditableExperiment:
         running = [place for place in range(len(self.learners)) if place not in self.off]
         return f"learners[{running[int(prefix.group(1))]}]{where[prefix.end() :]}"
 
-    def _among_running(self, place: str) -> str:
+    def _path_in_experiment(self, place: str) -> str:
         """Convert a path in `raw`, such as learners[1].name, to the path of the same value in the experiment.
 
         Raises: KeyError if the value is in a switched-off learner, or in a claim that does not fit.
@@ -415,7 +415,7 @@ class EditableExperiment:
             raise KeyError(place)
         return f"{part}[{number_in_run}]{place[prefix.end() :]}"
 
-    def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
+    def _texts_of_experiment(self, experiment: Experiment, document: Raw) -> dict[str, str]:
         """Return the title, story and source of the experiment.
 
         If the user has changed what is run, the title states the changes, and story and source are empty.
@@ -432,7 +432,7 @@ def _document_of(preset: str | None) -> Raw | None:
         return None
 
 
-def _items(value: Any) -> list[Any] | tuple[Any, ...]:
+def _as_sequence(value: Any) -> list[Any] | tuple[Any, ...]:
     return value if isinstance(value, list | tuple) else [value]
 
 
@@ -464,7 +464,7 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
         axis |= {"values": [2.0**power for power in range(-2, 3)], "symbol": f"factor of {symbol}"}
         reading.put(document, place, f"{changes.AXIS}*({value})")
     else:
-        values = sorted({value, *islice(_fitting(editable, place, value, is_whole), POINTS - 1)})
+        values = sorted({value, *islice(_fitting_numbers(editable, place, value, is_whole), POINTS - 1)})
         if len(values) < 2:
             raise BadInput(place, f"No other value of {symbol} fits the set-up.")
         axis |= {"values": values, "set": place, "log": values[0] > 0}
@@ -474,19 +474,21 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
     return sweep
 
 
-def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: bool) -> Iterator[float]:
+def _fitting_numbers(
+    editable: EditableExperiment, place: str, value: float, is_whole: bool
+) -> Iterator[float]:
     """Yield numbers near `value`, the nearest first, with which the experiment can run.
 
     An experiment can run with a number if no error follows when the number is set at `place`.
     """
-    for candidate in islice(_around(value, is_whole), 2 * MOST_TRIED):
+    for candidate in islice(_numbers_around(value, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()
         trial.put(place, candidate)
         if trial.error is None:
             yield candidate
 
 
-def _around(value: float, is_whole: bool) -> Iterator[float]:
+def _numbers_around(value: float, is_whole: bool) -> Iterator[float]:
     """Yield numbers above and below `value` in turn, the nearest first.
 
     The numbers are `value` times powers of two. If `is_whole` and `value` is between −4 and 4, they are

@@ -30,13 +30,13 @@ def place_in_words(editable: EditableExperiment, place: str) -> str:
     place, where, point = place.partition(" where ")
     *owners, leaf = place.split(".")
     if not owners:
-        return _item(editable, leaf) + where + point
+        return _part_phrase(editable, leaf) + where + point
     title = title_of_place(editable.experiment, owners, leaf)
     owner = owners[0] if owners[0].startswith("learners[") else owners[-1]
-    return f"{title} of {_item(editable, owner)}{where}{point}"
+    return f"{title} of {_part_phrase(editable, owner)}{where}{point}"
 
 
-def _item(editable: EditableExperiment, item_name: str) -> str:
+def _part_phrase(editable: EditableExperiment, item_name: str) -> str:
     """Return a phrase for a part of the set-up: "A (GD)" for "learners[0]", "the update" for "update"."""
     match = re.fullmatch(r"(\w+)\[(\d+)\]", item_name)
     if match is None:
@@ -99,11 +99,13 @@ class History:
             typed: place at which the user is typing; None for other changes. Successive changes at one place
                 are recorded as a single change.
         """
-        if _same(editable, self._states[self._now]):
+        if _are_same_setup(editable, self._states[self._now]):
             return
         goes_on = typed is not None and typed == self._typed
         del self._states[self._now if goes_on else self._now + 1 :]
-        if goes_on and _same(editable, self._states[-1]):  # the user has typed the original text again
+        if goes_on and _are_same_setup(
+            editable, self._states[-1]
+        ):  # the user has typed the original text again
             typed = None
         else:
             self._states.append(editable.copied())
@@ -117,12 +119,12 @@ class History:
         self._typed = None
 
     def undo(self) -> Step | None:
-        return self._step(-1) if self._now else None
+        return self._move_by(-1) if self._now else None
 
     def redo(self) -> Step | None:
-        return self._step(1) if self._now + 1 < len(self._states) else None
+        return self._move_by(1) if self._now + 1 < len(self._states) else None
 
-    def _step(self, by: int) -> Step:
+    def _move_by(self, by: int) -> Step:
         self.pause()
         self._now += by
         before, after = sorted((self._now - by, self._now))
@@ -135,15 +137,15 @@ def described(before: EditableExperiment, after: EditableExperiment) -> str:
         return " → ".join(
             name_of(editable.preset) if editable.preset else "your own set-up" for editable in (before, after)
         )
-    changes = list(_changes(before, after))
+    changes = list(_setup_changes(before, after))
     more = f" and {len(changes) - MOST_SHOWN} more" if len(changes) > MOST_SHOWN else ""
     return ", ".join(changes[:MOST_SHOWN]) + more
 
 
-def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[str]:
+def _setup_changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[str]:
     old, new = before.raw, after.raw
     for part in ITEMS:
-        yield from _of_items(part, old[part], new[part])
+        yield from _item_changes(part, old[part], new[part])
     for part in dict.fromkeys([*old, *new]):
         if part not in (*ITEMS, *WORDS):
             yield from map(str, between(old.get(part), new.get(part), "" if part == "problem" else part))
@@ -152,26 +154,26 @@ def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[
             yield f"{new['learners'][place]['name']} {'off' if place in after.off else 'on'}"
 
 
-def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
+def _item_changes(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
-            yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))
+            yield from (f"{_item_name(part, number, was)}: {change}" for change in between(was, now, ""))
         return
     fewer, more = sorted((old, new), key=len)
     alike = (number for number, pair in enumerate(zip(fewer, more, strict=False)) if pair[0] != pair[1])
     first = next(alike, len(fewer))
     for number in range(first, first + len(more) - len(fewer)):
-        yield f"{_name(part, number, more[number])} {'added' if more is new else 'removed'}"
+        yield f"{_item_name(part, number, more[number])} {'added' if more is new else 'removed'}"
 
 
-def _name(part: str, number: int, item: Raw) -> str:
+def _item_name(part: str, number: int, item: Raw) -> str:
     from engine.learners.learner import MOST_NAME
 
     named = item.get("text") or item.get("name") or item.get("title") or number + 1
     return f"{ITEMS[part]}{cut(str(named), MOST_NAME)}"
 
 
-def _same(editable: EditableExperiment, other: EditableExperiment) -> bool:
+def _are_same_setup(editable: EditableExperiment, other: EditableExperiment) -> bool:
     return (editable.raw, editable.off.keys(), editable.preset) == (other.raw, other.off.keys(), other.preset)
 
 

@@ -22,7 +22,7 @@ def inline_toml(value: Any) -> str:
     """Return a value as TOML on one line, without entries that are None."""
     if isinstance(value, dict):
         pairs = ((key, item) for key, item in value.items() if item is not None)
-        return "{" + ", ".join(f"{_key(key)} = {inline_toml(item)}" for key, item in pairs) + "}"
+        return "{" + ", ".join(f"{_toml_key(key)} = {inline_toml(item)}" for key, item in pairs) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(inline_toml, value)) + "]"
     if isinstance(value, str):
@@ -30,7 +30,7 @@ def inline_toml(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def _key(key: str) -> str:
+def _toml_key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else inline_toml(key)
 
 
@@ -46,14 +46,14 @@ def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None
     if value is None:
         return ""
     if kind == "column":
-        return inline_toml(value) if not isinstance(value, str) or _column(value) != value else value
+        return inline_toml(value) if not isinstance(value, str) or _column_of_text(value) != value else value
     if kind == "columns":
         return ", ".join(
             inline_toml(item) if isinstance(item, str) and "," in item else text_of(item, kind="column")
             for item in value
         )
     if isinstance(value, list | tuple):
-        return ", ".join(_item(item, digits) for item in value)
+        return ", ".join(_item_text(item, digits) for item in value)
     if isinstance(value, dict):
         return inline_toml(value)[1:-1]
     if not isinstance(value, float):
@@ -64,7 +64,7 @@ def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None
     return short if float(short) == value else repr(value)  # showing a value must not change it
 
 
-def _item(value: Any, digits: int | None) -> str:
+def _item_text(value: Any, digits: int | None) -> str:
     if isinstance(value, dict | bool):
         return inline_toml(value)
     if isinstance(value, str) and ("," in value or any(bracket in value for bracket in OPENING)):
@@ -83,33 +83,35 @@ def value_of(field: Field, text: str) -> Any:
     match kind:
         case "wholes":
             plain = re.fullmatch(r"[\d\s]*", text)  # "64 64" is two numbers, "d / 2" is one
-            return [_number(item.strip(), int) for item in (text.split() if plain else text.split(","))]
+            return [
+                _parsed_number(item.strip(), int) for item in (text.split() if plain else text.split(","))
+            ]
         case "floats":
-            return [_number(item, float) for item in _split(text)]
+            return [_parsed_number(item, float) for item in _parts_between_commas(text)]
         case "column":
-            return _column(text)
+            return _column_of_text(text)
         case "columns":
-            return [_column(item) for item in _split(text)]
+            return [_column_of_text(item) for item in _parts_between_commas(text)]
         case "words":
-            words = list(_split(text))
+            words = list(_parts_between_commas(text))
             return words[0] if len(words) == 1 and isinstance(field.default, str) else words
         case "items":
-            return [_of_toml(item) for item in _split(text)]
+            return [_toml_value(item) for item in _parts_between_commas(text)]
         case "table":
-            return _table(text)
+            return _table_of_text(text)
         case "numbers" | "rates" if "," in text:
-            return [_number(item.strip(), float) for item in text.split(",") if item.strip()]
-    return _number(text, int if kind == "whole" else float)
+            return [_parsed_number(item.strip(), float) for item in text.split(",") if item.strip()]
+    return _parsed_number(text, int if kind == "whole" else float)
 
 
-def _column(text: str) -> Any:
+def _column_of_text(text: str) -> Any:
     """Return the column that a text names: a position, true, false, or a name, which may be quoted."""
     if re.fullmatch(r"[+-]?\d+|true|false|\".*\"|'.*'", text):
-        return _of_toml(text)
+        return _toml_value(text)
     return text
 
 
-def _split(text: str) -> Iterator[str]:
+def _parts_between_commas(text: str) -> Iterator[str]:
     """Split a text at commas, except commas inside brackets or quotes."""
     depth, quote, begin = 0, "", 0
     for place, sign in enumerate(text):
@@ -126,28 +128,28 @@ def _split(text: str) -> Iterator[str]:
         yield last
 
 
-def _of_toml(text: str) -> Any:
+def _toml_value(text: str) -> Any:
     """Return the value that a text has in TOML, else as a number, else the text itself."""
     try:
         document = raw_values.toml(f"value = {text}")
     except (tomllib.TOMLDecodeError, BadInput):
-        return _number(text, float)
+        return _parsed_number(text, float)
     return document["value"] if len(document) == 1 else text
 
 
-def _table(text: str) -> Any:
+def _table_of_text(text: str) -> Any:
     """Return the table that a text such as `cw = 2, layer = 30` describes, or the text if it has no `=`."""
     table: dict[str, Any] = {}
     inside = text[1:-1] if text.startswith("{") and text.endswith("}") else text
-    for item in _split(inside):
+    for item in _parts_between_commas(inside):
         key, sign, value = item.partition("=")
         if not sign:
             return text
-        table[key.strip()] = _of_toml(value.strip())
+        table[key.strip()] = _toml_value(value.strip())
     return table
 
 
-def _number(text: str, kind: type[int] | type[float]) -> int | float | str:
+def _parsed_number(text: str, kind: type[int] | type[float]) -> int | float | str:
     for number in (kind, float):
         try:
             return number(text)
@@ -179,31 +181,35 @@ def steps_of_number(value: Any, is_whole: bool, up: bool) -> list[Any]:
     changes, so that the variables remain.
     """
     if isinstance(value, str):
-        return [_scaled(value, factor) for factor in _factors(value, up)] if value.strip() else []
+        return (
+            [_scaled_expression(value, factor) for factor in _following_factors(value, up)]
+            if value.strip()
+            else []
+        )
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return []
-    return list(islice(_following(float(value), is_whole, up), MOST_TRIED))
+    return list(islice(_following_numbers(float(value), is_whole, up), MOST_TRIED))
 
 
-def _following(value: float, is_whole: bool, up: bool) -> Iterator[Any]:
+def _following_numbers(value: float, is_whole: bool, up: bool) -> Iterator[Any]:
     while True:
-        value = _next(value, is_whole, up)
+        value = _next_number(value, is_whole, up)
         yield int(value) if is_whole else value
 
 
-def _next(value: float, is_whole: bool, up: bool) -> float:
+def _next_number(value: float, is_whole: bool, up: bool) -> float:
     if value == 0:
         return (1.0 if up else -1.0) * (1.0 if is_whole else SMALLEST)
     if value < 0:
-        return -_next(-value, is_whole, not up) or 0.0
+        return -_next_number(-value, is_whole, not up) or 0.0
     if is_whole and value <= 1:
         return value + (1.0 if up else -1.0)
-    ladder = _ladder(value, is_whole)
+    ladder = _number_ladder(value, is_whole)
     near = 1e-9 * value
     return ladder[bisect_right(ladder, value + near)] if up else ladder[bisect_left(ladder, value - near) - 1]
 
 
-def _ladder(value: float, is_whole: bool) -> list[float]:
+def _number_ladder(value: float, is_whole: bool) -> list[float]:
     """Return positive numbers around `value` in increasing order. A key press steps from one to the next."""
     decade = math.floor(math.log10(value))
     numbers = {
@@ -216,12 +222,12 @@ def _ladder(value: float, is_whole: bool) -> list[float]:
     return sorted(numbers)
 
 
-def _factors(text: str, up: bool) -> list[float]:
+def _following_factors(text: str, up: bool) -> list[float]:
     product = None if _SUM.search(text) else _FACTOR.fullmatch(text)
-    return list(islice(_following(float(product[1]) if product else 1.0, False, up), MOST_TRIED))
+    return list(islice(_following_numbers(float(product[1]) if product else 1.0, False, up), MOST_TRIED))
 
 
-def _scaled(text: str, factor: float) -> str:
+def _scaled_expression(text: str, factor: float) -> str:
     """Return an expression with another leading factor: for `factor` = 4, 2/d becomes 4/d."""
     written = f"{factor:g}"
     if _SUM.search(text):

@@ -77,13 +77,13 @@ def losses(diagnosis: Diagnosis) -> Table:
         verdict_cell = Text(word, STYLES.get(word, "dim"))
         for name in pair.names:
             learner = learner_called(name)
-            table.add_row(learner.title, *_cells(diagnosis, name, False), verdict_cell)
+            table.add_row(learner.title, *_loss_cells(diagnosis, name, False), verdict_cell)
             verdict_cell = Text("")
             if learner.sees_axes:
-                table.add_row(Text("  rotated", "dim"), *_cells(diagnosis, name, True))
+                table.add_row(Text("  rotated", "dim"), *_loss_cells(diagnosis, name, True))
     return table
 
 
-def _cells(diagnosis: Diagnosis, name: str, rotated: bool) -> Iterator[str]:
+def _loss_cells(diagnosis: Diagnosis, name: str, rotated: bool) -> Iterator[str]:
     for loss in diagnosis.mean(name, rotated):
         yield f"{loss:.3f}" if np.isfinite(loss) else NOTHING

@@ -31,7 +31,7 @@ STOPPED = 130
 
 def refused(text: str) -> int:
     """Print an error in the user's input as one line. Return the exit code."""
-    _say(f"error: {message(' '.join(text.split()), LONGEST)}")
+    _print_error(f"error: {message(' '.join(text.split()), LONGEST)}")
     return REFUSED
 
 
@@ -49,7 +49,7 @@ def broken(error: Exception) -> int:
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except (OSError, RuntimeError):  # the disk is full, or there is no home folder
         for line in text.splitlines():
-            _say(escaped(line))
+            _print_error(escaped(line))
         where = "its traceback is above"
     else:
         where = f"its traceback is in {file}"
@@ -72,13 +72,13 @@ def stop(code: int = STOPPED, signal_name: str = "") -> None:
         code: exit code, by default that of Ctrl-C.
         signal_name: signal that stopped the program; empty for Ctrl-C.
     """
-    _say(f"stopped by {signal_name}" if signal_name else "stopped")
+    _print_error(f"stopped by {signal_name}" if signal_name else "stopped")
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()
     os._exit(code)
 
 
-def _say(line: str) -> None:
+def _print_error(line: str) -> None:
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)

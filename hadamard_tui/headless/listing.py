@@ -77,7 +77,7 @@ def presets_table() -> Table:
         rows[essentials.title if preset_name in first else preset.subject].append(
             (Text(preset_name, "bold"), description)
         )
-    table = _table("preset", "what the preset shows, and its source")
+    table = _table_with_columns("preset", "what the preset shows, and its source")
     for subject, subject_rows in rows.items():
         if subject_rows:
             table.add_row("", Text(subject, "bold underline"), end_section=True)
@@ -89,7 +89,7 @@ def presets_table() -> Table:
 def talks_table() -> Table:
     from hadamard_tui.tours import paths, talks
 
-    table = _table("name", "subject, and presets")
+    table = _table_with_columns("name", "subject, and presets")
     headings = {True: "Guided paths: predict, run, understand, break", False: "Talks and tours"}
     for wanted, heading in headings.items():
         table.add_row("", Text(heading, "bold underline"), end_section=True)
@@ -104,7 +104,7 @@ def talks_table() -> Table:
 
 
 def families_table() -> Table:
-    table = _table("family", "description", "kinds")
+    table = _table_with_columns("family", "description", "kinds")
     for family, folder in catalogue.FOLDERS.items():
         meaning = first_sentence(docstring(importlib.import_module(folder))).partition(": ")[2]
         table.add_row(Text(family, "bold"), meaning.rstrip("."), ", ".join(catalogue.members(family)))
@@ -120,15 +120,17 @@ def members_list(family: str) -> Group:
         guess = f"did you mean {' or '.join(near)}? " if near else ""
         raise BadInput(family, f"there is no such family; {guess}there are {', '.join(families)}")
     members = catalogue.members(family)
-    rows = {kind: [_row(field) for field in fields_of(member)] for kind, member in members.items()}
+    rows = {
+        kind: [_hyperparameter_row(field) for field in fields_of(member)] for kind, member in members.items()
+    }
     all_rows = [COLUMNS, *(row for kind_rows in rows.values() for row in kind_rows)]
     widths = [max(cell_len(row[column]) for row in all_rows) for column in range(len(COLUMNS) - 1)]
     parts: list[Text | Padding] = []
     for kind, member in members.items():
         parts.append(Text(kind, "bold"))
-        parts += [Padding(line, (0, 0, 0, 2)) for line in (summary_of(member), *_facts(member))]
+        parts += [Padding(line, (0, 0, 0, 2)) for line in (summary_of(member), *_further_lines(member))]
         if rows[kind]:
-            parts.append(Padding(_grid(rows[kind], widths), (0, 0, 0, 2)))
+            parts.append(Padding(_hyperparameter_grid(rows[kind], widths), (0, 0, 0, 2)))
         parts.append(Text())
     return Group(*parts[:-1])
 
@@ -142,7 +144,7 @@ def written(default: object) -> str:
     return "none" if default is None else msgspec.json.encode(default).decode()
 
 
-def _table(*columns: str) -> Table:
+def _table_with_columns(*columns: str) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
     for column in columns[:-1]:
         table.add_column(column)
@@ -150,7 +152,7 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
+def _hyperparameter_grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0))
     for column_name, width in zip(COLUMNS[:-1], widths, strict=True):
         grid.add_column(width=min(width, WIDEST_COLUMN), style="dim" if column_name != COLUMNS[0] else "")
@@ -160,17 +162,14 @@ def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
     return grid
 
 
-def _row(field: Field) -> tuple[str, ...]:
+def _hyperparameter_row(field: Field) -> tuple[str, ...]:
     default = "required" if field.required else written(field.default)
     allowed = ", ".join(filter(None, field.choices)) or f"{ALLOWED[field.kind]} {field.limits}".strip()
     return field.name, default, allowed, f"{field.title}: {field.help}" if field.help else field.title
 
 
-def _facts(member: type[Part]) -> list[str | Text]:
-    """Return further lines about a part; most parts have none.
-
-    A claim has an example, an expensive measure has a cost, and a theory line has a statement.
-    """
+def _further_lines(member: type[Part]) -> list[str | Text]:
+    """Return the example of a claim, the cost of an expensive measure, or the statement of a theory line."""
     if example := getattr(member, "example", ""):
         return [example]
     if issubclass(member, Measure) and (cost := member().schedule().expensive):

@@ -89,7 +89,7 @@ def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> 
     for preset_name in names:
         try:
             document = presets.document(preset_name)
-            page, key = stored.get(preset_name), _key(document)
+            page, key = stored.get(preset_name), _page_digest(document)
             if page is None or page.key != key or not (folder / page.entry.file).exists():
                 page = StoredPage(key, _write_page(folder, preset_name, document, errors, fresh))
         except BadInput as error:
@@ -118,14 +118,14 @@ def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
         return {}
 
 
-def _key(document: Raw) -> str:
+def _page_digest(document: Raw) -> str:
     """Return a digest of all that determines a preset's page. Equal digests mean equal pages."""
     written = msgspec.json.encode(document, order="deterministic")
-    return hashlib.sha256(written + f"{_code()}{outside.digest()}".encode()).hexdigest()
+    return hashlib.sha256(written + f"{_code_digest()}{outside.digest()}".encode()).hexdigest()
 
 
 @cache
-def _code() -> str:
+def _code_digest() -> str:
     digest = hashlib.sha256()
     for package in (engine, hadamard_tui):
         folder = Path(str(package.__file__)).parent
@@ -183,8 +183,8 @@ def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
 
     All stops are run, because the answers contain the headlines of the runs.
     """
-    questions = [_question(number, stop) for number, stop in enumerate(stops, 1)]
-    answers = [_answer(number, stop, errors) for number, stop in enumerate(stops, 1)]
+    questions = [_question_section(number, stop) for number, stop in enumerate(stops, 1)]
+    answers = [_answer_section(number, stop, errors) for number, stop in enumerate(stops, 1)]
     return "\n".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -199,7 +199,7 @@ def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
     )
 
 
-def _question(number: int, stop: Stop) -> str:
+def _question_section(number: int, stop: Stop) -> str:
     """Return the question of a stop, with space for the answer.
 
     If losses are drawn against time, there is also a box for a guess about each learner.
@@ -214,15 +214,15 @@ def _question(number: int, stop: Stop) -> str:
         clock = escape(experiment.protocol.clock)
         boxes = f"<p>From which {clock} on does the loss stay below {LEVEL:g}?</p><table>{rows}</table>"
     line = f'<p>{escape(question)}</p><div class="line"></div>'
-    return _section(number, experiment.title, line, boxes)
+    return _section_of_stop(number, experiment.title, line, boxes)
 
 
-def _answer(number: int, stop: Stop, errors: Console) -> str:
+def _answer_section(number: int, stop: Stop, errors: Console) -> str:
     done = computed(stop.preset, presets.document(stop.preset, stop.changes), errors)
-    return _section(number, done.experiment.title, *_answers(stop, done))
+    return _section_of_stop(number, done.experiment.title, *_answer_paragraphs(stop, done))
 
 
-def _answers(stop: Stop, done: Done) -> Iterator[str]:
+def _answer_paragraphs(stop: Stop, done: Done) -> Iterator[str]:
     experiment = done.experiment
     if done.has_pictures:
         seen = view(drawn(experiment)[0], done.results)
@@ -235,5 +235,5 @@ def _answers(stop: Stop, done: Done) -> Iterator[str]:
         yield f"<p>{escape(stop.breaks.text)}</p>"
 
 
-def _section(number: int, title: str, *parts: str) -> str:
+def _section_of_stop(number: int, title: str, *parts: str) -> str:
     return f"<section><h2>{number}. {escape(title)}</h2>{''.join(parts)}</section>"

@@ -129,7 +129,7 @@ def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
 
 def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None = None) -> Iterator[Check]:
     """Yield the checks of a part with default hyperparameters. `twin` is its naive twin, if there is one."""
-    yield _documented(member)
+    yield _check_docstring(member)
     try:
         part = member()
     except (TypeError, ValueError) as error:
@@ -142,9 +142,9 @@ def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None 
         is_equal,
         "written and read again, the part is the same" if is_equal else f"it writes {written}",
     )
-    yield from _guarded("twin", lambda: _like_its_twin(family, part, twin))
+    yield from _guarded_check("twin", lambda: _check_naive_twin(family, part, twin))
     yield from _checks_of_runs(family, part)
-    yield from _guarded("fuzz", lambda: _fuzz(family, member))
+    yield from _guarded_check("fuzz", lambda: _check_random_hyperparameters(family, member))
 
 
 def _check_optimizer(name: str) -> Iterator[Check]:
@@ -159,11 +159,11 @@ def _check_optimizer(name: str) -> Iterator[Check]:
 def _check_panel(panel: Panel) -> Iterator[Check]:
     from hadamard_tui import panels
 
-    yield from _guarded("name", lambda: Check("name", panel in panels.PANELS, panel.about))
-    yield from _guarded("show", lambda: _shows(panel))
+    yield from _guarded_check("name", lambda: Check("name", panel in panels.PANELS, panel.about))
+    yield from _guarded_check("show", lambda: _check_panel_content(panel))
 
 
-def _shows(panel: Panel) -> Check:
+def _check_panel_content(panel: Panel) -> Check:
     """Check that a panel has content for each learner at the start, middle and end of a small run."""
     from rich.text import Text
 
@@ -173,8 +173,8 @@ def _shows(panel: Panel) -> Check:
     from hadamard_tui.charts.plots.series_builder import Plot
     from hadamard_tui.panels.panel import PanelContext
 
-    raw = _document("panels", {}, PROBLEMS[0])
-    experiment, trace = _curves({**raw, "learners": list(COMPARED)})
+    raw = _experiment_document("panels", {}, PROBLEMS[0])
+    experiment, trace = _experiment_and_trace({**raw, "learners": list(COMPARED)})
     if (lack := panel.lacks(experiment)) is not None:
         return Check("show", None, f"it has no content for a small run: {lack.reason}")
     for curve in trace.curves:
@@ -188,23 +188,23 @@ def _shows(panel: Panel) -> Check:
 
 def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
     try:
-        setup = _setup(family, msgspec.to_builtins(part))
+        setup = _small_experiment(family, msgspec.to_builtins(part))
     except BadInput as error:
         yield Check("run", False, f"no small experiment accepts it: {error}")
         return
-    yield from _guarded("run", lambda: _runs(setup, part))
-    yield from _guarded("seeds", lambda: _reproducible(setup))
-    yield from _guarded("batch", lambda: _like_a_loop(setup))
+    yield from _guarded_check("run", lambda: _check_run(setup, part))
+    yield from _guarded_check("seeds", lambda: _check_seeds(setup))
+    yield from _guarded_check("batch", lambda: _check_batch(setup))
     if family == "updates" and hasattr(part, "lr"):
-        yield from _guarded("rates", lambda: _rates_like_a_loop(setup))
-    yield from _guarded("float32", lambda: _near_in_single(setup, family, part))
+        yield from _guarded_check("rates", lambda: _check_rates(setup))
+    yield from _guarded_check("float32", lambda: _check_float32(setup, family, part))
     if family in ("updates", "architectures", "solvers"):
-        yield from _guarded("verdict", lambda: _verdict(setup))
+        yield from _guarded_check("verdict", lambda: _check_verdict(setup))
     if isinstance(part, Line):
-        yield from _guarded("measurement", lambda: _measured_line(setup, part))
+        yield from _guarded_check("measurement", lambda: _check_theory_line(setup, part))
 
 
-def _guarded(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
+def _guarded_check(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
     """Yield the outcome of a check. An error in the check counts as a failure."""
     try:
         yield check()
@@ -213,7 +213,7 @@ def _guarded(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
         yield Check(subject, False, f"it raises {type(error).__name__}: {reason}")
 
 
-def _documented(member: type[Part]) -> Check:
+def _check_docstring(member: type[Part]) -> Check:
     summary = summary_of(member)
     is_inherited = docstring(member) == docstring(member.__base__)
     if is_inherited or not summary.endswith(".") or len(summary.split()) < 2:
@@ -223,14 +223,14 @@ def _documented(member: type[Part]) -> Check:
     return Check("docstring", True, summary)
 
 
-def _setup(family: str, part: Raw) -> Raw:
+def _small_experiment(family: str, part: Raw) -> Raw:
     """Return a small experiment with the part, on the first of PROBLEMS that the part accepts.
 
     Raises: BadInput if the part accepts none of them.
     """
     refusal = BadInput("", "there is no problem")
     for problem in PROBLEMS:
-        raw = _document(family, part, problem)
+        raw = _experiment_document(family, part, problem)
         try:
             experiment = parse(raw)
         except BadInput as error:
@@ -244,7 +244,7 @@ def _setup(family: str, part: Raw) -> Raw:
     raise refusal
 
 
-def _document(family: str, part: Raw, problem: Raw) -> Raw:
+def _experiment_document(family: str, part: Raw, problem: Raw) -> Raw:
     learner: Raw = {"name": "part", "architecture": "linear", "update": {"kind": "gd", "lr": "1/(16d)"}}
     raw: Raw = {
         "problem": copy.deepcopy(problem),
@@ -272,49 +272,54 @@ def _document(family: str, part: Raw, problem: Raw) -> Raw:
     return raw
 
 
-def _curves(raw: Raw, **settings: object) -> tuple[Experiment, Trace]:
+def _experiment_and_trace(raw: Raw, **settings: object) -> tuple[Experiment, Trace]:
     experiment = parse({**raw, "run": {**raw["run"], **settings}})
     return experiment, run(experiment)
 
 
-def _measured(trace: Trace, number: int = 0) -> dict[str, Floats]:
+def _measures_of_curve(trace: Trace, number: int = 0) -> dict[str, Floats]:
     """Return a curve's measures by name, each as [records, replicas, …]. Records are evaluation points."""
     curve = trace.curves[number]
     numbers = {name: curve.values(name) for name in curve.measures}
     return {name: np.asarray(array, np.float64) for name, array in numbers.items() if array is not None}
 
 
-def _runs(raw: Raw, part: Part) -> Check:
-    experiment, trace = _curves(raw)
+def _check_run(raw: Raw, part: Part) -> Check:
+    experiment, trace = _experiment_and_trace(raw)
     losses = trace.curves[0].mean("loss")
     if losses is None or not trace.curves[0].complete or not np.isfinite(losses).all():
-        return Check("run", False, f"the run on {_problem(experiment)} diverges; choose milder defaults")
+        return Check(
+            "run", False, f"the run on {_problem_with_shape(experiment)} diverges; choose milder defaults"
+        )
     if isinstance(part, Line):
         holds, reason = part.holds(experiment)
         state = "holds" if holds else "does not hold"
-        return Check("run", True, f"the line {state} on {_problem(experiment)}: {reason}")
-    words = f"the loss on {_problem(experiment)} goes from {losses[0]:.3g} to {losses[-1]:.3g}"
+        return Check("run", True, f"the line {state} on {_problem_with_shape(experiment)}: {reason}")
+    words = f"the loss on {_problem_with_shape(experiment)} goes from {losses[0]:.3g} to {losses[-1]:.3g}"
     return Check("run", True, words)
 
 
-def _problem(experiment: Experiment) -> str:
+def _problem_with_shape(experiment: Experiment) -> str:
     n, d = experiment.problem.matrix.shape()
     return f"{experiment.problem.matrix.kind} rows [{n}, {d}]"
 
 
-def _reproducible(raw: Raw) -> Check:
-    first, again = (_measured(_curves(raw)[1]) for _ in range(2))
+def _check_seeds(raw: Raw) -> Check:
+    first, again = (_measures_of_curve(_experiment_and_trace(raw)[1]) for _ in range(2))
     unequal = [name for name in first if not np.array_equal(first[name], again[name], equal_nan=True)]
     if unequal:
         return Check("seeds", False, f"two runs with the same seeds differ in {', '.join(unequal)}")
     return Check("seeds", True, "two runs with the same seeds are equal")
 
 
-def _like_a_loop(raw: Raw) -> Check:
-    together = _measured(_curves(raw)[1])
-    alone = [_measured(_curves(raw, replicas=1, seed=SEED + number)[1]) for number in range(REPLICAS)]
+def _check_batch(raw: Raw) -> Check:
+    together = _measures_of_curve(_experiment_and_trace(raw)[1])
+    alone = [
+        _measures_of_curve(_experiment_and_trace(raw, replicas=1, seed=SEED + number)[1])
+        for number in range(REPLICAS)
+    ]
     deviation = max(
-        _deviation(together[name][:, number], alone[number][name][:, 0])
+        _relative_deviation(together[name][:, number], alone[number][name][:, 0])
         for name in together
         for number in range(REPLICAS)
     )
@@ -325,16 +330,20 @@ def _like_a_loop(raw: Raw) -> Check:
     )
 
 
-def _rates_like_a_loop(raw: Raw) -> Check:
+def _check_rates(raw: Raw) -> Check:
     """Check that one run with two learning rates has the same losses as two runs with one rate each."""
 
     def with_rate(rate: Any) -> Trace:
         (learner,) = raw["learners"]
-        return _curves({**raw, "learners": [{**learner, "update": {**learner["update"], "lr": rate}}]})[1]
+        return _experiment_and_trace(
+            {**raw, "learners": [{**learner, "update": {**learner["update"], "lr": rate}}]}
+        )[1]
 
     together = with_rate(list(RATES))
     deviation = max(
-        _deviation(_measured(together, number)["loss"], _measured(with_rate(rate))["loss"])
+        _relative_deviation(
+            _measures_of_curve(together, number)["loss"], _measures_of_curve(with_rate(rate))["loss"]
+        )
         for number, rate in enumerate(RATES)
     )
     return Check(
@@ -344,19 +353,22 @@ def _rates_like_a_loop(raw: Raw) -> Check:
     )
 
 
-def _near_in_single(raw: Raw, family: str, part: Any) -> Check:
+def _check_float32(raw: Raw, family: str, part: Any) -> Check:
     if family in ("updates", "solvers") and not part.structure().continuous:
         return Check(
             "float32", None, "its results can jump (continuous = False), so rounding errors can change a run"
         )
-    double, single = (_measured(_curves(raw, dtype=dtype)[1])["loss"] for dtype in ("float64", "float32"))
-    deviation = _deviation(double, single)
+    double, single = (
+        _measures_of_curve(_experiment_and_trace(raw, dtype=dtype)[1])["loss"]
+        for dtype in ("float64", "float32")
+    )
+    deviation = _relative_deviation(double, single)
     return Check(
         "float32", deviation < NEAR_SINGLE, f"losses in float32 and float64 deviate by {deviation:.1g}"
     )
 
 
-def _deviation(first: Floats, second: Floats) -> float:
+def _relative_deviation(first: Floats, second: Floats) -> float:
     """Return max |first − second| / max(1, max |first|).
 
     It is ∞ if the shapes differ, or if infinities or NaNs are at different positions.
@@ -368,15 +380,15 @@ def _deviation(first: Floats, second: Floats) -> float:
     return float(abs(first[finite] - second[finite]).max(initial=0.0)) / scale
 
 
-def _verdict(raw: Raw) -> Check:
-    experiment, trace = _curves(raw)
+def _check_verdict(raw: Raw) -> Check:
+    experiment, trace = _experiment_and_trace(raw)
     judged = judgement(experiment, trace, experiment.learners[0])
     if judged.conflict:
         return Check("verdict", False, f"{judged.verdict.sentence}, but {judged.conflict}")
     return Check("verdict", True, f"{judged.verdict.sentence}; measured: {judged.measurement}")
 
 
-def _measured_line(raw: Raw, line: Line) -> Check:
+def _check_theory_line(raw: Raw, line: Line) -> Check:
     """Check that the losses of learners respect a theory line, such as a lower bound, that applies to them.
 
     A few standard errors are tolerated. An exact line counts as a lower and as an upper bound.
@@ -386,7 +398,7 @@ def _measured_line(raw: Raw, line: Line) -> Check:
         words = f"a line of direction {line.structure().direction} does not constrain a single run"
         return Check("measurement", None, words)
     picture = {"x": "k", "measure": line.measure}
-    experiment, trace = _curves(
+    experiment, trace = _experiment_and_trace(
         {**raw, "learners": list(COMPARED), "pictures": [picture]}, replicas=REPLICAS_OF_LINES
     )
     seen = view(experiment.pictures[0], of_one(experiment, trace))
@@ -401,21 +413,21 @@ def _measured_line(raw: Raw, line: Line) -> Check:
         for direction in sides
     }
     if not outcomes:
-        return Check("measurement", None, f"it applies to no learner on {_problem(experiment)}")
+        return Check("measurement", None, f"it applies to no learner on {_problem_with_shape(experiment)}")
     broken = {name: outcome for name, outcome in outcomes.items() if outcome.holds is False}
     judged = [*broken.items(), *outcomes.items()][0]
     words = f"{judged[0]} bound {judged[1].word[2:]}: {judged[1].detail}"
     return Check("measurement", not broken, words)
 
 
-def _like_its_twin(family: str, part: Any, twin: Callable[..., Any] | None) -> Check:
+def _check_naive_twin(family: str, part: Any, twin: Callable[..., Any] | None) -> Check:
     if family not in TWINS:
         return Check("twin", None, f"parts of the family {family} have no naive twins")
     if twin is None:
         name = f"naive_{part.kind.replace('-', '_')}"
         return Check("twin", None, f"the file has no naive twin; define {name}{TWINS[family]}")
     ours, naive = _PAIRS[family](part, twin)
-    deviation = _deviation(np.asarray(ours, np.float64), np.asarray(naive, np.float64))
+    deviation = _relative_deviation(np.asarray(ours, np.float64), np.asarray(naive, np.float64))
     return Check("twin", deviation < NEAR, f"the part and its naive twin deviate by {deviation:.1g}")
 
 
@@ -442,7 +454,7 @@ def _net_and_twin(net: Any, twin: Callable[..., Any]) -> Pair:
 
 
 def _solver_and_twin(solver: Any, twin: Callable[..., Any]) -> Pair:
-    experiment = parse(_setup("solvers", msgspec.to_builtins(solver)))
+    experiment = parse(_small_experiment("solvers", msgspec.to_builtins(solver)))
     streams = experiment.run.random_streams()
     drawn = draw(experiment.problem, streams, "float64", "cpu")
     hypothesis = solver.begin(drawn, streams)
@@ -465,7 +477,7 @@ _PAIRS: Mapping[str, Callable[[Any, Callable[..., Any]], Pair]] = {
 }
 
 
-def _fuzz(family: str, member: type[Part]) -> Check:
+def _check_random_hyperparameters(family: str, member: type[Part]) -> Check:
     """Check that runs with random hyperparameters either succeed or raise BadInput."""
     rng, ran, refused = np.random.default_rng(SEED), 0, 0
     described = msgspec.inspect.type_info(member)
@@ -473,10 +485,10 @@ def _fuzz(family: str, member: type[Part]) -> Check:
     if not described.fields:
         return Check("fuzz", None, "it has no hyperparameters")
     for _ in range(DRAWS):
-        fields = {field.encode_name: _drawn(field.type, rng) for field in described.fields}
+        fields = {field.encode_name: _random_setting(field.type, rng) for field in described.fields}
         settings = {name: setting for name, setting in fields.items() if setting is not None}
         try:
-            run(parse(_setup(family, {"kind": str(described.tag), **settings})))
+            run(parse(_small_experiment(family, {"kind": str(described.tag), **settings})))
             ran += 1
         except BadInput:
             refused += 1
@@ -488,13 +500,13 @@ def _fuzz(family: str, member: type[Part]) -> Check:
     )
 
 
-def _drawn(kind: Any, rng: np.random.Generator) -> Any:
+def _random_setting(kind: Any, rng: np.random.Generator) -> Any:
     """Return a random value for a field of type `kind`, or None to use the field's default."""
     match kind:
         case msgspec.inspect.Metadata(type=inner):
-            return _drawn(inner, rng)
+            return _random_setting(inner, rng)
         case msgspec.inspect.UnionType(types=kinds):
-            return _drawn(kinds[int(rng.integers(len(kinds)))], rng)
+            return _random_setting(kinds[int(rng.integers(len(kinds)))], rng)
         case msgspec.inspect.BoolType():
             return bool(rng.integers(2))
         case msgspec.inspect.LiteralType(values=words):

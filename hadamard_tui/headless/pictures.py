@@ -81,7 +81,7 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
         for heat in view.heats:
             colours = colour_map(palette.current().dark_is_more) if has_colours(console) else None
             text = printed_heat_map(
-                heat_map(Look(view), heat), min(console.width, WIDEST_CHART), _height(console), colours
+                heat_map(Look(view), heat), min(console.width, WIDEST_CHART), _chart_height(console), colours
             )
             yield Text.from_ansi(text, no_wrap=True, overflow="crop")
         yield said_of(view, experiment, outcomes, results)
@@ -123,7 +123,7 @@ def has_colours(console: Console) -> bool:
     return console.color_system is not None and not console.no_color
 
 
-def _height(console: Console) -> int:
+def _chart_height(console: Console) -> int:
     low, high = CHART_HEIGHTS
     return min(high, max(low, console.height - LINES_BESIDE_CHART)) if console.is_terminal else low + 4
 
@@ -131,7 +131,7 @@ def _height(console: Console) -> int:
 def chart(view: View, console: Console) -> Text:
     series, axes, *_ = plot(Look(view))
     width = min(console.width, WIDEST_CHART)
-    text = printed(series, axes, width, _height(console), colour=has_colours(console))
+    text = printed(series, axes, width, _chart_height(console), colour=has_colours(console))
     return Text.from_ansi(text, no_wrap=True, overflow="crop")
 
 
@@ -146,11 +146,11 @@ def table(view: View, width: int) -> Table:
         Text(f"{letter_of(curve)} {curve_name(view, curve)}".strip(), legible(colour_of(curve)))
         for curve in view.curves
     ]
-    names += [Text(f"{line_name(view, line)}\n{_direction(line)}", "dim") for line in lines]
+    names += [Text(f"{line_name(view, line)}\n{_direction_beside_name(line)}", "dim") for line in lines]
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     rows = [
-        [view.axes.names.get(x) or _number(x), *(_cell(curve, x, view) for curve in curves)]
-        for x in _places(view, MOST_ROWS)
+        [view.axes.names.get(x) or _number_text(x), *(_value_cell(curve, x, view) for curve in curves)]
+        for x in _table_x_values(view, MOST_ROWS)
     ]
     heads = [Text(view.axes.x_label), *names]
     widest = [
@@ -160,27 +160,27 @@ def table(view: View, width: int) -> Table:
     if len(curves) * COLUMN <= width and sum(least + GAP for least in widest) - GAP <= width:
         spare = width - sum(least + GAP for least in widest) + GAP
         for head, least in zip(heads, widest, strict=True):
-            grid.add_column(shown := _wrapped(head, least + spare), justify="right")
+            grid.add_column(shown := _wrapped_heading(head, least + spare), justify="right")
             spare -= max(0, max(map(cell_len, str(shown).splitlines())) - least)
         for row in rows:
             grid.add_row(*row)
         return grid
-    places = _places(view, max(2, (width - WIDEST_NAME) // COLUMN))
+    places = _table_x_values(view, max(2, (width - WIDEST_NAME) // COLUMN))
     grid.add_column(f"at {view.axes.x_label} =")
     for x in places:
-        grid.add_column(view.axes.names.get(x) or _number(x), justify="right")
+        grid.add_column(view.axes.names.get(x) or _number_text(x), justify="right")
     for name, curve in zip(names, curves, strict=True):
-        grid.add_row(Text(", ").join(name.split()), *(_cell(curve, x, view) for x in places))
+        grid.add_row(Text(", ").join(name.split()), *(_value_cell(curve, x, view) for x in places))
     return grid
 
 
-def _wrapped(head: Text, room: int) -> Text:
+def _wrapped_heading(head: Text, room: int) -> Text:
     """Break the heading of a column between words. Otherwise, rich would break the numbers below it."""
     lines = (line for part in str(head).splitlines() for line in textwrap.wrap(part, room))
     return Text("\n".join(lines), head.style)
 
 
-def _direction(line: LineView) -> str:
+def _direction_beside_name(line: LineView) -> str:
     """Return the direction of a theory line, such as "lower bound", without words that its name contains."""
     words = DIRECTIONS.get(line.direction, line.direction)
     if line.direction == "shape" and "shape" in line.called:
@@ -188,7 +188,7 @@ def _direction(line: LineView) -> str:
     return words.removesuffix(" bound") if "bound" in line.called else words
 
 
-def _places(view: View, most_places: int) -> list[float]:
+def _table_x_values(view: View, most_places: int) -> list[float]:
     """Return at most `most_places` x values for a table, including the last.
 
     If x is a measured quantity, they are round numbers.
@@ -203,7 +203,7 @@ def _places(view: View, most_places: int) -> list[float]:
     return [float(x) for x in all_x]
 
 
-def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
+def _value_cell(curve: CurveView | LineView, x: float, view: View) -> str:
     """Return the value at x with its standard error, as text. A negligible value is shown as 0."""
     place = index_at(curve, x)
     if place is None or np.isnan(curve.y[place]):
@@ -218,10 +218,10 @@ def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
     error = (
         "" if stderr is None or not np.isfinite(stderr[place]) else f" ± {number(float(stderr[place]), 1)}"
     )
-    return f"{_number(y)}{error}"
+    return f"{_number_text(y)}{error}"
 
 
-def _number(value: float) -> str:
+def _number_text(value: float) -> str:
     return f"{value:g}" if value == int(value) and abs(value) < 1e12 else f"{value:.4g}"
 
 
@@ -235,13 +235,13 @@ def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap 
     for glyphs, inks in zip(cells.glyphs, cells.fore.astype(np.int32) * INKS + cells.back, strict=True):
         line = ""
         for text, ink in runs(glyphs, inks):
-            codes = _codes(rgb, *divmod(ink, INKS))
+            codes = _colour_codes(rgb, *divmod(ink, INKS))
             line += f"\x1b[{codes}m{text}{_RESET}" if codes else text
         lines.append(line.rstrip(" "))
     return "\n".join(lines)
 
 
-def _codes(rgb: dict[int, tuple[int, int, int]], fore: int, back: int) -> str:
+def _colour_codes(rgb: dict[int, tuple[int, int, int]], fore: int, back: int) -> str:
     """Return the terminal's control codes for a text colour and a background colour.
 
     A colour without RGB value, as in the frame, is the terminal's default colour.

@@ -86,7 +86,7 @@ def page(name: str, settings: Sequence[str], errors: Console) -> JudgementPage:
 def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
     parts: list[ConsoleRenderable] = [Text(f"{judged.measured}{judged.at_rate}", "bold")]
     parts += [Text(f"{sentence}.") for sentence in judged.by_structure]
-    parts.append(_symmetries(judged))
+    parts.append(_symmetry_table(judged))
     if precisions := judged.symmetries[0].precisions:
         parts.append(
             Text(f"The rule computes in {listed(precisions)}, although its input is float64.", "yellow")
@@ -94,15 +94,15 @@ def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
     parts += [Text(f"  ✗ disagree: {words}", "bold red") for words in judged.contradictions]
     if judged.losses:
         parts += [
-            _losses(judged, console),
+            _loss_table(judged, console),
             *([Text(f"  ✗ {judged.warning}", "bold red")] if judged.warning else []),
         ]
-        parts += [_chart(judged, console), Text(FOOTNOTE, "dim")]
+        parts += [_loss_chart(judged, console), Text(FOOTNOTE, "dim")]
     parts += [Text(f"  {problem}: not run; {reason}") for problem, reason in judged.refused.items()]
     return Group(*parts)
 
 
-def _symmetries(judged: RuleJudgement) -> Table:
+def _symmetry_table(judged: RuleJudgement) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 1))
     for heading in ("inputs", "measured", "predictions change by", "by rounding alone"):
         table.add_column(heading)
@@ -113,36 +113,36 @@ def _symmetries(judged: RuleJudgement) -> Table:
     return table
 
 
-def _losses(judged: RuleJudgement, console: Console) -> Table:
+def _loss_table(judged: RuleJudgement, console: Console) -> Table:
     """Return the table of losses.
 
     If the table is too wide for the console, rates are on separate lines, so that no rate is split.
     """
-    table = _losses_separated(judged, ", ")
+    table = _loss_table_separated_by(judged, ", ")
     unlimited = console.options.update(width=10 * WIDEST_CHART)
     if console.measure(table, options=unlimited).maximum <= console.width:
         return table
-    return _losses_separated(judged, ",\n")
+    return _loss_table_separated_by(judged, ",\n")
 
 
-def _losses_separated(judged: RuleJudgement, separator: str) -> Table:
+def _loss_table_separated_by(judged: RuleJudgement, separator: str) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 1))
     table.add_column("loss after k examples")
     for k in MARKS:
         table.add_column(f"k = {k}, bound {1 - k / D:g}")
     for problem in judged.losses:
-        table.add_row(problem, *(_point(judged.at(problem, k), separator) for k in MARKS))
+        table.add_row(problem, *(_loss_cell(judged.at(problem, k), separator) for k in MARKS))
     return table
 
 
-def _point(point: LossBesideBound | None, separator: str = ", ") -> str:
+def _loss_cell(point: LossBesideBound | None, separator: str = ", ") -> str:
     if point is None or not math.isfinite(point.loss):
         return "diverged"
     rate = "" if point.rate is None else f"{separator}η = {point.rate:g}{_ENDS.get(point.rate, '')}"
     return f"{point.numbers} {point.word}{rate}"
 
 
-def _chart(judged: RuleJudgement, console: Console) -> Text:
+def _loss_chart(judged: RuleJudgement, console: Console) -> Text:
     series, axes = chart_of(judged)
     width = min(console.width, WIDEST_CHART)
     text = printed(series, axes, width, CHART_HEIGHT, colour=has_colours(console))
@@ -152,7 +152,7 @@ def _chart(judged: RuleJudgement, console: Console) -> Text:
 def as_markdown(judged: RuleJudgement) -> str:
     lines = [f"## {judged.name}", "", "| inputs | verdict | change of predictions | by rounding |"]
     lines += ["|---|---|---|---|"]
-    lines += [_row(symmetry) for symmetry in judged.symmetries]
+    lines += [_symmetry_row(symmetry) for symmetry in judged.symmetries]
     if judged.rate is not None:
         lines += ["", f"Measured at η = {judged.rate:g}."]
     lines += ["", *(f"{sentence}." for sentence in judged.by_structure)]
@@ -162,14 +162,14 @@ def as_markdown(judged: RuleJudgement) -> str:
         heads = " | ".join(f"k = {k}, bound {1 - k / D:g}" for k in MARKS)
         lines += ["", f"| loss after k examples | {heads} |", "|---|" + "---|" * len(MARKS)]
         for problem in judged.losses:
-            cells = " | ".join(_point(judged.at(problem, k)) for k in MARKS)
+            cells = " | ".join(_loss_cell(judged.at(problem, k)) for k in MARKS)
             lines.append(f"| {problem} | {cells} |")
         lines += ["", FOOTNOTE]
     lines += [f"{problem}: not run; {reason}." for problem, reason in judged.refused.items()]
     return "\n".join(lines) + "\n"
 
 
-def _row(symmetry: Symmetry) -> str:
+def _symmetry_row(symmetry: Symmetry) -> str:
     inside = f" (computes in {', '.join(symmetry.precisions)})" if symmetry.precisions else ""
     return (
         f"| {symmetry.group} | {symmetry.word}{inside} | {symmetry.change:.1g} | {symmetry.by_rounding:.1g} |"

@@ -48,11 +48,11 @@ def difference(before: StoredRun, after: StoredRun) -> Iterator[Text | Table]:
         for title in ("claim", before.id, after.id):
             columns.add_column(title, ratio=1 if title == "claim" else None)
         for text in texts:
-            columns.add_row(text, _measured(before, text), _measured(after, text))
+            columns.add_row(text, _claim_outcome(before, text), _claim_outcome(after, text))
         yield columns
 
 
-def _measured(run: StoredRun, text: str) -> str:
+def _claim_outcome(run: StoredRun, text: str) -> str:
     claim = next((claim for claim in run.claims if claim["text"] == text), None)
     if claim is None:
         return "no such claim"

@@ -83,8 +83,8 @@ def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> P
         grid.add_column(heading, justify=justify, no_wrap=True)
     for curve in losses.curves:
         name = f"{letter_of(curve)} {curve.name}".strip()
-        learner = Text(f"{name}{_rate(losses, curve)}", legible(colour_of(curve)))
-        lines = [_line(run, curve, x) for x in where]
+        learner = Text(f"{name}{_rate_note(losses, curve)}", legible(colour_of(curve)))
+        lines = [_row_cells(run, curve, x) for x in where]
         cells = {column: "\n".join(line[column] for line in lines) for column in shown if column in lines[0]}
         cells["invariant"] = NOTHING if curve.training.verdict is None else curve.training.verdict.answer
         grid.add_row(learner, *(cells[column] for column in shown), end_section=True)
@@ -119,47 +119,47 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
         yield Text(f"trained by a separate optimizer for each net: {names}", "dim")
     for curve in trace.curves:
         if curve.grid:
-            tried = ", ".join(f"{rate:.3g}: {_mean(mean)}" for rate, mean in curve.grid.items())
+            tried = ", ".join(f"{rate:.3g}: {_mean_text(mean)}" for rate, mean in curve.grid.items())
             yield Text(f"{curve.name}: rates tried, each with the mean of its curve: {tried}", "dim")
 
 
-def _rate(losses: View, curve: CurveView) -> str:
+def _rate_note(losses: View, curve: CurveView) -> str:
     if curve.training.grid:
         return f"\n  η={curve.training.rate:.4g}, best of {len(curve.training.grid)}"
     rivals = sum(other.learner == curve.learner for other in losses.curves)
     return f"\n  best of {rivals} rates" if rivals > 1 and curve.chosen else ""
 
 
-def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]:
+def _row_cells(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]:
     """Return a curve's cells at x, by column.
 
     A bound that does not apply to the learner of the curve is in parentheses.
     """
-    loss = _at(run["loss"], curve.name, x)
+    loss = _value_at(run["loss"], curve.name, x)
     cells = {"k": f"{x:g}", "bound": NOTHING, "which": NOTHING, "ratio": NOTHING}
     if loss is None:
         cells["loss"] = curve.ends.fate if curve.ends.diverged_at is not None else NOTHING
     elif curve.stderr is None:
-        cells["loss"] = _number(loss)
+        cells["loss"] = _number_text(loss)
     else:
-        cells["loss"] = f"{_number(loss)} ± {number(float(curve.stderr[index_at(curve, x)]), 1)}"
+        cells["loss"] = f"{_number_text(loss)} ± {number(float(curve.stderr[index_at(curve, x)]), 1)}"
     for measure_name in MEASURES:
-        value = _at(run[measure_name], curve.name, x)
+        value = _value_at(run[measure_name], curve.name, x)
         cells[measure_name] = (
             NOTHING if value is None else f"{value:g}" if measure_name == "rank" else f"{value:.4f}"
         )
     if (bound := strongest_bound(run["loss"], curve, x)) is not None:
         height = bound.at(x)
         template = "{}" if bound.binds(curve) else "({})"
-        cells["bound"] = template.format(_number(height))
+        cells["bound"] = template.format(_number_text(height))
         which = line_in_brief(run["loss"], bound)
         cells["which"] = f"{which}?" if bound.direction == "conjecture" else which
         if loss is not None and height >= ZERO:
-            cells["ratio"] = template.format(_number(loss / height))
+            cells["ratio"] = template.format(_number_text(loss / height))
     return cells
 
 
-def _at(measured: View, curve_name: str, x: float) -> float | None:
+def _value_at(measured: View, curve_name: str, x: float) -> float | None:
     curve = next((curve for curve in measured.curves if curve.name == curve_name), None)
     place = None if curve is None else index_at(curve, x)
     if curve is None or place is None or np.isnan(curve.y[place]):
@@ -167,11 +167,11 @@ def _at(measured: View, curve_name: str, x: float) -> float | None:
     return float(curve.y[place])
 
 
-def _mean(mean: float) -> str:
-    return _number(mean) if np.isfinite(mean) else "diverged"
+def _mean_text(mean: float) -> str:
+    return _number_text(mean) if np.isfinite(mean) else "diverged"
 
 
-def _number(value: float) -> str:
+def _number_text(value: float) -> str:
     if abs(value) < ZERO:
         return "0"
     return f"{value:.4f}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"
@@ -206,12 +206,12 @@ def show(
     for part in (
         _heading(experiment, trace),
         *(pictures(done.results, done.outcomes, console) if done.has_pictures else losses_alone),
-        *_divergence(experiment, trace, done.strayed),
-        *_about_claims(done.outcomes, bool(settings)),
-        *(_lines(trace.theorems) if bounds else ()),
+        *_divergence_lines(experiment, trace, done.strayed),
+        *_warning_of_changes(done.outcomes, bool(settings)),
+        *(_theory_section(trace.theorems) if bounds else ()),
         *(notes_on_learners(experiment, trace) if notes else ()),
         *([Text("\n" + "\n".join(onward))] if onward else []),
-        *_more(bounds, notes),
+        *_unused_options(bounds, notes),
     ):
         console.print(part)
 
@@ -238,18 +238,20 @@ def _heading(experiment: Experiment, trace: Trace) -> Text:
     return Text("\n").join(Text(line, style) for line, style in lines if line)
 
 
-def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
+def _divergence_lines(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
     """Yield a line about each learner that diverged or lost accuracy, and whether a claim expects this."""
     claimed, clock = expected_to_diverge(experiment), experiment.protocol.clock
     for curve in trace.curves:
         if curve.learner in strayed:
             unexpected = "" if curve.inaccurate.any() else ", and no claim expects it"
-            yield Text(f"✗ {_diverged(curve, clock)}{unexpected}", "bold red")
+            yield Text(f"✗ {_divergence_phrase(curve, clock)}{unexpected}", "bold red")
         elif curve.diverged:
-            yield Text(f"{_diverged(curve, clock)}{', as claimed' if curve.learner in claimed else ''}")
+            yield Text(
+                f"{_divergence_phrase(curve, clock)}{', as claimed' if curve.learner in claimed else ''}"
+            )
 
 
-def _diverged(curve: Curve, clock: str) -> str:
+def _divergence_phrase(curve: Curve, clock: str) -> str:
     """Return when, and in how many replicas, a learner diverged or lost accuracy, as a phrase."""
     why = f": {WHY_INACCURATE}" if curve.inaccurate.any() else ""
     if curve.replicas == 1:
@@ -261,7 +263,7 @@ def _diverged(curve: Curve, clock: str) -> str:
     return f"{curve.name} {curve.fate} {extent}{means}{why}"
 
 
-def _more(bounds: bool, notes: bool) -> Iterator[Text]:
+def _unused_options(bounds: bool, notes: bool) -> Iterator[Text]:
     options = {
         "--bounds lists the theory lines that apply here, to which learners, and why": not bounds,
         "--notes shows how the run was computed": not notes,
@@ -270,7 +272,7 @@ def _more(bounds: bool, notes: bool) -> Iterator[Text]:
         yield Text(f"\n{'; '.join(words for words, wanted in options.items() if wanted)}", "dim")
 
 
-def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
+def _theory_section(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
     """Yield the theory lines, with the learners that they apply to and the reasons.
 
     Theory lines that do not hold for this problem come last.
@@ -298,7 +300,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
             yield Text(f"not applicable: the {whole_name(line.statement)} {line.on_problem.reason}", "dim")
 
 
-def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:
+def _warning_of_changes(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:
     if changed and any(outcome.holds is False for outcome in outcomes):
         yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
 

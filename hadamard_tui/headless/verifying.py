@@ -67,15 +67,15 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
 def shown(verified: Verified) -> ConsoleRenderable:
     table = Table.grid(padding=(0, 2, 0, 0))
-    sign = _sign(verified.holds)
+    sign = _verdict_text(verified.holds)
     table.add_row(sign, Text.assemble((verified.preset, "bold"), f"  {verified.seconds:.1f} s"))
     for outcome in verified.outcomes:
         table.add_row(
-            Text("  ") + _sign(outcome.holds is True),
+            Text("  ") + _verdict_text(outcome.holds is True),
             Text.assemble(outcome.claim.text, (f"  {outcome.detail}", "dim")),
         )
     for learner_name in verified.strayed:
-        table.add_row(Text("  ") + _sign(False), f"{learner_name} diverged, and no claim expects it")
+        table.add_row(Text("  ") + _verdict_text(False), f"{learner_name} diverged, and no claim expects it")
     return table
 
 
@@ -85,7 +85,7 @@ def total(all_verified: Sequence[Verified]) -> str:
     return f"{holding} of {len(claims)} claims of {len(all_verified)} presets hold."
 
 
-def _sign(holds: bool) -> Text:
+def _verdict_text(holds: bool) -> Text:
     return Text("✓ holds", "green") if holds else Text("✗ fails", "bold red")
 
 
@@ -125,12 +125,14 @@ def as_markdown(all_verified: Sequence[Verified]) -> str:
         lines += ["| | claim | measured |", "|---|---|---|"]
         for outcome in verified.outcomes:
             word = "holds" if outcome.holds else "**fails**"
-            lines.append(f"| {word} | {_cell(outcome.claim.text)} | {_cell(outcome.detail)} |")
+            lines.append(
+                f"| {word} | {_escaped_cell(outcome.claim.text)} | {_escaped_cell(outcome.detail)} |"
+            )
         lines += [
             f"| **fails** | {learner_name} does not diverge | it did |" for learner_name in verified.strayed
         ]
     return "\n".join(lines) + "\n"
 
 
-def _cell(text: str) -> str:
+def _escaped_cell(text: str) -> str:
     return text.replace("|", "\\|")

@@ -59,16 +59,20 @@ FORMER = {"table": TABLE, "theory": "why", "verdict": "invariance"}
 """Current names of tabs that were renamed, by their former names."""
 
 
-def _about() -> dict[str, str]:
+def _about_by_name() -> dict[str, str]:
     about = {panel.name: panel.about for panel in _constant("PANELS")}
     return {TABLE: "the table of learners: loss, bound and ratio at the playhead", **about}
 
 
-def _words() -> dict[str, str]:
+def _words_by_name() -> dict[str, str]:
     return {TABLE: TABLE, **{panel.name: panel.word or panel.name for panel in _constant("PANELS")}}
 
 
-_CONSTANTS: dict[str, Callable[[], Any]] = {"PANELS": _all_panels, "ABOUT": _about, "WORDS": _words}
+_CONSTANTS: dict[str, Callable[[], Any]] = {
+    "PANELS": _all_panels,
+    "ABOUT": _about_by_name,
+    "WORDS": _words_by_name,
+}
 
 
 @cache

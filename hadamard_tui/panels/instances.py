@@ -41,7 +41,7 @@ def show(context: PanelContext) -> HeatMap | Text:
     n, d = problem.matrix.shape()
     k = int(context.trace.clocks_at(context.place)["k"])
     target, now = target_feature(context.experiment), min(max(k, 1), n)
-    rows, features = _around(now - 1, n, MOST_ROWS), _around(target or 0, d, MOST_FEATURES)
+    rows, features = _window_around(now - 1, n, MOST_ROWS), _window_around(target or 0, d, MOST_FEATURES)
     protocol = context.experiment.protocol
     learners = {learner.name: learner for learner in context.experiment.learners}
     is_solved = learners[context.curve.learner].solver is not None
@@ -63,7 +63,7 @@ def show(context: PanelContext) -> HeatMap | Text:
     )
 
 
-def _around(place: int, count: int, most_entries: int) -> slice:
+def _window_around(place: int, count: int, most_entries: int) -> slice:
     first = min(max(place - most_entries // 2, 0), max(count - most_entries, 0))
     return slice(first, min(first + most_entries, count))
 

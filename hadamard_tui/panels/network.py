@@ -31,7 +31,7 @@ def show(context: PanelContext) -> Nets | Text:
     nets = []
     for curve in curves:
         curve_snapshots = snapshots.by_learner.get(curve.learner) if curve.best else None
-        net = None if curve_snapshots is None else _net(context, curve, curve_snapshots)
+        net = None if curve_snapshots is None else _drawn_net(context, curve, curve_snapshots)
         if net is not None:
             nets.append(net)
     at = f"{context.trace.x_label} = {context.trace.clocks_at(context.place)[_clock(context)]:g}"
@@ -45,7 +45,7 @@ def _clock(context: PanelContext) -> str:
     return context.experiment.protocol.clock
 
 
-def _net(context: PanelContext, curve: Curve, snapshots: Snapshots) -> Net | None:
+def _drawn_net(context: PanelContext, curve: Curve, snapshots: Snapshots) -> Net | None:
     record = snapshots.at(context.place)
     if record is None or record >= len(snapshots.edges) or not snapshots.edges[record]:
         return None

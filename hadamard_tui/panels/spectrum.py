@@ -64,14 +64,14 @@ def show(context: PanelContext) -> Plot | Text:
     count = int(np.searchsorted(spectrum.x, context.shown, side="right"))
     x, values, rank = spectrum.x[:count], spectrum.values[:count], spectrum.rank[:count]
     tint = colour_of(context.loss.view.curve(curve.name))
-    if _all_equal(values, rank):
-        series = [_one_line(x, values, rank, context.marked(spectrum.x), tint)]
+    if _are_all_equal(values, rank):
+        series = [_shared_curve(x, values, rank, context.marked(spectrum.x), tint)]
     else:
-        series = _lines(x, values, rank, context.marked(spectrum.x), tint)
+        series = _largest_curves(x, values, rank, context.marked(spectrum.x), tint)
     return plot(context, f"Spectrum of {curve.name}", SingularValues.label, series, floor=0.0)
 
 
-def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
+def _are_all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
     """Return whether all positive singular values look equal at every evaluation point of the run.
 
     Args:
@@ -83,7 +83,7 @@ def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
     return bool((rank > 1).any() and (least >= (1 - ALIKE) * values[is_positive, 0]).all())
 
 
-def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:
+def _shared_curve(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:
     """Return one curve for all equal singular values. Its name states the number of these values.
 
     If `now` is None, the name states the smallest and the largest number during the run. Otherwise, it states
@@ -98,7 +98,9 @@ def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | No
     return Series(line_name, x, np.where(rank > 0, values[:, 0], np.nan), tint, mark="1")
 
 
-def _lines(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> list[Series]:
+def _largest_curves(
+    x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str
+) -> list[Series]:
     """Return curves of at most MOST_LINES singular values. The largest comes last, and is drawn on top."""
     values, r = np.where(values > 0, values, np.nan), values.shape[1]
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))

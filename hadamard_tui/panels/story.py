@@ -36,11 +36,11 @@ def story_text(experiment: Experiment) -> Text:
     if story:
         text.append(f"{story}\n")
     if experiment.source:
-        text.append_text(_source(experiment.source))
+        text.append_text(_source_text(experiment.source))
     return text
 
 
-def _source(source: str) -> Text:
+def _source_text(source: str) -> Text:
     from engine.spec import theory_pages
 
     text = Text(f"Source: {source}\n", "dim")

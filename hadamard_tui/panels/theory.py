@@ -62,7 +62,7 @@ def new_row(context: PanelContext) -> Text | None:
     drawn = entries[:, first : first + MOST_FEATURES] if d <= MOST_WEIGHED else entries
     labels = None if target is None else entries[:, target - features.start]
     products = _inner_products(entries) if d <= MOST_WEIGHED else None
-    return _drawn(drawn, range(rows.start + 1, new + 2), first, d, target, labels, products)
+    return _drawn_matrix(drawn, range(rows.start + 1, new + 2), first, d, target, labels, products)
 
 
 def _inner_products(entries: Rows) -> Rows:
@@ -72,7 +72,7 @@ def _inner_products(entries: Rows) -> Rows:
     return np.where(abs(products) > ROUNDING * lengths[:-1] * lengths[-1], products, 0.0)
 
 
-def _drawn(
+def _drawn_matrix(
     entries: Rows,
     numbers: range,
     first: int,
@@ -94,7 +94,7 @@ def _drawn(
     text = Text.assemble(
         "\n",
         (f"Row {numbers[-1]} is new; the previous rows are above it", "bold"),
-        (f" ({shown}; {SHADES[-1]} is {_number(high)}, {SHADES[0]} is {_number(low)})\n", "dim"),
+        (f" ({shown}; {SHADES[-1]} is {_number_text(high)}, {SHADES[0]} is {_number_text(low)})\n", "dim"),
     )
     heading = (
         " " * entries.shape[1] if target is None else f"{' ' * (target - first)}▼".ljust(entries.shape[1])
@@ -107,13 +107,13 @@ def _drawn(
         text.append(f"\n{words if is_new else f'row {number}':{width}}  ", "bold" if is_new else "")
         text.append("".join(shades[place]), "bold" if is_new else "dim")
         if labels is not None:
-            text.append(f"  {'?' if is_new else _number(labels[place]):>5}")
+            text.append(f"  {'?' if is_new else _number_text(labels[place]):>5}")
         if products is not None and not is_new:
-            text.append(f"  {_number(products[place]):>13}")
+            text.append(f"  {_number_text(products[place]):>13}")
     return text.append("\n")
 
 
-def _number(quantity: float) -> str:
+def _number_text(quantity: float) -> str:
     return f"{quantity:.3g}".replace("-", "−")
 
 
@@ -132,7 +132,7 @@ def show(context: PanelContext) -> Text:
         text.append(f"{how}; the backend “dense” uses the matrix itself.\n", "dim")
     applicable = [line for line in context.trace.theorems if line.on_problem.holds]
     picture = new_row(context)
-    for line in sorted(applicable, key=lambda line: _rank(line, curve.learner)):
+    for line in sorted(applicable, key=lambda line: _sort_rank(line, curve.learner)):
         text.append("\n").append_text(_line_text(line, curve.learner, curve.verdict.reason))
         if picture is not None and line.on_learners[curve.learner].holds and proof(line.kind):
             text.append_text(picture)
@@ -149,7 +149,7 @@ def reason_text(experiment: Experiment) -> Text:
     return Text(f"{reason}\n\n" if reason else "")
 
 
-def _rank(line: TheoryLine, learner_name: str) -> int:
+def _sort_rank(line: TheoryLine, learner_name: str) -> int:
     """Return the sort key of a theory line: 0 if it applies, 1 for other lower bounds, 2 for other lines."""
     if line.on_learners[learner_name].holds:
         return 0

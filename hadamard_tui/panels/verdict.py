@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
 def show(context: PanelContext) -> Text:
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
-    return Text("\n").join(_learner(context, curve) for curve in curves)
+    return Text("\n").join(_learner_text(context, curve) for curve in curves)
 
 
-def _learner(context: PanelContext, curve: Curve) -> Text:
+def _learner_text(context: PanelContext, curve: Curve) -> Text:
     drawn, certificates = context.loss.view.curve(curve.name), context.retraining.certificates
     curve_name = f"{letter_of(drawn)} {curve.name}".strip()
     text = Text.assemble((curve_name, f"bold {legible(colour_of(drawn))}"), "\n")
     text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
-    text.append("  measured   ", "dim").append_text(_measured(certificates, curve.learner)).append("\n")
+    text.append("  measured   ", "dim").append_text(_measurement_text(certificates, curve.learner)).append(
+        "\n"
+    )
     bounds = [line for line in context.loss.view.lines if not line.curve and curve.learner in line.applies_to]
     judged = certificates.judged.get(curve.learner) if certificates is not None else None
     respects = (
@@ -50,7 +52,7 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
     return text
 
 
-def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text:
+def _measurement_text(certificates: CertificateWorker | None, learner_name: str) -> Text:
     if certificates is None:
         return Text("will be measured once the run has finished", "italic")
     if learner_name in certificates.failed:

@@ -54,13 +54,15 @@ def show(context: PanelContext) -> Plot | Text:
             f"{why} The weights of nets are in the panel “network”." if _may_be_net(context) else why
         )
     if not _do_weights_change(context):
-        return _by_feature(context)
+        return _plot_by_feature(context)
     series = weight_series(context)
     options = replace(context.chart_options, x_log=context.loss.resolved.x_log)
     low, high = options.x_limits(curve.weights_x if curve.ended else context.trace.x)
     x_log = bool(options.x_log) and low > 0
-    on = Axes(_title(context), context.trace.x_label, "weight", (low, high), _limits(series), x_log)
-    return Plot(series, on, _note(context), context.playhead)
+    on = Axes(
+        _chart_title(context), context.trace.x_label, "weight", (low, high), _axis_limits(series), x_log
+    )
+    return Plot(series, on, _note_on_scale(context), context.playhead)
 
 
 def uncached(curve: Curve) -> str:
@@ -69,20 +71,20 @@ def uncached(curve: Curve) -> str:
     return f"{reason} To see weights, run with other seeds."
 
 
-def _learner(context: PanelContext) -> Learner:
+def _selected_learner(context: PanelContext) -> Learner:
     return next(learner for learner in context.experiment.learners if learner.name == context.curve.learner)
 
 
 def _may_be_net(context: PanelContext) -> bool:
-    return _learner(context).solver is None  # nets take steps, and are not solved
+    return _selected_learner(context).solver is None  # nets take steps, and are not solved
 
 
 def _do_weights_change(context: PanelContext) -> bool:
-    solved_once = _learner(context).solver is not None and context.experiment.protocol.clock != "k"
+    solved_once = _selected_learner(context).solver is not None and context.experiment.protocol.clock != "k"
     return len(context.trace.x) > 2 and not solved_once
 
 
-def _by_feature(context: PanelContext) -> Plot:
+def _plot_by_feature(context: PanelContext) -> Plot:
     curve, marked = context.curve, target_features(context.experiment)
     assert curve.weights is not None, "a curve without weights has nothing to draw"
     record = max(0, int(np.searchsorted(curve.weights_x, context.place, side="right")) - 1)
@@ -90,21 +92,23 @@ def _by_feature(context: PanelContext) -> Plot:
     features = np.arange(len(weights))
     rest = np.delete(features, marked)
     tint, other = colour_of(context.loss.view.curve(curve.name)), "other " if marked else ""
-    series = [Series(_counted(len(rest), other), rest.astype(float), weights[rest], others(), "points")]
+    series = [Series(_weight_count(len(rest), other), rest.astype(float), weights[rest], others(), "points")]
     if marked:
-        series_name = f"{_named(marked, 'the target')}{_values(weights[list(marked)])}"
+        series_name = f"{_weights_named(marked, 'the target')}{_value_range(weights[list(marked)])}"
         at = np.array(marked)
         series.append(Series(series_name, at.astype(float), weights[at], tint, "points", mark="★"))
     x = features.astype(float)
-    on = Axes(_title(context), "feature", "weight", limits(x), _limits(series), x_whole=are_whole(x))
-    return Plot(series, on, _note(context))
+    on = Axes(
+        _chart_title(context), "feature", "weight", limits(x), _axis_limits(series), x_whole=are_whole(x)
+    )
+    return Plot(series, on, _note_on_scale(context))
 
 
-def _note(context: PanelContext) -> str:
+def _note_on_scale(context: PanelContext) -> str:
     return "y stays linear: weights may be negative" if context.chart_options.y_log else ""
 
 
-def _title(context: PanelContext) -> str:
+def _chart_title(context: PanelContext) -> str:
     problem, curve_name = context.experiment.problem, context.curve.name
     count = problem.target.columns(problem.matrix)
     if count == 1:
@@ -151,21 +155,23 @@ def weight_series(context: PanelContext) -> list[Series]:
     count = int(np.searchsorted(curve.weights_x, context.shown, side="right"))
     d = curve.weights.shape[1]
     marked = target_features(context.experiment)
-    rest = _rest(d, marked)
+    rest = _spread_features(d, marked)
     drawn = np.append(rest, np.array(marked, int))
     stride = max(1, -(-count * len(drawn) // MOST_POINTS))
     x = curve.weights_x[:count:stride]
     weights = np.ascontiguousarray(curve.weights[:count:stride, drawn].T)
     count_of_targets = problem.target.columns(problem.matrix)
     target = "the target" if count_of_targets == 1 else f"target 1 of {count_of_targets}"
-    series_name = _counted(len(rest), "other " if marked else "") + (f" of {d}" if len(drawn) < d else "")
+    series_name = _weight_count(len(rest), "other " if marked else "") + (
+        f" of {d}" if len(drawn) < d else ""
+    )
     if not marked and count_of_targets > 1:
         series_name += f" for {target}"
-    of_target = _named(marked, target)
+    of_target = _weights_named(marked, target)
     if (record := context.marked(curve.weights_x)) is not None:
         now = curve.weights[record]
-        of_target += _values(now[list(marked)])
-        series_name += _values(now[rest])
+        of_target += _value_range(now[list(marked)])
+        series_name += _value_range(now[rest])
     lines = [
         Series("" if number else series_name, x, line, others(), faint=True)
         for number, line in enumerate(weights[: len(rest)])
@@ -176,30 +182,30 @@ def weight_series(context: PanelContext) -> list[Series]:
     return lines
 
 
-def _named(marked: Sequence[int], target: str) -> str:
+def _weights_named(marked: Sequence[int], target: str) -> str:
     numbers = ", ".join(map(str, marked))
     return f"weight {numbers}, {target}" if len(marked) == 1 else f"weights {numbers} of {target}"
 
 
-def _counted(count: int, other: str) -> str:
+def _weight_count(count: int, other: str) -> str:
     return f"{count} {other}weight{'s' * (count != 1)}"
 
 
-def _values(weights: np.ndarray) -> str:
+def _value_range(weights: np.ndarray) -> str:
     if not len(weights):
         return ""
     low, high = weights.min(), weights.max()
     return f": {low:.3f}" if len(weights) == 1 else f": {low:.3f} … {high:.3f}"
 
 
-def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
+def _spread_features(d: int, marked: Sequence[int]) -> np.ndarray:
     """Return at most MOST_LINES features that are not in `marked`, evenly spaced."""
     unmarked: np.ndarray = np.delete(np.arange(d), marked)
     positions = np.linspace(0, len(unmarked) - 1, min(len(unmarked), MOST_LINES)).astype(int)
     return np.asarray(unmarked[positions])
 
 
-def _limits(series: list[Series]) -> tuple[float, float]:
+def _axis_limits(series: list[Series]) -> tuple[float, float]:
     values = np.concatenate([[0.0], *(curve.y[np.isfinite(curve.y)] for curve in series)])
     return still_limits(values)
 

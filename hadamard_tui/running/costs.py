@@ -25,10 +25,10 @@ def costs(experiment: Experiment) -> list[str]:
         if cost := measure.schedule().expensive:
             by_cost.setdefault(cost, {})[measure.kind] = None
     measures = [f"Expensive: {listed(list(kinds))} ({cost})." for cost, kinds in by_cost.items()]
-    return [*measures, *_refitted(experiment)]
+    return [*measures, *_warnings_of_refits(experiment)]
 
 
-def _refitted(experiment: Experiment) -> list[str]:
+def _warnings_of_refits(experiment: Experiment) -> list[str]:
     """Return a warning for each learner that is fitted again after each example, if this takes seconds."""
     from engine.planning.run_plan import sizes_of
 

@@ -48,7 +48,7 @@ class Follower:
     def __init__(self, reader: RunReader, notify: Callable[[Event | Silent], None]) -> None:
         self._reader, self._notify = reader, notify
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="follower", daemon=True)
+        self._thread = threading.Thread(target=self._follow_file, name="follower", daemon=True)
         self._heard = time.monotonic()
         self._was_silent = False
         self._said_missing: set[str] = set()
@@ -73,12 +73,12 @@ class Follower:
             self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _follow(self) -> None:
+    def _follow_file(self) -> None:
         reader = self._reader
         self._notify(Changed("running"))
         self._notify(Begun(reader.results, reader.run.id))
         try:
-            while not self._read() and not self._stopped.wait(POLL_SECONDS):
+            while not self._read_news() and not self._stopped.wait(POLL_SECONDS):
                 pass
         except BadInput as error:
             self._notify(Refused(error))
@@ -86,7 +86,7 @@ class Follower:
         finally:
             reader.close()
 
-    def _read(self) -> bool:
+    def _read_news(self) -> bool:
         """Read what was appended to the file, send events about it, and return whether the run is over."""
         reader = self._reader
         # Queried before the file is read: if the writer ends in between, the file is complete by then.
@@ -99,9 +99,9 @@ class Follower:
                 self._notify(PointDone(number))
             elif kind == "mach" and reader.machine is not None:
                 self._notify(Sampled(reader.machine))
-        self._say_what_is_missing()
+        self._notify_unknown_data()
         if reader.ended:
-            self._end()
+            self._notify_end()
             return True
         if news:
             self._heard, self._was_silent = time.monotonic(), False
@@ -115,7 +115,7 @@ class Follower:
             self._notify(Silent(f"No new data for {MOST_SILENT:.0f} s: the run on {where} may be over."))
         return False
 
-    def _end(self) -> None:
+    def _notify_end(self) -> None:
         reader = self._reader
         traces = reader.results.traces
         if reader.run.state == "finished" and traces:
@@ -124,7 +124,7 @@ class Follower:
         else:
             self._notify(Changed("stopped"))
 
-    def _say_what_is_missing(self) -> None:
+    def _notify_unknown_data(self) -> None:
         run, missing = self._reader.run, self._reader.unknown - self._said_missing
         if missing:
             self._said_missing |= missing

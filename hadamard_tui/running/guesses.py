@@ -48,22 +48,24 @@ class Guesses:
         It stops one position after the last evaluation point, which means "never".
         """
         if (learner_name := self.learner) is not None:
-            self._records[learner_name] = min(max(self._record(learner_name) + records, 0), len(self.places))
+            self._records[learner_name] = min(
+                max(self._place_of_guess(learner_name) + records, 0), len(self.places)
+            )
 
     def take(self) -> None:
         if (learner_name := self.learner) is not None:
-            self._records[learner_name] = self._record(learner_name)
+            self._records[learner_name] = self._place_of_guess(learner_name)
             self.guessed += 1
 
     def x(self, name: str) -> float | None:
-        record = self._record(name)
+        record = self._place_of_guess(name)
         return float(self.places[record]) if record < len(self.places) else None
 
     @property
     def confirmed(self) -> dict[str, float | None]:
         return {learner_name: self.x(learner_name) for learner_name in self.learners[: self.guessed]}
 
-    def _record(self, learner_name: str) -> int:
+    def _place_of_guess(self, learner_name: str) -> int:
         return self._records.get(learner_name, len(self.places) // 2)
 
 

@@ -309,12 +309,12 @@ def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
     changes = differences(before, after)
     if len(changes) > MOST_DIFFERENCES or not all(change.part for change in changes):
         return "", ""
-    titled = [(_title(change, experiment), change) for change in changes]
+    titled = [(_title_of_change(change, experiment), change) for change in changes]
     changed_values = ", ".join(f"{title} = {change.before}" for title, change in titled)
     return changed_values, ", ".join(f"{title} {change.before} → {change.after}" for title, change in titled)
 
 
-def _title(change: SetupDifference, experiment: Experiment) -> str:
+def _title_of_change(change: SetupDifference, experiment: Experiment) -> str:
     """Return the title of the changed field, with its learner, as in "rate η of EGU"."""
     first, *learner_name = change.part
     if learner_name:

@@ -228,7 +228,7 @@ class Session:
             case Sampled(sample):
                 self.machine = sample
             case Loaded(trace):
-                self._load(trace)
+                self._load_trace(trace)
             case Finished():
                 assert self.point.results is not None, "a sweep begins before it ends"
                 self.outcomes = judge(self.point.results)
@@ -238,7 +238,7 @@ class Session:
                 self._stopped = self._stopped or state == "stopped"
                 self.engine_time.count(state == "running" and self.trace is not None)
 
-    def _load(self, trace: Trace) -> None:
+    def _load_trace(self, trace: Trace) -> None:
         former, results = self.trace, self.point.results
         assert results is not None, "a sweep begins before its runs"
         number = next(number for number, candidate in results.traces.items() if candidate is trace)

@@ -43,7 +43,7 @@ class Viewed:
         """
         from engine.results.views import view
 
-        extent, picture_key = _extent(results), repr(picture)
+        extent, picture_key = _extent_of_results(results), repr(picture)
         cached = self._views.get(picture_key)
         if cached is None or cached[0] != extent:
             newest = with_letters(view(picture, results.snapshot()), self._letters)
@@ -51,7 +51,7 @@ class Viewed:
         return cached[1]
 
 
-def _extent(results: Results) -> object:
+def _extent_of_results(results: Results) -> object:
     """Return an object that equals an earlier result only if no results were added in between.
 
     So a cached view is outdated if the object differs.

@@ -44,7 +44,7 @@ class CertificateWorker(BackgroundWork[None]):
     def request(self, learner_name: str) -> None:
         self._first = learner_name
 
-    def _going(self, done: float) -> None:
+    def _report_progress(self, done: float) -> None:
         if self._stopped.is_set():
             raise Stopped
         self.percent = int(100 * done)
@@ -57,7 +57,9 @@ class CertificateWorker(BackgroundWork[None]):
             self.at, self.percent = learner_name, 0
             try:
                 with stopped_by(self._stopped.is_set):
-                    self.judged[learner_name] = judgement(self._experiment, self._trace, learner, self._going)
+                    self.judged[learner_name] = judgement(
+                        self._experiment, self._trace, learner, self._report_progress
+                    )
             except Stopped:
                 break
             except Exception:
@@ -85,7 +87,7 @@ class SnapshotWorker(BackgroundWork[None]):
         """Object that changes whenever the worker has stored another snapshot."""
         return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.by_learner.values()))
 
-    def _going(self, done: float) -> None:
+    def _raise_if_stopped(self, done: float) -> None:
         if self._stopped.is_set():
             raise Stopped
 
@@ -101,7 +103,7 @@ class SnapshotWorker(BackgroundWork[None]):
             try:
                 rate = self._trace.curve(learner.name).rate
                 with stopped_by(self._stopped.is_set):
-                    take(self._experiment, learner, rate, self._target, store, self._going)
+                    take(self._experiment, learner, rate, self._target, store, self._raise_if_stopped)
             except Stopped:
                 return
             except Exception:

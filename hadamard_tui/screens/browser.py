@@ -78,16 +78,16 @@ class Browser(Framed[str | None]):
                     yield Static("", markup=False)
 
     def on_mount(self) -> None:
-        self._show(Text("Reading the presets …", "italic"))
+        self._show_preview(Text("Reading the presets …", "italic"))
         self.query_one(OptionList).add_option(Option("Reading the presets …", disabled=True))
         self.query_one(Line).focus()
         self.query_one(Line).cursor_position = len(self._typed)
         pane = self.query_one("#preview", VerticalScroll)
-        self.watch(pane, "virtual_size", self._say_keys)
-        self.watch(pane, "size", self._say_keys)
-        self._read()
+        self.watch(pane, "virtual_size", self._show_keys)
+        self.watch(pane, "size", self._show_keys)
+        self._read_presets()
 
-    def _say_keys(self) -> None:
+    def _show_keys(self) -> None:
         pane = self.query_one("#preview", VerticalScroll)
         is_cut = pane.display and pane.virtual_size.height > pane.size.height
         read_on = [f"{key('move-page-down')} reads on"] if is_cut else []
@@ -101,55 +101,55 @@ class Browser(Framed[str | None]):
             line.insert_text_at_cursor(letters)
 
     @work
-    async def _read(self) -> None:
+    async def _read_presets(self) -> None:
         """Read all presets in a thread, because reading many files would block the app."""
         self._groups = await asyncio.to_thread(groups, self._opened)
         self._entries = {entry.name: entry for _, entries in self._groups for entry in entries}
         with suppress(NoMatches):  # the page may have been closed
-            self._list()
+            self._list_presets()
 
-    def _list(self) -> None:
+    def _list_presets(self) -> None:
         typed, options = self.query_one(Line).value, self.query_one(OptionList)
         matches = matching(self._groups, typed)
         titled = not PREVIEW_FROM <= self.size.width < TITLES_FROM
-        options.set_options(line for group in matches for line in _lines(group, titled))
+        options.set_options(line for group in matches for line in _group_options(group, titled))
         meant = best(matches, typed) if typed.split() else self._entries.get(self._opened or "")
         if meant is not None:
             options.highlighted = options.get_option_index(meant.name)
         elif not matches and self._groups:
-            self._show(
+            self._show_preview(
                 Text(f"No preset matches “{typed}”. {key('command_palette')} also searches parts.", "italic")
             )
 
     @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
+    def _search_changed(self, event: Input.Changed) -> None:
         event.stop()
         if self._groups:
-            self._list()
+            self._list_presets()
 
     @on(OptionList.OptionHighlighted)
-    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+    def _preset_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
         if event.option_id is not None:
-            self._show(preview(self._entries[event.option_id], self._has_colours))
+            self._show_preview(preview(self._entries[event.option_id], self._has_colours))
 
     @property
     def _has_colours(self) -> bool:
         few = self.app.no_color or self.app.console.color_system in FEW_COLOURS
         return not (few or self._ascii_only)
 
-    def _show(self, text: Text) -> None:
+    def _show_preview(self, text: Text) -> None:
         pane = self.query_one("#preview", VerticalScroll)
         pane.query_one(Static).update(text)
         pane.scroll_home(animate=False)
 
     @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
+    def _search_entered(self, event: Input.Submitted) -> None:
         event.stop()
         self.query_one(OptionList).action_select()
 
     @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
+    def _preset_chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.dismiss(event.option_id)
 
@@ -165,7 +165,7 @@ class Browser(Framed[str | None]):
         pane.scroll_relative(y=pages * max(1, pane.size.height - 1), animate=False)
 
 
-def _lines(group: PresetGroup, titled: bool) -> Iterator[Option]:
+def _group_options(group: PresetGroup, titled: bool) -> Iterator[Option]:
     heading, entries = group
     yield Option(heading, disabled=True)
     for entry in entries:
@@ -196,13 +196,13 @@ class NewExperiment(Framed[dict[str, Any] | None]):
             )
 
     def on_mount(self) -> None:
-        self._read()
+        self._read_beginnings()
 
     @work
-    async def _read(self) -> None:
+    async def _read_beginnings(self) -> None:
         """Read the presets in a thread, because reading many files would block the app."""
-        problems = await asyncio.to_thread(_lines_of_problems)
-        learners = await asyncio.to_thread(_lines_of_learners)
+        problems = await asyncio.to_thread(_problem_options)
+        learners = await asyncio.to_thread(_learner_options)
         with suppress(NoMatches):  # the page may have been closed
             for id, lines in (("#problem-lines", problems), ("#learner-lines", learners)):
                 options = self.query_one(id, OptionList)
@@ -223,13 +223,13 @@ class NewExperiment(Framed[dict[str, Any] | None]):
             self.dismiss(beginnings.document(problem, learner))
 
 
-def _lines_of_problems() -> Sequence[Option]:
-    return [_line(problem.title, problem.summary) for problem in beginnings.problems()]
+def _problem_options() -> Sequence[Option]:
+    return [_beginning_option(problem.title, problem.summary) for problem in beginnings.problems()]
 
 
-def _lines_of_learners() -> Sequence[Option]:
-    return [_line(learner.name, learner.summary) for learner in beginnings.learners()]
+def _learner_options() -> Sequence[Option]:
+    return [_beginning_option(learner.name, learner.summary) for learner in beginnings.learners()]
 
 
-def _line(item_name: str, summary: str) -> Option:
+def _beginning_option(item_name: str, summary: str) -> Option:
     return Option(Text.assemble((f"{item_name:<22}", "bold"), (summary, "dim")))

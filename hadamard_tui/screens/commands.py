@@ -63,8 +63,8 @@ class PresetProvider(Provider):
     async def search(self, query: str) -> Hits:
         for entry in self._entries:
             words = " ".join((entry.name, entry.title, entry.story, *entry.learners))
-            if score := _score(query, entry.name, words, entry.source):
-                choose = partial(_app(self).choose_preset, entry.name)
+            if score := _match_score(query, entry.name, words, entry.source):
+                choose = partial(_finder_app(self).choose_preset, entry.name)
                 yield Hit(score, f"Preset: {entry.name}", choose, help=entry.title)
 
 
@@ -76,10 +76,10 @@ class PartProvider(Provider):
             for kind, member in catalogue.members(family).items():
                 words = f"{kind} {docstring(member)}"
                 summary = summary_of(member)
-                if score := _score(query, kind, words, _source(member)):
+                if score := _match_score(query, kind, words, _part_source(member)):
                     score = max(score, BY_SUMMARY * has_words(query, summary, ""))
                     score += OF_THEORY * (family == "theory" and score == BY_SOURCE)
-                    show = partial(_app(self).show_part, family, kind)
+                    show = partial(_finder_app(self).show_part, family, kind)
                     yield Hit(score, f"{family.capitalize()}: {kind}", show, help=summary)
 
 
@@ -88,23 +88,23 @@ class TheoryProvider(Provider):
 
     async def search(self, query: str) -> Hits:
         for address, section in theory_pages.sections().items():
-            if score := _score(query, f"{section.title} {address}", section.text, ""):
-                read = partial(_app(self).action_theory, address)
+            if score := _match_score(query, f"{section.title} {address}", section.text, ""):
+                read = partial(_finder_app(self).action_theory, address)
                 yield Hit(score, f"Read: {section.title}", read, help=f"theory/{address}")
 
 
-def _source(member: type[Part]) -> str:
+def _part_source(member: type[Part]) -> str:
     written = docstring(member).partition("Source:")[2]
     return f"{getattr(member, 'source', '')} {written}"
 
 
-def _score(query: str, entry_name: str, text: str, source: str) -> float:
+def _match_score(query: str, entry_name: str, text: str, source: str) -> float:
     if has_words(query, entry_name, ""):
         return BY_NAME
     return BY_SOURCE if has_phrase(query, source) else BY_WORDS * has_words(query, text, source)
 
 
-def _app(provider: Provider) -> Finder:
+def _finder_app(provider: Provider) -> Finder:
     return cast("Finder", provider.app)
 
 

@@ -107,24 +107,24 @@ class DiagnosisPage(Framed[None]):
             yield Words(id="answer")
 
     def on_mount(self) -> None:
-        self._announce()
+        self._announce_plan()
 
     def on_unmount(self) -> None:
-        self._end()
+        self._stop_job()
 
     @on(Choice.Changed)
     @on(Checkbox.Changed)
     @on(Input.Submitted)
-    def _changed(self) -> None:
+    def _settings_changed(self) -> None:
         if self._job is None:
-            self._announce()
+            self._announce_plan()
 
     @work(exclusive=True)
-    async def _announce(self) -> None:
+    async def _announce_plan(self) -> None:
         with suppress(NoMatches):  # the page may have been closed
-            await self._plan()
+            await self._show_plan()
 
-    async def _plan(self) -> Plan | None:
+    async def _show_plan(self) -> Plan | None:
         """Show the plan of the diagnosis in words, and return it.
 
         If the table cannot be read or a number is invalid, show the error and return None.
@@ -133,24 +133,27 @@ class DiagnosisPage(Framed[None]):
         from engine.diagnosis.table_reading import read_table
         from hadamard_tui.headless.diagnosis_text import announcement
 
-        self._say(f"reading {self._path.rpartition('/')[2]} …")
+        self._show_status(f"reading {self._path.rpartition('/')[2]} …")
         try:
-            splits, seed = self._number("splits", 2, MOST_SPLITS), self._number("seed", 0, MOST_SEED)
+            splits, seed = (
+                self._typed_number("splits", 2, MOST_SPLITS),
+                self._typed_number("seed", 0, MOST_SEED),
+            )
             kind = KINDS[self.query_one("#kind", Choice).value]
             self._table = await asyncio.to_thread(
                 read_table, self._path, self._label, kind, self._settings, self._omitted
             )
             plan = plan_of(self._table, seed, splits, not self.query_one("#quick", Checkbox).value)
         except BadInput as error:
-            self._say(f"▲ {str(error).removeprefix('--')}", is_wrong=True)
+            self._show_status(f"▲ {str(error).removeprefix('--')}", is_wrong=True)
             return None
-        self._say(await asyncio.to_thread(announcement, plan))
-        await self._write(Static(Text("\n".join(self._table.notes))))
+        self._show_status(await asyncio.to_thread(announcement, plan))
+        await self._write_answer(Static(Text("\n".join(self._table.notes))))
         if self._job is None:
             self.query_one("#start").focus()
         return plan
 
-    def _number(self, field: str, least: int, largest: int) -> int:
+    def _typed_number(self, field: str, least: int, largest: int) -> int:
         typed = self.query_one(f"#{field}", Entry).value.strip()
         if not typed.isdecimal() or not least <= int(typed) <= largest:
             raise BadInput(field, f"{typed!r} is not a whole number from {least} to {largest}")
@@ -159,14 +162,14 @@ class DiagnosisPage(Framed[None]):
     @on(Button.Pressed, "#start")
     def _start_pressed(self, event: Button.Pressed) -> None:
         event.stop()
-        self._start()
+        self._start_diagnosis()
 
     @work(exclusive=True)
-    async def _start(self) -> None:
+    async def _start_diagnosis(self) -> None:
         from engine.diagnosis.diagnosing import DiagnosisJob
 
         with suppress(NoMatches):  # the page may have been closed
-            plan = await self._plan()
+            plan = await self._show_plan()
             if plan is None or self._table is None or self._job is not None or not self.is_attached:
                 return
             self.add_class("-running")
@@ -176,16 +179,16 @@ class DiagnosisPage(Framed[None]):
                 Remaining(),
                 time.monotonic(),
             )
-            self._look()
+            self._check_job()
 
     @on(Button.Pressed, "#stop")
     def _stop_pressed(self, event: Button.Pressed) -> None:
         event.stop()
         if self._job is not None:
             self._job.stop()
-            self._say("stopping …")
+            self._show_status("stopping …")
 
-    def _look(self) -> None:
+    def _check_job(self) -> None:
         if self._job is None or not self.is_attached:
             return
         if self._job.wait(0.0):
@@ -195,21 +198,21 @@ class DiagnosisPage(Framed[None]):
             try:
                 diagnosis = job.finish()
             except Stopped:
-                self._say("The diagnosis was stopped. Change its settings, or start it again.")
+                self._show_status("The diagnosis was stopped. Change its settings, or start it again.")
             except Exception as error:  # a failed fit must not end the app, because the run would be lost
-                self._say(f"▲ The diagnosis failed: {type(error).__name__}: {error}", is_wrong=True)
+                self._show_status(f"▲ The diagnosis failed: {type(error).__name__}: {error}", is_wrong=True)
             else:
-                self._answer(diagnosis)
+                self._show_answer(diagnosis)
             return
         now, share = time.monotonic(), self._job.share
         self._remaining.see(now - self._looked, share, 1.0 - share)
         self._looked = now
         full = round(BAR * share)
         rest = self._remaining.words
-        self._say(f"fitting {'█' * full}{'░' * (BAR - full)} {100 * share:.0f} %  {rest}")
-        self._next_look = call_after(POLL_SECONDS, self, self._look)
+        self._show_status(f"fitting {'█' * full}{'░' * (BAR - full)} {100 * share:.0f} %  {rest}")
+        self._next_look = call_after(POLL_SECONDS, self, self._check_job)
 
-    def _end(self) -> None:
+    def _stop_job(self) -> None:
         if self._next_look is not None:
             self._next_look.cancel()
         if self._job is not None:
@@ -217,7 +220,7 @@ class DiagnosisPage(Framed[None]):
             self._job = None
 
     @work(exclusive=True)
-    async def _answer(self, diagnosis: Diagnosis) -> None:
+    async def _show_answer(self, diagnosis: Diagnosis) -> None:
         from engine.diagnosis.answer import answers
         from hadamard_tui.charts.plots.diagnosis_plot import chart_of, pairs_of
         from hadamard_tui.headless.diagnosis_text import losses
@@ -226,9 +229,9 @@ class DiagnosisPage(Framed[None]):
         pairs = list(pairs_of(diagnosis))
         charts = [ChartView() for _ in pairs]
         notes = "\n".join((*diagnosis.table.notes, diagnosis.plan.sentence))
-        self._say("")
+        self._show_status("")
         with suppress(NoMatches):  # the page may have been closed
-            await self._write(
+            await self._write_answer(
                 Static(Text(first, "bold")),
                 Static(Text("\n".join(sentences))),
                 Static(losses(diagnosis)),
@@ -239,13 +242,13 @@ class DiagnosisPage(Framed[None]):
                 chart.show(*chart_of(diagnosis, pair))
             self.query_one("#answer").focus()
 
-    async def _write(self, *parts: Widget) -> None:
+    async def _write_answer(self, *parts: Widget) -> None:
         answer = self.query_one("#answer", Words)
         await answer.remove_children()
         await answer.mount(*parts)
         answer.scroll_home(animate=False)
 
-    def _say(self, words: str, is_wrong: bool = False) -> None:
+    def _show_status(self, words: str, is_wrong: bool = False) -> None:
         for status in self.query("#status").results(Static):
             status.set_class(is_wrong, "-wrong")
             status.update(words)

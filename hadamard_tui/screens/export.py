@@ -77,10 +77,10 @@ class Export(Framed[None]):
             if self.app.is_web:
                 place = "your browser saves the file"
             yield Static(f"\n{place}; the suffix determines the content:\n", markup=False)
-            yield from _kinds()
+            yield from _file_kinds()
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _file_name_submitted(self, event: Input.Submitted) -> None:
         if self._writing:
             return
         file_name = event.value.strip()
@@ -88,19 +88,19 @@ class Export(Framed[None]):
             file_name += PRESET
         try:
             if self.app.is_web:
-                self._download(file_name)
+                self._start_download(file_name)
             else:
-                self._save(file_name)
+                self._start_saving(file_name)
         except BadInput as error:
-            self._refuse(error)
+            self._show_error(error)
 
-    def _save(self, file_name: str) -> None:
+    def _start_saving(self, file_name: str) -> None:
         """Start writing a file on this machine. Raises: BadInput if the name is invalid."""
         with files.faults(file_name, "cannot be written"):
             path = Path(file_name).expanduser()
         exporting.check_kind(path, "")
         shown = self._shown()
-        make = partial(exporting.content, path, shown, "", partial(self._progressed, file_name))
+        make = partial(exporting.content, path, shown, "", partial(self._report_progress, file_name))
         saved = (
             partial(self._saved, path, shown.set_up)
             if path.suffix.lower() == PRESET and self._saved
@@ -110,9 +110,9 @@ class Export(Framed[None]):
         def place(content: bytes) -> str:
             return _with_note(place_file(path, content), path, shown)
 
-        self._await(file_name, self._files.write(file_name, make, place), saved)
+        self._await_file(file_name, self._files.write(file_name, make, place), saved)
 
-    def _download(self, file_name: str) -> None:
+    def _start_download(self, file_name: str) -> None:
         """Start making a file for download, because viewers in a browser do not write files on this machine.
 
         Raises: BadInput if the name is invalid.
@@ -124,26 +124,28 @@ class Export(Framed[None]):
             app.call_later(app.deliver_binary, file, save_filename=file_name)
             return _with_note(f"The browser downloads {file_name}", Path(file_name), shown)
 
-        make = partial(exporting.download, file_name, shown, partial(self._progressed, file_name))
-        self._await(file_name, self._files.write(file_name, make, deliver))
+        make = partial(exporting.download, file_name, shown, partial(self._report_progress, file_name))
+        self._await_file(file_name, self._files.write(file_name, make, deliver))
 
-    def _await(self, file_name: str, result: Future[str], done: Callable[[], None] | None = None) -> None:
+    def _await_file(
+        self, file_name: str, result: Future[str], done: Callable[[], None] | None = None
+    ) -> None:
         self._writing = True
-        self._doing(file_name, "…")
-        self._say("wrong", "")
-        result.add_done_callback(partial(self.app.call_later, self._written, done))
+        self._show_progress(file_name, "…")
+        self._show_words("wrong", "")
+        result.add_done_callback(partial(self.app.call_later, self._finish_export, done))
 
-    def _progressed(self, file_name: str, share: float) -> None:
-        self.app.call_later(self._doing, file_name, f"{100 * share:.0f} %")
+    def _report_progress(self, file_name: str, share: float) -> None:
+        self.app.call_later(self._show_progress, file_name, f"{100 * share:.0f} %")
 
-    def _doing(self, file_name: str, progress: str) -> None:
+    def _show_progress(self, file_name: str, progress: str) -> None:
         if self._writing and self.is_attached:
-            self._say(
+            self._show_words(
                 "doing",
                 f"writing {escaped(file_name)} {progress}\nthis continues if {key('close')} closes the page",
             )
 
-    def _written(self, then: Callable[[], None] | None, result: Future[str]) -> None:
+    def _finish_export(self, then: Callable[[], None] | None, result: Future[str]) -> None:
         """Close the page, and show a notification about the written file.
 
         An error is shown on the page, or as a notification if the page is closed.
@@ -151,29 +153,29 @@ class Export(Framed[None]):
         self._writing = False
         opened = self in self.app.screen_stack
         if opened:
-            self._say("doing", "")
+            self._show_words("doing", "")
         try:
             done = result.result()
         except BadInput as error:
-            self._not_written(error, opened)
+            self._show_failure(error, opened)
         except Exception as error:  # a failed file must not end the app, because the run would be lost
-            self._not_written(BadInput("", f"{type(error).__name__}: {error}"), opened)
+            self._show_failure(BadInput("", f"{type(error).__name__}: {error}"), opened)
         else:
             self.dismiss()
             self.app.notify(done)
             if then is not None:
                 then()
 
-    def _not_written(self, error: BadInput, opened: bool) -> None:
+    def _show_failure(self, error: BadInput, opened: bool) -> None:
         if opened:
-            self._refuse(error)
+            self._show_error(error)
         else:
             self.app.notify(str(error).strip(), severity="error")
 
-    def _refuse(self, error: BadInput) -> None:
-        self._say("wrong", f"▲ {str(error).strip()}")
+    def _show_error(self, error: BadInput) -> None:
+        self._show_words("wrong", f"▲ {str(error).strip()}")
 
-    def _say(self, place: str, words: str) -> None:
+    def _show_words(self, place: str, words: str) -> None:
         below = self.query_one(f"#{place}", Static)
         below.display = bool(words)
         below.update(words)
@@ -183,7 +185,7 @@ def _with_note(sentence: str, path: Path, shown: Shown) -> str:
     return "\n".join(filter(None, (sentence, exporting.missing_letters(path, shown))))
 
 
-def _kinds() -> Iterator[Static]:
+def _file_kinds() -> Iterator[Static]:
     table, missing = Table.grid(padding=(0, 2)), {}
     for suffix, kind in KINDS.items():
         style = "dim" if (remedy := kind.remedy) else ""

@@ -49,11 +49,11 @@ class Guide:
         self._begun = time.monotonic()
         self._laboratory.add_class(TOUR)
         await self._laboratory.mount(self._banner, before=0)
-        self._laboratory.watchers.append(self._look)
+        self._laboratory.watchers.append(self._update_stop)
         await self.present()
 
     async def leave(self) -> None:
-        self._laboratory.watchers.remove(self._look)
+        self._laboratory.watchers.remove(self._update_stop)
         self._laboratory.asks_first = False
         if self._next_look is not None:
             self._next_look.cancel()
@@ -65,10 +65,10 @@ class Guide:
         if self.tour.move(by):
             await self.present()
             return True
-        self._laboratory.notify(self._end() if by > 0 else "This is the first stop of the tour.")
+        self._laboratory.notify(self._end_sentence() if by > 0 else "This is the first stop of the tour.")
         return False
 
-    def _end(self) -> str:
+    def _end_sentence(self) -> str:
         right, total = self.tour.score
         return "This was the last stop of the tour." + (
             f" {right} of {total} guesses were within a factor of two." if total else ""
@@ -84,7 +84,7 @@ class Guide:
         self._laboratory.asks_first = waits = bool(self.tour.stop.predict) and not self.tour.alone
         editable = self.tour.editable
         self._original = copy.deepcopy(editable.raw)
-        await self._put_up(editable, run=not waits)
+        await self._present_stop(editable, run=not waits)
 
     async def break_stop(self) -> None:
         if (change := self.tour.stop.breaks) is None:
@@ -92,15 +92,15 @@ class Guide:
             return
         self._is_broken = True
         document = broken(self.tour.stop, change)
-        await self._put_up(EditableExperiment(document, self.tour.stop.preset), run=True)
+        await self._present_stop(EditableExperiment(document, self.tour.stop.preset), run=True)
 
-    async def _put_up(self, editable: EditableExperiment, run: bool) -> None:
+    async def _present_stop(self, editable: EditableExperiment, run: bool) -> None:
         self._ended = None
         self._laboratory.query_one(Stage).choose(self.tour.stop.panel or TABLE)
         self._shown = copy.deepcopy(editable.raw)
         await self._laboratory.present(editable, run)
 
-    def _words(self, session: Session | None, experiment: Experiment) -> tuple[str, str]:
+    def _step_and_words(self, session: Session | None, experiment: Experiment) -> tuple[str, str]:
         """Return the name and the text of the current step of a stop, for the banner.
 
         The steps are "predict" (a question before the run), "why" (the explanation), and "broken" (after the
@@ -120,7 +120,7 @@ class Guide:
             words = f"{words} Key {key('break_stop')} breaks the theorem."
         return "why" if stop.predict else "", words
 
-    def _keep_score(self, session: Session) -> None:
+    def _record_score(self, session: Session) -> None:
         """Once a run of the stop has ended, record which of the user's guesses were right.
 
         Only the first guesses at a stop count. They do not count if the user has changed the stop's
@@ -130,7 +130,7 @@ class Guide:
         if session.over and session.guesses and not (self.changed or self._is_broken):
             self.tour.scores.setdefault(self.tour.place, judged(session.guesses, look.view))
 
-    def _look(self) -> None:
+    def _update_stop(self) -> None:
         session, now = self._laboratory.session, time.monotonic()
         if self._is_broken and self._laboratory.editable.raw == self._original:  # the break was undone
             self._is_broken, self._shown = False, self._original
@@ -138,8 +138,8 @@ class Guide:
         look = None if session is None or session.trace is None else session.look()
         seconds = now - self._begun
         if session is not None and look is not None:
-            self._keep_score(session)
-        step, words = self._words(session, experiment)
+            self._record_score(session)
+        step, words = self._step_and_words(session, experiment)
         self._banner.show(self.tour, step, words, experiment, look, seconds, self.changed)
         wait = MINUTE - seconds % MINUTE
         if self.tour.alone and session is not None and session.state in ("finished", "failed"):
@@ -150,4 +150,4 @@ class Guide:
                 self._laboratory.call_later(self.move, 1)
         if self._next_look is not None:
             self._next_look.cancel()
-        self._next_look = call_after(max(wait, 0.0), self._laboratory, self._look)
+        self._next_look = call_after(max(wait, 0.0), self._laboratory, self._update_stop)

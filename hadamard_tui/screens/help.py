@@ -46,8 +46,8 @@ class Help(Framed[None]):
             page.border_title = "hadamard-tui"
             read_on = f"{key('move-down')} {key('move-page-down')} read on"
             page.border_subtitle = f"{read_on} · {key('close')} closes"
-            yield Static(_answers())
-            yield Static(_keys())
+            yield Static(_answers_text())
+            yield Static(_key_table())
 
 
 def questions() -> tuple[tuple[str, str], ...]:
@@ -115,7 +115,7 @@ def questions() -> tuple[tuple[str, str], ...]:
     )
 
 
-def _answers() -> Text:
+def _answers_text() -> Text:
     text = Text()
     for question, answer in questions():
         text.append(f"{question}\n", "bold underline")
@@ -125,7 +125,7 @@ def _answers() -> Text:
     return text
 
 
-def _keys() -> Table:
+def _key_table() -> Table:
     table = Table.grid(padding=(0, 2))
     for group in GROUPS:
         table.add_row("", Text(group, "bold"))
@@ -164,9 +164,9 @@ class Welcome(Framed[str | None]):
             page.border_subtitle = f"{key('choose')} runs it · {hints} · {key('close')} closes"
             yield Static(WHAT, markup=False)
             first = (preset_option(preset_name, presets.load(preset_name).title) for preset_name in FIRST)
-            new = Option(f"Or start from nothing: {_in_a_sentence(NEW_TITLE)}", id=NEW)
-            own_data = Option(f"Or bring your own data: {_in_a_sentence(OWN_TABLE_TITLE)}", id=OWN_TABLE)
-            yield Lines(*first, Option(WALK, disabled=True), *_paths(), new, own_data, compact=True)
+            new = Option(f"Or start from nothing: {_title_in_sentence(NEW_TITLE)}", id=NEW)
+            own_data = Option(f"Or bring your own data: {_title_in_sentence(OWN_TABLE_TITLE)}", id=OWN_TABLE)
+            yield Lines(*first, Option(WALK, disabled=True), *_path_options(), new, own_data, compact=True)
 
     def on_key(self, event: events.Key) -> None:
         """Handle a key of the main screen while the welcome page is open.
@@ -188,15 +188,15 @@ class Welcome(Framed[str | None]):
             self.app.call_later(laboratory.run_action, action.name)
 
     @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
+    def _preset_chosen(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option_id)
 
 
-def _in_a_sentence(title: str) -> str:
+def _title_in_sentence(title: str) -> str:
     return f"{title[0].lower()}{title[1:]}"
 
 
-def _paths() -> Iterator[Option]:
+def _path_options() -> Iterator[Option]:
     for path_name, path in paths().items():
         yield Option(f"  {path.title}", id=path_name)
 
@@ -219,7 +219,7 @@ class PartPage(Framed[str | None]):
         with Words() as page:
             page.border_title = Text(f"{self._family.capitalize()}: {self._kind}")
             shown = [preset_option(entry.name, entry.title) for entry in naming(self._kind)]
-            sections = self._sections()
+            sections = self._cited_sections()
             closes = f"{key('close')} closes"
             page.border_subtitle = (
                 f"{key('choose')} opens the line · {closes}" if shown or sections else closes
@@ -234,7 +234,7 @@ class PartPage(Framed[str | None]):
             else:
                 yield Static(Text("\nNo preset uses this part.", "italic"))
 
-    def _sections(self) -> list[Section]:
+    def _cited_sections(self) -> list[Section]:
         member = catalogue.members(self._family)[self._kind]
         return cited_sections(f"{docstring(member)} {getattr(member, 'source', '')}")
 
@@ -243,7 +243,7 @@ class PartPage(Framed[str | None]):
             options.focus(scroll_visible=False)
 
     @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
+    def _line_chosen(self, event: OptionList.OptionSelected) -> None:
         if event.option_id in theory_pages.sections():
             self.app.push_screen(page_of([theory_pages.find(event.option_id)]))
         else:

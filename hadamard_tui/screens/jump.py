@@ -52,19 +52,21 @@ def spots(page: Screen[Any]) -> dict[str, Spot]:
     spots_by_key: dict[str, Spot] = {}
     other_keys = iter(OTHERS)
     for widget in (*page.query("#loss").results(ChartView), *page.focus_chain):
-        label = next((cells for cells in _ends(page, widget) if _seen(page, widget, cells)), None)
+        label = next(
+            (cells for cells in _label_cells(page, widget) if _is_uncovered(page, widget, cells)), None
+        )
         if label is not None and (key := OWN.get(widget.id or "") or next(other_keys, None)):
             spots_by_key[key] = Spot(widget, label)
     for tabs in page.query(Tabs):
         for tab in tabs.in_sight:
             digit = Region(tabs.region.x + tab.column, tabs.region.y, 1, 1)
             key = str(tab.number % 10) if tab.number <= DIGITS else next(other_keys, None)
-            if key is not None and _seen(page, tabs, digit):
+            if key is not None and _is_uncovered(page, tabs, digit):
                 spots_by_key[key] = Spot(tab.number, digit)
     return spots_by_key
 
 
-def _ends(page: Screen[Any], widget: Widget) -> Iterator[Region]:
+def _label_cells(page: Screen[Any], widget: Widget) -> Iterator[Region]:
     """Yield candidate cells for a widget's label: the end of its first row, then the start."""
     try:
         x, y, width, height = page.find_widget(widget).visible_region
@@ -75,7 +77,7 @@ def _ends(page: Screen[Any], widget: Widget) -> Iterator[Region]:
         yield Region(x, y, WIDTH, 1)
 
 
-def _seen(page: Screen[Any], widget: Widget, cells: Region) -> bool:
+def _is_uncovered(page: Screen[Any], widget: Widget, cells: Region) -> bool:
     try:
         tops = [page.get_widget_at(x, cells.y)[0] for x in range(*cells.column_span)]
     except NoWidget:
@@ -102,9 +104,9 @@ class Jump(Modal[Place | None]):
         yield Static("Jump: press the key of a target to go there, esc to stay", id="hint", markup=False)
 
     def on_mount(self) -> None:
-        self._page.screen_layout_refresh_signal.subscribe(self, self._look_again)
+        self._page.screen_layout_refresh_signal.subscribe(self, self._update_spots)
 
-    def _look_again(self, page: Screen[Any]) -> None:
+    def _update_spots(self, page: Screen[Any]) -> None:
         if (now := spots(page)) != self.spots:
             self.spots = now
             self.refresh()
@@ -119,12 +121,12 @@ class Jump(Modal[Place | None]):
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
-        self._go(self.spots.get(event.character or ""))
+        self._jump_to(self.spots.get(event.character or ""))
 
     def on_click(self, event: events.Click) -> None:
         on = (spot for spot in self.spots.values() if spot.label.contains(event.screen_x, event.screen_y))
-        self._go(next(on, None))
+        self._jump_to(next(on, None))
 
-    def _go(self, spot: Spot | None) -> None:
+    def _jump_to(self, spot: Spot | None) -> None:
         if self.is_active:
             self.dismiss(None if spot is None else spot.place)

@@ -133,7 +133,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         """Functions that are called after every change of the screen's content."""
 
     def compose(self) -> ComposeResult:
-        self._fit(self.app.size)
+        self._set_size_classes(self.app.size)
         yield SelectionBar(id="selection")
         yield Caption(id="caption")
         with Horizontal(id="body"):
@@ -146,7 +146,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         yield Status(id="status")
         yield Keys(id="keys")
 
-    def _fit(self, size: Size) -> None:
+    def _set_size_classes(self, size: Size) -> None:
         """Set the CSS classes for the screen size before widgets are mounted.
 
         Textual restyles all widgets when classes change, so this is done while there are none.
@@ -156,16 +156,16 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.add_class(max(pair for pair in classes if pair[0] <= cells)[1])
 
     def on_mount(self) -> None:
-        self.message_signal.subscribe(self, self._wake_by, immediate=True)
+        self.message_signal.subscribe(self, self._wake_unless_drawing, immediate=True)
         if self._start_view.panel in ABOUT:
             self.query_one(Stage).choose(self._start_view.panel)
         self.set_class(self._start_view.setup_hidden, "-setup-hidden")
-        self._pick(min(self._start_view.learner, len(self._editable.learners) - 1))
+        self._select_learner(min(self._start_view.learner, len(self._editable.learners) - 1))
         if self.session is None:  # a key on the welcome page may already have started a run
             self.show_set_up()
         if self._is_about_to_run:
             self.query_one("#loss", ChartView).hint = WORDS["loading engine"]
-        self._frame()
+        self._run_frame()
         if self._autorun:
             self.call_after_refresh(self._run_at_start)
 
@@ -214,8 +214,8 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         stage = self.query_one(Stage)
         stage.choose_picture(stage.picture)  # otherwise, a stored scaling law would hide the run
         if at_once:
-            self._draw_in(max(0.0, PATIENCE - (time.monotonic() - self._ticked)))
-        elif self._drawer_open:
+            self._schedule_frame(max(0.0, PATIENCE - (time.monotonic() - self._ticked)))
+        elif self._is_drawer_open:
             self.action_setup()
 
     async def add_item(self, part: str) -> None:
@@ -233,12 +233,12 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.refresh_bindings()
 
     def action_larger(self) -> None:
-        self._step(up=True)
+        self._step_number(up=True)
 
     def action_smaller(self) -> None:
-        self._step(up=False)
+        self._step_number(up=False)
 
-    def _step(self, up: bool) -> None:
+    def _step_number(self, up: bool) -> None:
         if isinstance(self.focused, NumberEntry):
             self.focused.step(up)
         else:
@@ -248,14 +248,14 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     async def action_vary(self) -> None:
         """Run a sweep over the size of the matrix. Fields of other numbers start other sweeps."""
-        await self._vary("problem.matrix.d", True, "d")
+        await self._sweep_field("problem.matrix.d", True, "d")
 
     @on(RowVaried)
     async def _row_varied(self, event: RowVaried) -> None:
         event.stop()
-        await self._vary(event.row.place, event.row.is_whole, event.row.symbol)
+        await self._sweep_field(event.row.place, event.row.is_whole, event.row.symbol)
 
-    async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
+    async def _sweep_field(self, place: str, is_whole: bool, symbol: str) -> None:
         from hadamard_tui.editing.editable_experiment import swept
 
         try:
@@ -268,7 +268,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def action_leave(self) -> None:
         if self.query_one(RunList).has_focus_within and self.query_one(RunList).leave_filter():
             self.query_one(RunList).enter()
-        elif self._runs_drawer_open:
+        elif self._is_runs_drawer_open:
             self.action_runs()
         elif self.guesses is not None:
             self._stop_guessing()
@@ -276,16 +276,16 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.set_focus(None)
         elif self.has_class(FULL):
             self.action_full()
-        elif self._drawer_open:
+        elif self._is_drawer_open:
             self.action_setup()
 
     def action_jump(self) -> None:
         from hadamard_tui.screens.jump import Jump
 
         if (jump := Jump(self)).spots:
-            self.app.push_screen(jump, self._jumped)
+            self.app.push_screen(jump, self._focus_jump_target)
 
-    def _jumped(self, place: Place | None) -> None:
+    def _focus_jump_target(self, place: Place | None) -> None:
         """Focus the target of a jump, and close drawers (panes over the chart) that do not contain it."""
         if place is None:
             return
@@ -314,19 +314,19 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         """
         if action == "leave":
             guessing = self.guesses is not None
-            opened = self._drawer_open or self._runs_drawer_open or self.has_class(FULL)
+            opened = self._is_drawer_open or self._is_runs_drawer_open or self.has_class(FULL)
             return guessing or self.focused is not None or opened
         return True
 
     @property
-    def _drawer_open(self) -> bool:
+    def _is_drawer_open(self) -> bool:
         return self.has_class("-narrow", "-setup-toggled")
 
     def view(self) -> KeptView:
         return KeptView(
             panel=None if (chosen := self.query_one(Stage).chosen) == TABLE else chosen,
             setup_hidden=self.has_class("-setup-hidden"),
-            learner=self._selected,
+            learner=self._selected_index,
             pace=self._pace.factor,
             unlimited=self._pace.unlimited,
             chart=replace(self.chart_options, window=None),
@@ -342,7 +342,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     # Drawing
 
-    def _wake_by(self, message: Message) -> None:
+    def _wake_unless_drawing(self, message: Message) -> None:
         if not isinstance(message, DRAWING):
             self.wake()
 
@@ -353,7 +353,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         """
         self._frames_due = STILL
         if self._is_at_rest:
-            self._draw_in(1 / self._rate.now)
+            self._schedule_frame(1 / self._rate.now)
 
     def _end_rest(self) -> None:
         """Restart the measurement of the time between frames, which must not include the rest."""
@@ -361,7 +361,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._is_at_rest = False
             self._ticked, self._spent = time.monotonic(), time.thread_time()
 
-    def _frame(self) -> None:
+    def _run_frame(self) -> None:
         self._next_frame = None
         session = self.session
         is_moving = self._frames_due > 0 or (session is not None and session.is_moving)
@@ -371,24 +371,24 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         is_free = self._rate.adapt(line_of(self.app), drawing if beside_engine else 0.0)
         if is_free:
             self._frames_due = max(0, self._frames_due - 1)
-            self._tick()
+            self._draw_frame()
         if is_moving or not is_free:
-            self._draw_in(1 / self._rate.now)
+            self._schedule_frame(1 / self._rate.now)
         else:
             self._is_at_rest = True
 
     def draw_at_once(self) -> None:
         self.wake()
-        self._draw_in(0.0)
+        self._schedule_frame(0.0)
 
-    def _draw_in(self, seconds: float) -> None:
+    def _schedule_frame(self, seconds: float) -> None:
         """Schedule the next frame `seconds` from now. This replaces a frame that is already scheduled."""
         self._end_rest()
         if self._next_frame is not None:
             self._next_frame.cancel()
-        self._next_frame = call_after(seconds, self, self._frame)
+        self._next_frame = call_after(seconds, self, self._run_frame)
 
-    def _tick(self) -> None:
+    def _draw_frame(self) -> None:
         now = time.monotonic()
         seconds, self._ticked = now - self._ticked, now
         self._frames.count(seconds)
@@ -398,19 +398,19 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             if session.over and self.query_one(Stage).picture:
                 session.go_to(self.picture_of(session)[0])
             if (context := self.context) is not None:
-                self._show(session, context)
+                self._show_session(session, context)
             if session.trace is None or session.trace.reached < 0:
                 self.query_one("#loss", ChartView).hint = waiting_words(session)
         if self._has_painted:
             stored = self.stored_beside(session)
             self.query_one(Stage).offer_law(None if stored is None else stored.law)
             if self._trace is None:
-                self.query_one(Stage).show_stored(stored, self._title)
-        look, learner = self.look, self._editable.learners[self._selected]["name"]
+                self.query_one(Stage).show_stored(stored, self._experiment_title)
+        look, learner = self.look, self._editable.learners[self._selected_index]["name"]
         in_field, at_start = self.query_one(SetupPane).has_focus_within, self._is_about_to_run
         facts = session, self._editable, self._pace, self._frames.rate, look, learner, in_field, at_start
         self.query_one(Progress).show(Situation(*facts))
-        self.query_one(SelectionBar).show(self._editable, self._selected)
+        self.query_one(SelectionBar).show(self._editable, self._selected_index)
         self.query_one(Status).show(self._editable)
         self.query_one(Keys).in_a_run = session is not None and session.state not in ENDED
         described = self._editable if session is None else session
@@ -430,20 +430,20 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             return None
         return session.machine if session.is_followed or self.has_class("-tall") else None
 
-    def _show(self, session: Session, context: PanelContext) -> None:
+    def _show_session(self, session: Session, context: PanelContext) -> None:
         stage = self.query_one(Stage)
         if stage.panel is verdict.PANEL:
             session.retraining.measure_certificates(context.curve.learner)
         if stage.panel is not None and stage.panel.looks_inside:
             session.retraining.take_snapshots(context.curve.learner, target_feature(session.experiment))
         if session.playback.replaying:
-            self._follow()
+            self._scroll_to_cursor()
         look, refused = self.picture_of(session)
-        stage.show(context, look, refused, self._opened(session))
+        stage.show(context, look, refused, self._note_of_opened_preset(session))
         if self.has_class("-huge"):
             self.query_one(Story).show(context, session.experiment)
 
-    def _opened(self, session: Session) -> str:
+    def _note_of_opened_preset(self, session: Session) -> str:
         """Return a note that the chart shows the run of another preset than the opened one, or ""."""
         editable = self._editable
         if editable.preset is None or editable.preset == session.preset:
@@ -470,7 +470,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return PanelContext(
             session.experiment,
             trace,
-            self._curve(trace),
+            self._selected_curve(trace),
             session.point.x_at(session.playback.shown),
             session.point.x_at(session.playback.place),
             self.options_of_panels,
@@ -478,7 +478,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             session.retraining,
             session.point.label,
             session.views,
-            (*_sweep_words(session.experiment), *onward(session.preset, key("break_stop"))),
+            (*_advice_to_sweep(session.experiment), *onward(session.preset, key("break_stop"))),
         )
 
     def show_set_up(self) -> None:
@@ -487,13 +487,13 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         experiment, error = self._editable.experiment, self._editable.error
         refused = "" if error is None else f"The set-up was changed and cannot run: {error}"
         letters, kinds = self._editable.running_letters, self._editable.kind_places
-        self.query_one(Stage).clear(self._title, letters, kinds, drawn(experiment), refused)
+        self.query_one(Stage).clear(self._experiment_title, letters, kinds, drawn(experiment), refused)
         self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
         self._list_runs()
         self.call_after_refresh(self._complete_set_up)  # later, so as not to delay the first paint
 
     @property
-    def _title(self) -> str:
+    def _experiment_title(self) -> str:
         return self._editable.experiment.title or "Your own experiment"
 
     def _complete_set_up(self) -> None:
@@ -517,7 +517,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         rows = self.query_one(Scoreboard).learners
         names = [learner["name"] for learner in self._editable.learners]
         if 0 <= event.cursor_row < len(rows) and rows[event.cursor_row] in names:
-            self._pick(names.index(rows[event.cursor_row]))
+            self._select_learner(names.index(rows[event.cursor_row]))
 
     @on(SelectionBar.Chosen)
     async def _part_chosen(self, event: SelectionBar.Chosen) -> None:
@@ -535,7 +535,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         if event.number is None:
             await self.query_one(SetupPane).add()
         else:
-            self._pick(event.number)
+            self._select_learner(event.number)
 
     @property
     def _is_replaced_by_stored(self) -> bool:
@@ -556,17 +556,17 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         if is_opened:
             self.say_what_is_pinned()
         if is_opened and self._is_replaced_by_stored:
-            self._forget()
+            self._clear_run()
         elif self.session is None:
             self.show_set_up()
         board, place = self.query_one(Scoreboard), self._editable.place_in_run(setup.learner)
         if self._trace is not None:
-            learner = self._curve(self._trace).learner
+            learner = self._selected_curve(self._trace).learner
             place = board.learners.index(learner) if learner in board.learners else None
         if place is not None:
             board.select(place)
 
 
-def _sweep_words(experiment: Experiment) -> Iterator[str]:
+def _advice_to_sweep(experiment: Experiment) -> Iterator[str]:
     if not experiment.pictures and hasattr(experiment.problem.matrix, "d"):
         yield f"Next: {key('vary')} sweeps d over five values, and shows the scaling law in d."

@@ -163,21 +163,21 @@ class OwnTable(Framed[dict[str, Any] | None]):
     def on_mount(self) -> None:
         self.query_one("#path").focus()
         if self._path:
-            self._open(self._path)
+            self._open_file(self._path)
         else:
-            self._list()
+            self._list_paths()
 
     # The file
 
     @on(Input.Changed, "#path")
-    def _typed(self, event: Input.Changed) -> None:
+    def _path_typed(self, event: Input.Changed) -> None:
         event.stop()
         if event.value != self._path:
             self.remove_class("-read")
-            self._list()
+            self._list_paths()
 
     @work(exclusive=True, group="paths")
-    async def _list(self, opens_first: bool = False) -> None:
+    async def _list_paths(self, opens_first: bool = False) -> None:
         """List the tables and folders that complete the typed path.
 
         They are read in a thread, because a folder may be slow to read.
@@ -199,7 +199,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
     def _open_highlighted(self) -> None:
         listed = self.query_one("#files", Lines)
         if listed.highlighted is None:
-            self._open(self._typed_path)
+            self._open_file(self._typed_path)
         else:
             listed.action_select()
 
@@ -212,16 +212,16 @@ class OwnTable(Framed[dict[str, Any] | None]):
             getattr(self.query_one("#files", Lines), f"action_{motion}")()
 
     @on(Input.Submitted, "#path")
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _path_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         if self.has_class("-read"):
             self.query_one("#run").focus()
         elif table_experiment.is_file(event.value):
-            self._open(event.value)
+            self._open_file(event.value)
         elif self._listed_path == event.value:
             self._open_highlighted()
         else:
-            self._list(opens_first=True)
+            self._list_paths(opens_first=True)
 
     @on(OptionList.OptionSelected, "#files")
     def _path_chosen(self, event: OptionList.OptionSelected) -> None:
@@ -235,9 +235,9 @@ class OwnTable(Framed[dict[str, Any] | None]):
         else:
             with self.prevent(Input.Changed):
                 path_line.value = path
-            self._open(path)
+            self._open_file(path)
 
-    def _open(self, path: str) -> None:
+    def _open_file(self, path: str) -> None:
         self._path, self._settings, self._chosen_label = path, {}, None
         for choice in self.query(".setting Choice").results(Choice):
             choice.value = AUTO
@@ -246,22 +246,22 @@ class OwnTable(Framed[dict[str, Any] | None]):
         with self.prevent(Input.Changed):
             self.query_one("#omitted", Entry).value = ""
             self.query_one("#array", Entry).value = ""
-        self._read_first(path.rpartition("/")[2])
+        self._read_first_rows(path.rpartition("/")[2])
 
     @work(exclusive=True, group="table")
-    async def _read_first(self, name: str) -> None:
+    async def _read_first_rows(self, name: str) -> None:
         """Read the first rows of the file. If they determine all settings, read the full table."""
         from engine.problems.data_files import TableSettings
         from engine.problems.first_rows import first_rows
 
         self._table = self._first = None
-        self._say(f"reading {name} …")
+        self._show_report(f"reading {name} …")
         settings = TableSettings(**self._settings)
         try:
             path = str(Path(self._path).expanduser().absolute())
             self._first = await asyncio.to_thread(first_rows, path, settings, "file")
         except (BadInput, OSError, RuntimeError) as error:  # the working folder is gone, or ~user is unknown
-            self._refuse(str(error).removeprefix("file: "))
+            self._show_fault(str(error).removeprefix("file: "))
             return
         with suppress(NoMatches):  # the page may have been closed
             self.add_class("-read")
@@ -270,7 +270,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
                 await self._read_table()
                 self.query_one("#diagnose" if self._is_mixed else "#run").focus()
             else:
-                self._ask(self._first.question.field, self._first.question.fault)
+                self._ask_setting(self._first.question.field, self._first.question.fault)
 
     def _offer_labels(self, first: FirstRows) -> None:
         is_possible = self._chosen_label in set(first.columns) - first.aside
@@ -286,11 +286,11 @@ class OwnTable(Framed[dict[str, Any] | None]):
     # The table
 
     @property
-    def _label(self) -> int | None:
+    def _label_column(self) -> int | None:
         column = self.query_one("#label", Choice).value
         return int(column) if column else None
 
-    def _choices(self) -> TableChoices:
+    def _table_choices(self) -> TableChoices:
         """Return what the user has chosen: how to read the table, and how to learn from it.
 
         Raises: BadInput for an invalid test share or an unknown column.
@@ -300,18 +300,18 @@ class OwnTable(Framed[dict[str, Any] | None]):
         first = self._first
         assert first is not None, "a file has been read"
         settings = TableSettings(**self._settings)
-        omitted = [*self._omitted(first), *self._gaps]
-        columns = features_of(first, self._label, omitted, settings)
+        omitted = [*self._omitted_columns(first), *self._gaps]
+        columns = features_of(first, self._label_column, omitted, settings)
         return TableChoices(
             str(Path(self._path).expanduser().absolute()),
             replace(settings, columns=columns),
-            None if self._label is None else first.reference(self._label),
+            None if self._label_column is None else first.reference(self._label_column),
             KINDS[self.query_one("#kind", Choice).value],
-            self._share(),
+            self._test_share(),
             self.query_one("#rotate", Checkbox).value,
         )
 
-    def _omitted(self, first: FirstRows) -> list[int]:
+    def _omitted_columns(self, first: FirstRows) -> list[int]:
         typed = self.query_one("#omitted", Entry).value
         columns = []
         for name in filter(None, map(str.strip, typed.split(","))):
@@ -320,7 +320,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
             columns.append(column)
         return columns
 
-    def _share(self) -> float:
+    def _test_share(self) -> float:
         typed = self.query_one("#share", Entry).value.strip()
         if not typed.isdecimal() or int(typed) > 90:
             raise BadInput("test share", f"{typed!r} is not a whole number from 0 to 90")
@@ -331,62 +331,62 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
         self._table, self._is_mixed, self._gaps = None, False, []
         try:
-            choices = self._choices()
+            choices = self._table_choices()
             try:
                 rows = await asyncio.to_thread(choices.read)
             except MixedTable:
                 self._gaps = await asyncio.to_thread(columns_with_gaps, choices)
                 if not self._gaps:
                     raise
-                choices = self._choices()
+                choices = self._table_choices()
                 rows = await asyncio.to_thread(choices.read)
             await asyncio.to_thread(document, choices, rows)
         except BadInput as error:
             self._is_mixed = isinstance(error, MixedTable)
             remedy = f". {MIXED}" if self._is_mixed else ""
-            self._ask(error.where.rpartition(".")[2], f"{error.fault}{remedy}")
+            self._ask_setting(error.where.rpartition(".")[2], f"{error.fault}{remedy}")
         else:
             self._table = rows
-            self._say(f"{rows.report.sentence}{self._omission()}")
+            self._show_report(f"{rows.report.sentence}{self._omission_phrase()}")
 
-    def _omission(self) -> str:
-        has_words = self._first is not None and self._first.words - {self._label}
+    def _omission_phrase(self) -> str:
+        has_words = self._first is not None and self._first.words - {self._label_column}
         kinds = [*(["words"] if has_words else []), *(["missing cells"] if self._gaps else [])]
         return f". Runs omit columns of {' and of '.join(kinds)}; a diagnosis can use them" if kinds else ""
 
     @work(exclusive=True, group="table")
-    async def _read_again(self) -> None:
+    async def _reread_table(self) -> None:
         with suppress(NoMatches):  # the page may have been closed
             await self._read_table()
 
-    def _ask(self, setting: str, fault: str) -> None:
+    def _ask_setting(self, setting: str, fault: str) -> None:
         for box in self.query(f"#setting-{setting}") if setting in (*SETTINGS, "array") else ():
             box.add_class("-asked")
             box.query_one("Choice, Entry").focus()
-        self._refuse(fault)
+        self._show_fault(fault)
 
-    def _say(self, words: str) -> None:
+    def _show_report(self, words: str) -> None:
         for report in self.query("#report").results(Static):
             report.remove_class("-wrong")
             report.update(words)
 
-    def _refuse(self, fault: str) -> None:
+    def _show_fault(self, fault: str) -> None:
         for report in self.query("#report").results(Static):
             report.add_class("-wrong")
             report.update(f"▲ {fault}")
 
     @on(Choice.Changed)
-    def _chosen(self, event: Choice.Changed) -> None:
+    def _choice_changed(self, event: Choice.Changed) -> None:
         event.stop()
         setting = event.choice.id or ""
         if setting in SETTINGS:
             self._settings[setting] = SETTINGS[setting][event.value]
-            self._read_first(Path(self._path).name)
+            self._read_first_rows(Path(self._path).name)
         elif self._first is not None:
             if setting == "label":
-                self._chosen_label = self._label
-            self.query_one(FirstRowsTable).show(self._first, self._label)
-            self._read_again()
+                self._chosen_label = self._label_column
+            self.query_one(FirstRowsTable).show(self._first, self._label_column)
+            self._reread_table()
 
     @on(DataTable.ColumnSelected)
     def _column_chosen(self, event: DataTable.ColumnSelected) -> None:
@@ -399,18 +399,18 @@ class OwnTable(Framed[dict[str, Any] | None]):
     def _array_chosen(self, event: Input.Submitted) -> None:
         event.stop()
         self._settings["array"] = event.value.strip() or None
-        self._read_first(Path(self._path).name)
+        self._read_first_rows(Path(self._path).name)
 
     @on(Input.Submitted, "#omitted")
     def _columns_omitted(self, event: Input.Submitted) -> None:
         event.stop()
         if self._first is not None:
-            self._read_again()
+            self._reread_table()
 
     @on(Input.Submitted, "#share")
     def _share_entered(self, event: Input.Submitted) -> None:
         event.stop()
-        self._run()
+        self._run_table()
 
     # Diagnose and run
 
@@ -422,13 +422,13 @@ class OwnTable(Framed[dict[str, Any] | None]):
         from hadamard_tui.screens.diagnosis import DiagnosisPage
 
         if self._first is None or self._first.question is not None:
-            self._refuse(NO_FILE)
+            self._show_fault(NO_FILE)
             return
-        label = None if self._label is None else self._first.reference(self._label)
+        label = None if self._label_column is None else self._first.reference(self._label_column)
         try:
-            omitted = self._omitted(self._first)
+            omitted = self._omitted_columns(self._first)
         except BadInput as error:
-            self._refuse(str(error))
+            self._show_fault(str(error))
             return
         path = str(Path(self._path).expanduser().absolute())
         kind = KINDS[self.query_one("#kind", Choice).value]
@@ -438,22 +438,22 @@ class OwnTable(Framed[dict[str, Any] | None]):
     @on(Button.Pressed, "#run")
     def _run_pressed(self, event: Button.Pressed) -> None:
         event.stop()
-        self._run()
+        self._run_table()
 
     @work(exclusive=True, group="table")
-    async def _run(self) -> None:
+    async def _run_table(self) -> None:
         if self._first is None or self._first.question is not None:
-            self._refuse(NO_FILE)
+            self._show_fault(NO_FILE)
             return
         await self._read_table()
         if self._table is not None:
             from engine.spec import documents
 
-            raw = document(self._choices(), self._table)
+            raw = document(self._table_choices(), self._table)
             try:
                 await asyncio.to_thread(documents.first, raw)
             except BadInput as error:
-                self._refuse(str(error))
+                self._show_fault(str(error))
             else:
                 self.dismiss(raw)
 

@@ -52,7 +52,7 @@ class Predicting(ViewControl):
         ended_run = self.session if self.session is not None and self.session.ended else None
         if ended_run is not None:
             self.session = None
-        self._forget()
+        self._clear_run()
         self._set_aside = ended_run
         self.guesses = Guesses(places, names)
         self._show_guess()
@@ -71,11 +71,11 @@ class Predicting(ViewControl):
         self.redraw()
         self.refresh_bindings()
 
-    def _forget(self) -> None:
+    def _clear_run(self) -> None:
         if self._set_aside is not None:
             self._set_aside.end()
             self._set_aside = None
-        super()._forget()
+        super()._clear_run()
 
     def _show_guess(self) -> None:
         from engine.protocols import CLOCKS
@@ -96,16 +96,16 @@ class Predicting(ViewControl):
         )
         ends = np.array(axes.x_limits)
         level = Series(f"loss {LEVEL:g}", ends, np.full(2, LEVEL), theory(), "dashed")
-        marks = [self._mark(guesses, learner_name) for learner_name in guesses.confirmed]
+        marks = [self._guess_series(guesses, learner_name) for learner_name in guesses.confirmed]
         learner = guesses.learner
         place = None if learner is None else guesses.x(learner)
         at = float(ends[1]) if place is None else place
         chart = self.query_one("#loss", ChartView)
         chart.show([level, *marks], axes, "", at)
-        self.query_one(Caption).say(self._question(guesses))
+        self.query_one(Caption).say(self._guess_question(guesses))
         self.refresh_bindings()
 
-    def _mark(self, guesses: Guesses, learner_name: str) -> Series:
+    def _guess_series(self, guesses: Guesses, learner_name: str) -> Series:
         place = guesses.x(learner_name)
         letter = mark(self._editable.running_letters[learner_name])
         tint = colour(self._editable.kind_places.get(learner_name))
@@ -119,7 +119,7 @@ class Predicting(ViewControl):
             mark=letter,
         )
 
-    def _question(self, guesses: Guesses) -> str:
+    def _guess_question(self, guesses: Guesses) -> str:
         learner_name = guesses.learner
         assert learner_name is not None, "there is a learner to guess about"
         place, clock = guesses.x(learner_name), self._editable.experiment.protocol.clock
@@ -130,24 +130,24 @@ class Predicting(ViewControl):
         keys = f"{key('back')} {key('forward')} move, {key('remedy')} confirms, {key('leave')} cancels"
         return f"{letter} ({learner_name}) {when}? {keys}."
 
-    def _move(self, places: int) -> None:
+    def _move_cursor(self, places: int) -> None:
         if self.guesses is None:
-            super()._move(places)
+            super()._move_cursor(places)
         else:
             self.guesses.move(places)
             self._show_guess()
 
-    def _leap(self, times: int) -> None:
+    def _leap_cursor(self, times: int) -> None:
         if self.guesses is None:
-            super()._leap(times)
+            super()._leap_cursor(times)
         else:
-            self._move(times * max(1, len(self.guesses.places) // LEAPS))
+            self._move_cursor(times * max(1, len(self.guesses.places) // LEAPS))
 
-    def _go(self, to_the_end: bool) -> None:
+    def _move_to_border(self, to_the_end: bool) -> None:
         if self.guesses is None:
-            super()._go(to_the_end)
+            super()._move_to_border(to_the_end)
         else:
-            self._move(len(self.guesses.places) * (1 if to_the_end else -1))
+            self._move_cursor(len(self.guesses.places) * (1 if to_the_end else -1))
 
     def action_remedy(self) -> None:
         """Confirm the guess and go to the next learner. After the last learner, run the set-up."""
@@ -156,12 +156,12 @@ class Predicting(ViewControl):
             return
         self.guesses.take()
         if self.guesses.learner is None:
-            self._begin()
+            self._begin_run()
         else:
             self._show_guess()
 
-    def _begin(self, paused: bool = False, at_once: bool = False) -> None:
+    def _begin_run(self, paused: bool = False, at_once: bool = False) -> None:
         guesses, self.guesses, before = self.guesses, None, self.session
-        super()._begin(paused, at_once)
+        super()._begin_run(paused, at_once)
         if guesses is not None and self.session is not None and self.session is not before:
             self.session.guesses = guesses.confirmed

@@ -71,7 +71,7 @@ class RunComparison(RunControl):
     def action_pin(self) -> None:
         runs, session = self.query_one(RunList), self.session
         if runs.has_focus_within and (chosen := runs.selected) is not None:
-            self._pin(chosen)
+            self._toggle_pin(chosen)
         elif session is None or session.trace is None or session.state not in SHOWN_TO_THE_END:
             self.notify(
                 f"Only a run that has finished or was halted can be pinned; {key('run')} runs the set-up."
@@ -86,7 +86,7 @@ class RunComparison(RunControl):
             self.notify(f"{message} {UNPINNED.format(runs=key('runs'), pin=key('pin'))}", timeout=10)
             self._list_runs()
 
-    def _pin(self, run: ListedRun) -> None:
+    def _toggle_pin(self, run: ListedRun) -> None:
         if run.kept is not None:
             run.kept.pinned = not run.kept.pinned
         elif run.stored is not None and run.stored.fate == "running":
@@ -95,7 +95,7 @@ class RunComparison(RunControl):
             try:
                 session, _ = self.opened(Path(run.stored.path))
             except BadInput as error:
-                self._say_unreadable(error)
+                self._notify_unreadable(error)
                 return
             self._being_pinned.append(session)
             session.start()
@@ -109,7 +109,7 @@ class RunComparison(RunControl):
             return
         session.receive(event)
         if error := refusal(event):
-            self._say_unreadable(error)
+            self._notify_unreadable(error)
         if session.ended:
             self._being_pinned.remove(session)
             if session.trace is not None:
@@ -117,9 +117,9 @@ class RunComparison(RunControl):
                 self._list_runs()
                 self.redraw()
 
-    def _say_unreadable(self, error: BadInput) -> None:
+    def _notify_unreadable(self, error: BadInput) -> None:
         self.notify(str(error), title="This run cannot be read", severity="error", timeout=10)
-        self._read_stored()
+        self._read_stored_runs()
 
     def say_what_is_pinned(self) -> None:
         if names := ", ".join(run.name for run in self.runs.pinned):
@@ -153,14 +153,14 @@ class RunComparison(RunControl):
             self.set_focus(None)
         else:
             runs.enter()
-            self._read_stored()
+            self._read_stored_runs()
         self.refresh_bindings()
 
     def action_filter_runs(self) -> None:
         self.query_one(RunList).filter()
 
     @work(exclusive=True, group="stored runs")
-    async def _read_stored(self) -> None:
+    async def _read_stored_runs(self) -> None:
         from hadamard_tui.state import run_store
 
         store = run_store.store()
@@ -187,30 +187,30 @@ class RunComparison(RunControl):
             try:
                 _, editable = self.opened(Path(chosen.stored.path))
             except BadInput as error:
-                self._say_unreadable(error)
+                self._notify_unreadable(error)
                 return
         if editable.error is None:
             run = editable.experiment.run
             editable.put("run.seed", run.seed + run.replicas)
-            await self._take(editable)
-        self._begin()
+            await self._replace_setup(editable)
+        self._begin_run()
 
     def action_rename_run(self) -> None:
 
         if (run := self._chosen_run) is not None:
-            self.app.push_screen(Renaming(run.name), lambda name: self._renamed(run, name))
+            self.app.push_screen(Renaming(run.name), lambda name: self._rename_run(run, name))
 
-    def _renamed(self, run: ListedRun, new_name: str | None) -> None:
+    def _rename_run(self, run: ListedRun, new_name: str | None) -> None:
         if new_name and run.kept is not None:
             run.kept.name, run.kept.renamed = new_name, True
-        store, stored = self._in_store(run)
+        store, stored = self._store_and_entry(run)
         if new_name and store is not None and stored is not None:
             with suppress(BadInput):
                 store.mark(stored, name=new_name)
-            self._update_stored(stored.id)
+            self._update_stored_run(stored.id)
         self._list_runs()
 
-    def _in_store(self, run: ListedRun) -> tuple[Store | None, StoredRun | None]:
+    def _store_and_entry(self, run: ListedRun) -> tuple[Store | None, StoredRun | None]:
         """Return the store, and the run's entry in it. Both are None if the run was never stored."""
         from hadamard_tui.state import run_store
 
@@ -218,11 +218,11 @@ class RunComparison(RunControl):
         store = run_store.store() if name else None
         return store, None if store is None or not name else store.run(name)
 
-    def _conclude(self, session: Session, run: str) -> None:
-        super()._conclude(session, run)
-        self._update_stored(run)
+    def _conclude_run(self, session: Session, run: str) -> None:
+        super()._conclude_run(session, run)
+        self._update_stored_run(run)
 
-    def _update_stored(self, name: str) -> None:
+    def _update_stored_run(self, name: str) -> None:
         from hadamard_tui.state import run_store
 
         if self.runs.stored and (store := run_store.store()) is not None and (run := store.run(name)):
@@ -233,7 +233,7 @@ class RunComparison(RunControl):
         if self.runs.finished and not self.query_one(RunList).has_focus_within:
             self.notify(f"Runs are deleted in their list; {key('runs')} opens it.")
         elif (run := self._chosen_run) is not None:
-            store, stored = self._in_store(run)
+            store, stored = self._store_and_entry(run)
             if store is not None and stored is not None:
                 try:
                     store.set_aside(stored)
@@ -246,7 +246,7 @@ class RunComparison(RunControl):
             )
             self._list_runs()
 
-    def _bring_back(self) -> None:
+    def _restore_deleted_run(self) -> None:
         from hadamard_tui.state import run_store
 
         run = self.runs.deleted[-1]
@@ -262,14 +262,14 @@ class RunComparison(RunControl):
 
     async def action_undo(self) -> None:
         if self.query_one(RunList).has_focus_within and self.runs.deleted:
-            self._bring_back()
+            self._restore_deleted_run()
         else:
-            await self._restore(self.query_one(SetupPane).undo)
+            await self._restore_setup(self.query_one(SetupPane).undo)
 
     async def action_redo(self) -> None:
-        await self._restore(self.query_one(SetupPane).redo)
+        await self._restore_setup(self.query_one(SetupPane).redo)
 
-    async def _restore(self, change: Callable[[], Awaitable[None]]) -> None:
+    async def _restore_setup(self, change: Callable[[], Awaitable[None]]) -> None:
         """Undo or redo a change of the set-up.
 
         If the run on the screen was of the former set-up, show a finished run of the restored one, or else
@@ -288,7 +288,7 @@ class RunComparison(RunControl):
         if run is not None:
             self._show_finished(run)
         elif stored_of(restored) is not None:
-            self.call_later(self._forget)  # after this screen has received the restored set-up
+            self.call_later(self._clear_run)  # after this screen has received the restored set-up
 
     def end(self, seconds: float) -> bool:
         """Stop the engine, and remove the files of deleted runs.
@@ -314,14 +314,14 @@ class RunComparison(RunControl):
             try:
                 await self.follow(Path(event.run.stored.path))
             except BadInput as error:
-                self._say_unreadable(error)
+                self._notify_unreadable(error)
             else:
                 self.notify(f"This is {event.run.name}; {key('run')} runs its set-up again.")
         if run is None or run not in self.runs.finished:
             return
         editable = EditableExperiment(run.document, run.preset)
         editable.call(run.session.letters)
-        await self._take(editable)
+        await self._replace_setup(editable)
         self._show_finished(run)
         self.notify(f"This is {run.name}; {key('run')} runs its set-up again.")
 
@@ -354,7 +354,7 @@ class RunComparison(RunControl):
         self.query_one(RunList).show(None if alone or session is None else session.document, trace, running)
 
     @property
-    def _runs_drawer_open(self) -> bool:
+    def _is_runs_drawer_open(self) -> bool:
         return self.has_class("-runs-open") and not self.has_class("-huge")
 
 
@@ -376,5 +376,5 @@ class Renaming(Modal[str | None]):
         yield field
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _name_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(" ".join(event.value.split()) or None)

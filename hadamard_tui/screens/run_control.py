@@ -79,25 +79,25 @@ class RunControl(Screen[None]):
     def _trace(self) -> Trace | None:
         return None if self.session is None else self.session.trace
 
-    def _curve(self, trace: Trace) -> Curve:
+    def _selected_curve(self, trace: Trace) -> Curve:
         """Return the curve of the selected learner.
 
         A run of an earlier set-up may lack this learner. Then, the nearest learner in the list replaces it.
         """
         names = [curve.learner for curve in trace.curves]
         nearest = sorted(
-            enumerate(self._editable.learners), key=lambda learner: abs(learner[0] - self._selected)
+            enumerate(self._editable.learners), key=lambda learner: abs(learner[0] - self._selected_index)
         )
         return trace.curves[
             next((names.index(learner["name"]) for _, learner in nearest if learner["name"] in names), 0)
         ]
 
     @property
-    def _selected(self) -> int:
+    def _selected_index(self) -> int:
         """Index of the selected learner. If the set-up has become shorter, it is the last learner."""
         return min(self.query_one(SetupPane).learner, len(self._editable.learners) - 1)
 
-    def _pick(self, number: int) -> None:
+    def _select_learner(self, number: int) -> None:
         self.query_one(SetupPane).pick(number)
 
     def show_set_up(self) -> None:
@@ -122,21 +122,21 @@ class RunControl(Screen[None]):
         """
 
     def action_run(self) -> None:
-        self._begin()
+        self._begin_run()
 
     def action_pause(self) -> None:
         if self.session is None:
-            self._begin()
+            self._begin_run()
         else:
             self.session.toggle()
-            self._say_if_stopped(self.session)
+            self._notify_if_stopped(self.session)
 
     def action_step(self) -> None:
         if self.session is None:
-            self._begin(paused=True)
+            self._begin_run(paused=True)
         else:
             self.session.step()
-            self._say_if_stopped(self.session)
+            self._notify_if_stopped(self.session)
 
     def action_halt(self) -> None:
         if self.session is not None:
@@ -145,7 +145,7 @@ class RunControl(Screen[None]):
     def action_reset(self) -> None:
         self._editable.give_letters()
         self.query_one(SetupPane).show_list()
-        self._forget()
+        self._clear_run()
 
     def action_faster(self) -> None:
         self._pace.change(2)
@@ -157,10 +157,10 @@ class RunControl(Screen[None]):
         self._pace.unlimited = not self._pace.unlimited
 
     @on(SetupPane.Stepped)
-    def _stepped(self) -> None:
-        self._follow_steps()
+    def _number_stepped(self) -> None:
+        self._run_after_steps()
 
-    def _follow_steps(self) -> None:
+    def _run_after_steps(self) -> None:
         """Run the set-up at once, unless the last such run started less than REST seconds ago.
 
         In this case, run the set-up after REST seconds.
@@ -169,16 +169,16 @@ class RunControl(Screen[None]):
             self._wanted = True
             return
         if self._editable.error is None:
-            self._begin(at_once=True)
-        self._resting = call_after(REST, self, self._rested)
+            self._begin_run(at_once=True)
+        self._resting = call_after(REST, self, self._run_if_wanted)
 
-    def _rested(self) -> None:
+    def _run_if_wanted(self) -> None:
         self._resting = None
         if self._wanted:
             self._wanted = False
-            self._follow_steps()
+            self._run_after_steps()
 
-    def _begin(self, paused: bool = False, at_once: bool = False) -> None:
+    def _begin_run(self, paused: bool = False, at_once: bool = False) -> None:
         """Run the set-up.
 
         With `at_once`, the previous run remains visible as faint curves, and the new run is not stored.
@@ -190,7 +190,7 @@ class RunControl(Screen[None]):
         if self.refused():
             return
         if not at_once:
-            self._forget()
+            self._clear_run()
         elif self.session is not None:
             self.session.end()
             self.ghost = self.session if self.session.trace is not None else self.ghost
@@ -214,7 +214,7 @@ class RunControl(Screen[None]):
         self.session = Session(
             sweep,
             editable.document,
-            self._receive,
+            self._post_event,
             spare,
             self._pace,
             editable.preset,
@@ -233,12 +233,12 @@ class RunControl(Screen[None]):
             self.notify(str(error), title="This set-up cannot run", severity="error")
         return error is not None
 
-    def _say_if_stopped(self, session: Session) -> None:
+    def _notify_if_stopped(self, session: Session) -> None:
         if session.state == "stopped" and not session.playback.looking_back:
             run = key("run")
             self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
 
-    def _receive(self, session: Session, event: engine.Event | Silent) -> None:
+    def _post_event(self, session: Session, event: engine.Event | Silent) -> None:
         """Post an event of a run to the screen. The engine's thread calls this, and may outlive the app."""
         with suppress(NoActiveAppError):
             self.post_message(EngineSpoke(session, event))
@@ -267,7 +267,7 @@ class RunControl(Screen[None]):
             case Silent(why):
                 self.notify(why, severity="warning", timeout=10)
             case Stored(run):
-                self._conclude(message.session, run)
+                self._conclude_run(message.session, run)
             case Removed(runs):
                 self.notify(run_store.removed_in_words(runs), timeout=10)
             case engine.Failed(traceback):
@@ -276,7 +276,7 @@ class RunControl(Screen[None]):
                 self.app.push_screen(Failure(traceback))
         self.run_changed(message.session)
 
-    def _conclude(self, session: Session, run: str) -> None:
+    def _conclude_run(self, session: Session, run: str) -> None:
         from engine.runtime.conclusion import conclude
         from hadamard_tui.state import run_store
 
@@ -287,8 +287,8 @@ class RunControl(Screen[None]):
     async def follow(self, path: Path) -> None:
         """Show a stored run, and follow it if another process is still computing it. Raises: BadInput."""
         session, editable = self.opened(path)
-        await self._take(editable)
-        self._forget()
+        await self._replace_setup(editable)
+        self._clear_run()
         forget_drawn_widgets()
         self.session = session
         self.session.start()
@@ -310,7 +310,7 @@ class RunControl(Screen[None]):
         session = Session(
             reader.sweep,
             document,
-            self._receive,
+            self._post_event,
             1,
             self._pace,
             reader.run.preset,
@@ -334,7 +334,7 @@ class RunControl(Screen[None]):
             with suppress(BadInput):
                 detaching.detach([run.path, *([f"--on={PLACE}"] if session.is_spread else [])], run.id)
 
-    def _forget(self) -> None:
+    def _clear_run(self) -> None:
         """Stop the run on the screen, and show a preview of the set-up in its place."""
         if self.session is not None:
             self.session.end()
@@ -346,18 +346,18 @@ class RunControl(Screen[None]):
         return self.session is None or self.session.end(seconds)
 
     async def present(self, editable: EditableExperiment, run: bool = True) -> None:
-        await self._take(editable)
+        await self._replace_setup(editable)
         if run:
-            self._begin()
+            self._begin_run()
         else:
-            self._forget()
+            self._clear_run()
 
-    async def _take(self, editable: EditableExperiment) -> None:
+    async def _replace_setup(self, editable: EditableExperiment) -> None:
         """Make another experiment the set-up. The selected learner keeps its position, if there is one."""
-        selected = min(self._selected, len(editable.learners) - 1)
+        selected = min(self._selected_index, len(editable.learners) - 1)
         self._editable = editable
         await self.query_one(SetupPane).show(editable)
-        self._pick(selected)
+        self._select_learner(selected)
 
 
 def divergence_message(diverged: Diverged, session: Session) -> str:

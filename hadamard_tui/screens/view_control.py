@@ -71,21 +71,21 @@ class ViewControl(RunControl):
         number = self.query_one(Stage).picture
         try:
             pinned = self.runs.views(session, session.point.picture(number), all_points=number > 0)
-            self._say_what_is_not_drawn()
-            ghost, stored = self._run_before(session, number), self._stored_curves(session)
+            self._notify_missing_pictures()
+            ghost, stored = self._picture_of_previous_run(session, number), self._stored_curves(session)
             place = self._cursor, self._height
             return session.look(number, self.chart_options, pinned, *place, ghost, stored), ""
         except BadInput as error:
             pinned = self.runs.views(session, session.point.picture(0), all_points=False)
             return session.look(0, self.chart_options, pinned), str(error)
 
-    def _say_what_is_not_drawn(self) -> None:
+    def _notify_missing_pictures(self) -> None:
         for run in self.runs.pinned:
             if run.missing and run not in self._incomplete:
                 self._incomplete.append(run)
                 self.notify(f"{run.name} is pinned, but not drawn: {run.missing}", severity="warning")
 
-    def _run_before(self, session: Session, number: int) -> Pinned | None:
+    def _picture_of_previous_run(self, session: Session, number: int) -> Pinned | None:
         """Return a picture of the previous run, to draw faintly behind the run of `session`.
 
         Return None if there is no previous run, if it is pinned, or if it lacks this picture.
@@ -133,10 +133,10 @@ class ViewControl(RunControl):
 
         They omit the zoom if the chosen picture has another x-axis.
         """
-        return self.chart_options if self._is_of_run else replace(self.chart_options, window=None)
+        return self.chart_options if self._is_along_clock else replace(self.chart_options, window=None)
 
     @property
-    def _is_of_run(self) -> bool:
+    def _is_along_clock(self) -> bool:
         """Whether the x-axis of the chosen picture is the clock of the run, such as k."""
         return (look := self.look) is None or look.view.picture.x == look.view.axes.clock
 
@@ -153,48 +153,48 @@ class ViewControl(RunControl):
 
     def action_next_picture(self) -> None:
         self.query_one(Stage).next_picture()
-        self._look_anew()
+        self._reset_cursor_and_zoom()
 
     def action_picture(self, number: int) -> None:
         self.query_one(Stage).choose_picture(number)
-        self._look_anew()
+        self._reset_cursor_and_zoom()
 
-    def _forget(self) -> None:
-        super()._forget()
-        self._look_where_the_run_is()
+    def _clear_run(self) -> None:
+        super()._clear_run()
+        self._clear_cursor()
 
-    def _look_where_the_run_is(self) -> None:
+    def _clear_cursor(self) -> None:
         self._cursor = self._height = None
         self.query_one(f"#{HEAT}", HeatMapView).take_cursor_away()
 
-    def _look_anew(self) -> None:
-        self._look_where_the_run_is()
+    def _reset_cursor_and_zoom(self) -> None:
+        self._clear_cursor()
         self.chart_options = replace(self.chart_options, window=None)
 
     def action_back(self) -> None:
-        self._move(-1)
+        self._move_cursor(-1)
 
     def action_forward(self) -> None:
-        self._move(1)
+        self._move_cursor(1)
 
     def action_far_back(self) -> None:
-        self._leap(-1)
+        self._leap_cursor(-1)
 
     def action_far_forward(self) -> None:
-        self._leap(1)
+        self._leap_cursor(1)
 
     def action_first(self) -> None:
-        self._go(to_the_end=False)
+        self._move_to_border(to_the_end=False)
 
     def action_latest(self) -> None:
-        self._go(to_the_end=True)
+        self._move_to_border(to_the_end=True)
 
-    def _leap(self, times: int) -> None:
+    def _leap_cursor(self, times: int) -> None:
         if (look := self.look) is not None:
             count = len(look.view.places if along_records(look.view) else look.known_places)
-            self._move(times * max(1, count // LEAPS))
+            self._move_cursor(times * max(1, count // LEAPS))
 
-    def _move(self, places: int) -> None:
+    def _move_cursor(self, places: int) -> None:
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -207,9 +207,9 @@ class ViewControl(RunControl):
             self._cursor = float(
                 look.known_places[min(max(position + places, 0), len(look.known_places) - 1)]
             )
-        self._follow()
+        self._scroll_to_cursor()
 
-    def _go(self, to_the_end: bool) -> None:
+    def _move_to_border(self, to_the_end: bool) -> None:
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -217,17 +217,17 @@ class ViewControl(RunControl):
             session.playback.seek(session.playback.last if to_the_end else 0)
         elif len(look.known_places):
             self._cursor = float(look.known_places[-1 if to_the_end else 0])
-        self._follow()
+        self._scroll_to_cursor()
 
-    def _follow(self) -> None:
+    def _scroll_to_cursor(self) -> None:
         if (look := self.look) is not None and look.x is not None:
-            self._zoom_as(look, look.resolved.following(look.x, look.view.places))
+            self._set_window(look, look.resolved.following(look.x, look.view.places))
 
-    def _zoom_as(self, look: Look, options: ChartOptions) -> None:
+    def _set_window(self, look: Look, options: ChartOptions) -> None:
         self.chart_options = replace(look.options, window=options.window)
 
     @on(ChartView.Pointed)
-    def _pointed(self, event: ChartView.Pointed) -> None:
+    def _chart_pointed(self, event: ChartView.Pointed) -> None:
         session, look = self.session, self.look
         if session is None or look is None or self.query_one(Stage).has_law_chosen:
             return
@@ -241,31 +241,31 @@ class ViewControl(RunControl):
             self._cursor = look.nearest(event.x) if len(look.known_places) else None
         elif (clock := look.clock_at(event.x)) is not None:
             session.playback.seek(session.point.record_at(clock))
-        self._follow()
+        self._scroll_to_cursor()
 
     @on(HeatMapView.Pointed)
-    def _pointed_at_cell(self, event: HeatMapView.Pointed) -> None:
+    def _cell_pointed(self, event: HeatMapView.Pointed) -> None:
         if event.view.id == HEAT:
             self._cursor, self._height = event.reading.x, event.reading.y
 
     @on(ChartView.Wheeled)
-    def _wheeled(self, event: ChartView.Wheeled) -> None:
-        if self.query_one(Stage).is_of_picture(event.chart) or self._is_of_run:
-            self._zoom(ZOOM if event.up else 1 / ZOOM, event.x)
+    def _chart_wheeled(self, event: ChartView.Wheeled) -> None:
+        if self.query_one(Stage).is_of_picture(event.chart) or self._is_along_clock:
+            self._zoom_chart(ZOOM if event.up else 1 / ZOOM, event.x)
 
     def action_zoom(self) -> None:
-        self._zoom(ZOOM)
+        self._zoom_chart(ZOOM)
 
     def action_unzoom(self) -> None:
-        self._zoom(1 / ZOOM)
+        self._zoom_chart(1 / ZOOM)
 
-    def _zoom(self, by: float, around: float | None = None) -> None:
+    def _zoom_chart(self, by: float, around: float | None = None) -> None:
         look = self.look
         if look is None or look.x is None:
             self.notify("There is no chart to zoom into before a run.")
             return
         place = look.x if around is None else around
-        self._zoom_as(look, look.resolved.zoomed(by, place, look.view.places))
+        self._set_window(look, look.resolved.zoomed(by, place, look.view.places))
 
     def action_x_log(self) -> None:
         look = self.look
@@ -307,30 +307,30 @@ class ViewControl(RunControl):
 
     def action_view(self) -> None:
         self.query_one(Stage).next()
-        self._announce()
+        self._update_panel()
 
     def action_previous_view(self) -> None:
         self.query_one(Stage).next(-1)
-        self._announce()
+        self._update_panel()
 
     def action_panel(self, number: int) -> None:
         self.query_one(Stage).choose(list(ABOUT)[number - 1])
-        self._announce()
+        self._update_panel()
 
-    def _announce(self) -> None:
+    def _update_panel(self) -> None:
         stage, session = self.query_one(Stage), self.session
         if session is None or session.trace is None:
             stage.announce()
         elif stage.panel is verdict.PANEL:
-            session.retraining.measure_certificates(self._curve(session.trace).learner, again=True)
+            session.retraining.measure_certificates(self._selected_curve(session.trace).learner, again=True)
 
     def action_remedy(self) -> None:
         """Make the change that the visible panel proposes, so that it has something to show, and run."""
-        if (remedy := self._remedy()) is not None:
+        if (remedy := self._panel_remedy()) is not None:
             self.query_one(SetupPane).change(remedy.place, remedy.value)
             self.action_run()
 
-    def _remedy(self) -> Remedy | None:
+    def _panel_remedy(self) -> Remedy | None:
         """Return the change of the set-up that would give the visible panel something to show, or None."""
         panel = self.query_one(Stage).panel
         experiment = self._editable.experiment if self.session is None else self.session.experiment
@@ -344,7 +344,7 @@ class ViewControl(RunControl):
         self.query_one(PanelView).scroll(-1)
 
     def action_next_learner(self) -> None:
-        self._pick((self._selected + 1) % len(self._editable.learners))
+        self._select_learner((self._selected_index + 1) % len(self._editable.learners))
 
     def action_previous_learner(self) -> None:
-        self._pick((self._selected - 1) % len(self._editable.learners))
+        self._select_learner((self._selected_index - 1) % len(self._editable.learners))

@@ -44,12 +44,12 @@ class ViewerDriver(WebDriver):
         self.app.call_later(self.app.post_message, events.AppFocus())
 
     def write(self, data: str) -> None:
-        self._send(b"D", data.encode())
+        self._send_packet(b"D", data.encode())
 
     def write_meta(self, data: dict[str, object]) -> None:
-        self._send(b"M", json.dumps(data).encode(errors="ignore"))
+        self._send_packet(b"M", json.dumps(data).encode(errors="ignore"))
 
-    def _send(self, kind: bytes, content: bytes) -> None:
+    def _send_packet(self, kind: bytes, content: bytes) -> None:
         packet = kind + len(content).to_bytes(4, "big") + content
         try:
             with self._lock:
@@ -90,7 +90,7 @@ class ViewerDriver(WebDriver):
             content = binary.read()
         if isinstance(content, str):
             content = content.encode(encoding or "utf-8")
-        self._send(b"F", save_path.name.encode() + b"\0" + content)
+        self._send_packet(b"F", save_path.name.encode() + b"\0" + content)
 
 
 class Packets:

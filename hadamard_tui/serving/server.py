@@ -51,7 +51,7 @@ def guard(token: str) -> Middleware:
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if _parsed(f"//{request.host}").hostname not in LOOPBACK:
+        if _parsed_address(f"//{request.host}").hostname not in LOOPBACK:
             raise web.HTTPForbidden(text="403: this server accepts only the host name localhost\n")
         request_token = request.match_info.get("token", "")
         if not secrets.compare_digest(request_token.encode(errors="replace"), token.encode()):
@@ -68,7 +68,7 @@ def need_own_page(request: web.Request) -> None:
 
     Otherwise, a page of another server could open the app through a websocket.
     """
-    if _parsed(request.headers.get("Origin", "")).netloc != request.host:
+    if _parsed_address(request.headers.get("Origin", "")).netloc != request.host:
         raise web.HTTPForbidden(text="403: only the pages of this server may open the app\n")
 
 
@@ -78,7 +78,7 @@ async def harden(request: web.Request, response: web.StreamResponse) -> None:
     response.headers.pop("Server", None)
 
 
-def _parsed(address: str) -> SplitResult:
+def _parsed_address(address: str) -> SplitResult:
     try:
         return urlsplit(address)
     except ValueError:  # unclosed brackets
@@ -121,30 +121,30 @@ class Server:
         app = web.Application(middlewares=[guard(self.token)])
         app.add_routes(
             [
-                web.get("/{token}/", self._file),
-                web.get("/{token}/ws", self._websocket),
-                web.get("/{token}/download/{key}", self._download),
-                web.get("/{token}/{name}", self._file),
+                web.get("/{token}/", self._serve_file),
+                web.get("/{token}/ws", self._serve_websocket),
+                web.get("/{token}/download/{key}", self._serve_download),
+                web.get("/{token}/{name}", self._serve_file),
             ]
         )
         app.on_response_prepare.append(harden)
-        app.on_shutdown.append(self._stop)
+        app.on_shutdown.append(self._stop_viewers)
         return app
 
     def runner(self) -> web.AppRunner:
         """Return a runner that does not log requests, because the log would reveal the secret."""
         log = logging.getLogger(__name__)
-        log.addFilter(_own_fault)
+        log.addFilter(_is_fault_of_server)
         return web.AppRunner(self.application(), access_log=None, logger=log, shutdown_timeout=5.0)
 
-    async def _file(self, request: web.Request) -> web.StreamResponse:
+    async def _serve_file(self, request: web.Request) -> web.StreamResponse:
         chosen_preset(request)
         file = FILES.get(request.match_info.get("name", "index.html"))
         if file is None:
             raise web.HTTPNotFound
         return web.FileResponse(file)
 
-    async def _download(self, request: web.Request) -> web.StreamResponse:
+    async def _serve_download(self, request: web.Request) -> web.StreamResponse:
         for viewer in self._viewers:
             if (file := viewer.files.get(request.match_info["key"])) is not None:
                 file_name, content = file
@@ -153,7 +153,7 @@ class Server:
                 return web.Response(body=content, headers=headers)
         raise web.HTTPNotFound(text="404: this file is no longer offered; export it again\n")
 
-    async def _websocket(self, request: web.Request) -> web.StreamResponse:
+    async def _serve_websocket(self, request: web.Request) -> web.StreamResponse:
         need_own_page(request)
         preset = chosen_preset(request)
         command = self._command if preset is None else [*self._command, f"--preset={preset}"]
@@ -178,7 +178,7 @@ class Server:
                 request.transport.abort()  # the page no longer reads
         return websocket
 
-    async def _stop(self, app: web.Application) -> None:
+    async def _stop_viewers(self, app: web.Application) -> None:
         self._stopped.set()
 
 
@@ -203,10 +203,10 @@ def serve(port: int, preset: str | None, viewers: int) -> None:
     command = [sys.executable, "-P", "-m", "hadamard_tui", "--reset", "--no-parts"]
     if preset is not None:
         command.append(f"--preset={preset}")
-    asyncio.run(_serve(sockets, command, viewers))
+    asyncio.run(_run_server(sockets, command, viewers))
 
 
-async def _serve(sockets: Sequence[socket.socket], command: Sequence[str], viewers: int) -> None:
+async def _run_server(sockets: Sequence[socket.socket], command: Sequence[str], viewers: int) -> None:
     server = Server(command, viewers)
     runner = server.runner()
     await runner.setup()
@@ -223,7 +223,7 @@ async def _serve(sockets: Sequence[socket.socket], command: Sequence[str], viewe
     await runner.cleanup()
 
 
-def _own_fault(record: logging.LogRecord) -> bool:
+def _is_fault_of_server(record: logging.LogRecord) -> bool:
     """Return whether a log record is about a fault of the server.
 
     Malformed requests are no faults, because any local program can send them.

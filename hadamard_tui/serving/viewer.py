@@ -115,10 +115,15 @@ class Viewer:
         """Whether the page has stopped answering."""
 
     async def run(self) -> None:
-        process = await self._start()
-        work = (self._listen(process), self._show(process), self._watch(), self._stopped.wait())
+        process = await self._start_app()
+        work = (
+            self._forward_messages(process),
+            self._forward_output(process),
+            self._ping_page(),
+            self._stopped.wait(),
+        )
         tasks = [asyncio.create_task(part) for part in work]
-        complaints = asyncio.create_task(self._collect(process))
+        complaints = asyncio.create_task(self._collect_errors(process))
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -130,12 +135,12 @@ class Viewer:
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
             await complaints
             await process.communicate()  # empties the pipes, because a full one would prevent the exit
-        await self._say_goodbye(by_itself)
+        await self._close_page(by_itself)
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
 
-    async def _start(self) -> Process:
+    async def _start_app(self) -> Process:
         environment = {
             **os.environ,
             "TEXTUAL_DRIVER": "hadamard_tui.serving.driver:ViewerDriver",
@@ -149,7 +154,7 @@ class Viewer:
             *self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment, start_new_session=True
         )
 
-    async def _listen(self, process: Process) -> None:
+    async def _forward_messages(self, process: Process) -> None:
         assert process.stdin is not None
         with suppress(ConnectionError):
             async for frame in self._websocket:
@@ -157,10 +162,10 @@ class Viewer:
                 if frame.type is WSMsgType.PING:
                     await self._websocket.pong(frame.data)
                 elif frame.type is WSMsgType.TEXT and (message := parse_message(frame.data)) is not None:
-                    process.stdin.write(_packet(message))
+                    process.stdin.write(_driver_packet(message))
                     await process.stdin.drain()
 
-    async def _show(self, process: Process) -> None:
+    async def _forward_output(self, process: Process) -> None:
         output = process.stdout
         assert output is not None
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -171,12 +176,12 @@ class Viewer:
                 if kind == b"D":
                     await self._websocket.send_bytes(content)
                 elif kind == b"F":
-                    await self._offer(content)
+                    await self._offer_download(content)
         with suppress(TimeoutError):
             async with asyncio.timeout(LEAVING):
                 await process.wait()
 
-    async def _offer(self, content: bytes) -> None:
+    async def _offer_download(self, content: bytes) -> None:
         file_name, _, data = content.partition(b"\0")
         key = secrets.token_urlsafe(16)
         self.files[key] = file_name.decode(), data
@@ -184,7 +189,7 @@ class Viewer:
             self.files.popitem(last=False)
         await self._websocket.send_json(["open_url", {"url": f"download/{key}", "new_tab": True}])
 
-    async def _watch(self) -> None:
+    async def _ping_page(self) -> None:
         """Ping the page until it stops answering, because a lost page does not close its connection."""
         unanswered = 0
         with suppress(ConnectionError):
@@ -201,12 +206,12 @@ class Viewer:
                     await asyncio.sleep(PING)
             self.silent = True
 
-    async def _collect(self, process: Process) -> None:
+    async def _collect_errors(self, process: Process) -> None:
         assert process.stderr is not None
         while text := await process.stderr.read(4096):
             self._complaint = (self._complaint + text)[-4096:]
 
-    async def _say_goodbye(self, code: int | None) -> None:
+    async def _close_page(self, code: int | None) -> None:
         if code:
             lines = self._complaint.decode(errors="replace").strip().splitlines() or [f"exit code {code}"]
             print(f"the app of a viewer has failed: {_printable(lines[-1])}", file=sys.stderr, flush=True)
@@ -220,22 +225,22 @@ class Viewer:
             await self._websocket.close(code=why, message=reason.encode(), drain=False)
 
 
-def _packet(message: Message) -> bytes:
+def _driver_packet(message: Message) -> bytes:
     """Encode a message from the page as a packet for Textual's web driver."""
     match message:
         case Stdin(text):
-            return _framed(b"D", text.encode())
+            return _with_header(b"D", text.encode())
         case Resize(size):
-            return _framed(
+            return _with_header(
                 b"M", json.dumps({"type": "resize", **msgspec.structs.asdict(size.bounded())}).encode()
             )
         case Focus():
-            return _framed(b"M", b'{"type": "focus"}')
+            return _with_header(b"M", b'{"type": "focus"}')
         case Blur():
-            return _framed(b"M", b'{"type": "blur"}')
+            return _with_header(b"M", b'{"type": "blur"}')
 
 
-def _framed(kind: bytes, content: bytes) -> bytes:
+def _with_header(kind: bytes, content: bytes) -> bytes:
     return kind + len(content).to_bytes(4, "big") + content
 
 

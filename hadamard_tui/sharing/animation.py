@@ -70,15 +70,15 @@ def gif(
         with Image.open(io.BytesIO(png(sheet, GIF_PIXELS))) as picture:
             pictures.append(picture.convert("RGB"))
         progress((number + 1) / FRAMES)
-    colours = _colours(pictures[-1])
-    first, *later_pictures = (_reduced(picture, colours) for picture in pictures)
+    colours = _chosen_colours(pictures[-1])
+    first, *later_pictures = (_with_nearest_colours(picture, colours) for picture in pictures)
     durations = [1000 // PER_SECOND] * len(later_pictures) + [round(1000 * HELD)]
     file = io.BytesIO()
     first.save(file, "GIF", save_all=True, append_images=later_pictures, duration=durations, loop=0)
     return file.getvalue()
 
 
-def _colours(picture: Image) -> np.ndarray:
+def _chosen_colours(picture: Image) -> np.ndarray:
     """Choose the colours [N, 3] of an animation: the most frequent ones, and approximations of the rest.
 
     Quantization alone would average the white background with the colours at the edges of lines.
@@ -89,7 +89,7 @@ def _colours(picture: Image) -> np.ndarray:
     return np.concatenate([exact, np.array(approximations, dtype=np.int64).reshape(-1, 3)])
 
 
-def _reduced(picture: Image, colours: np.ndarray) -> Image:
+def _with_nearest_colours(picture: Image, colours: np.ndarray) -> Image:
     """Replace each colour of the picture by the nearest of these colours [N, 3].
 
     Pillow's own search cannot distinguish colours that differ by less than four levels, such as whites.
@@ -118,10 +118,10 @@ def growing(series: Sequence[Series], axes: Axes, count: int) -> Iterator[list[S
         if not curve.faint or curve.is_region
     ]
     for end in ends.tolist():
-        yield [curve if curve.mark is None else _until(curve, end) for curve in shown_series]
+        yield [curve if curve.mark is None else _curve_until(curve, end) for curve in shown_series]
 
 
-def _until(curve: Series, end: float) -> Series:
+def _curve_until(curve: Series, end: float) -> Series:
     is_past = curve.x <= end * (1 + ROUNDING)
     return replace(curve, x=curve.x[is_past], y=curve.y[is_past])
 
@@ -154,17 +154,19 @@ def asciicast(
             rows = [
                 row
                 for series, (_, axes) in zip(frame, charts, strict=True)
-                for row in _rows(series, compose(series, axes, COLUMNS, ROWS))
+                for row in _terminal_rows(series, compose(series, axes, COLUMNS, ROWS))
             ]
             rows += below
         text = HOME + "\r\n".join(_on_ground(row) for row in rows) + PLAIN
-        lines.append(_event((number - 1) / PER_SECOND, f"{HIDE}{CLEAR}{text}" if number == 1 else text))
+        lines.append(
+            _output_event((number - 1) / PER_SECOND, f"{HIDE}{CLEAR}{text}" if number == 1 else text)
+        )
         progress(number / len(frames))
-    lines.append(_event((FRAMES - 1) / PER_SECOND + HELD, SHOW))
+    lines.append(_output_event((FRAMES - 1) / PER_SECOND + HELD, SHOW))
     return ("\n".join(lines) + "\n").encode()
 
 
-def _rows(series: Sequence[Series], sheet: ChartSheet) -> Iterator[str]:
+def _terminal_rows(series: Sequence[Series], sheet: ChartSheet) -> Iterator[str]:
     surround, picture, names, legend_lines = sheet
     glyphs = np.full((ROWS, COLUMNS), ord(" "), dtype=np.uint32)
     inks = np.full(glyphs.shape, -1)
@@ -197,5 +199,5 @@ def _on_ground(row: str) -> str:
     return f"{page}{row.replace(PLAIN, PLAIN + page)}{TO_THE_END}"
 
 
-def _event(seconds: float, output: str) -> str:
+def _output_event(seconds: float, output: str) -> str:
     return json.dumps([round(seconds, 3), "o", output], ensure_ascii=False)

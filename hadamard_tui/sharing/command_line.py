@@ -42,7 +42,7 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
             the preset BASE.
         options: further options of the command.
     """
-    base = preset if preset is not None and _exists(preset) else BASE
+    base = preset if preset is not None and _is_valid_preset(preset) else BASE
     changes = [part for change in overrides(base, document) for part in ("--set", change)]
     parts = [part for file in outside.requested for part in ("--parts", str(file))]
     return shlex.join([NAME, "--preset", base, *changes, *parts, *options])
@@ -51,7 +51,9 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 def views(view: KeptView) -> list[str]:
     """Return the values of --view options that turn the default view into `view`, except its theme."""
     old, new = msgspec.to_builtins(KeptView()), msgspec.to_builtins(view)
-    return [change for part in new if part != "theme" for change in _changes(part, old[part], new[part])]
+    return [
+        change for part in new if part != "theme" for change in _field_changes(part, old[part], new[part])
+    ]
 
 
 def keep(command: str) -> Path:
@@ -65,7 +67,7 @@ def keep(command: str) -> Path:
     return file
 
 
-def _exists(preset: str) -> bool:
+def _is_valid_preset(preset: str) -> bool:
     try:
         presets.load(preset)
     except BadInput:
@@ -82,37 +84,42 @@ def overrides(preset: str, document: Raw) -> list[str]:
     changes = []
     for part in new:
         try:
-            changes += list(_changes(part, old[part], new[part]))
+            changes += list(_field_changes(part, old[part], new[part]))
         except _Whole:
             changes.append(f"{part}={inline_toml(new[part])}")
     return changes
 
 
-def _changes(place: str, old: Any, new: Any) -> Iterator[str]:
+def _field_changes(place: str, old: Any, new: Any) -> Iterator[str]:
     if old == new:
         return
     if isinstance(old, dict) and isinstance(new, dict):
         if old.get("kind") != new.get("kind") or any(
             new.get(key) is None for key in old if old[key] is not None
         ):
-            yield _whole(place, new)
+            yield _table_assignment(place, new)
             return
         for key in new:
-            yield from _changes(f"{place}.{key}", old.get(key), new[key])
-    elif isinstance(old, list | tuple) and isinstance(new, list | tuple) and _tables(old) and _tables(new):
+            yield from _field_changes(f"{place}.{key}", old.get(key), new[key])
+    elif (
+        isinstance(old, list | tuple)
+        and isinstance(new, list | tuple)
+        and _are_tables(old)
+        and _are_tables(new)
+    ):
         if len(old) != len(new):
             raise _Whole
         for number, pair in enumerate(zip(old, new, strict=True)):
-            yield from _changes(f"{place}[{number}]", *pair)
+            yield from _field_changes(f"{place}[{number}]", *pair)
     else:
-        yield _whole(place, new)
+        yield _table_assignment(place, new)
 
 
-def _whole(place: str, value: Any) -> str:
+def _table_assignment(place: str, value: Any) -> str:
     if value is None:
         raise _Whole  # TOML has no null, so replace the table around it
     return f"{place}={inline_toml(value)}"
 
 
-def _tables(items: Any) -> bool:
+def _are_tables(items: Any) -> bool:
     return bool(items) and all(isinstance(item, dict) for item in items)

@@ -49,10 +49,10 @@ def _figures(diagnosis: Diagnosis) -> Iterator[str]:
         name_apart(page.root, f"pair{number}")
         svg = tostring(page.root, encoding="unicode")
         caption = f"<b>{escape(axes.title)}</b>: {escape(word)}"
-        yield f"<figure><figcaption>{caption}</figcaption>{svg}{_table(diagnosis, pair.names)}</figure>"
+        yield f"<figure><figcaption>{caption}</figcaption>{svg}{_loss_table(diagnosis, pair.names)}</figure>"
 
 
-def _table(diagnosis: Diagnosis, names: tuple[str, str]) -> str:
+def _loss_table(diagnosis: Diagnosis, names: tuple[str, str]) -> str:
     heads = "".join(f"<th>{size}</th>" for size in diagnosis.plan.sizes)
     rows = []
     for name in names:

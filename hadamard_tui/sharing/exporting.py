@@ -213,19 +213,25 @@ KINDS: dict[str, FileKind] = {
     ),
     ".gif": FileKind(
         "an animation of the chart, in which the curves grow",
-        lambda shown, progress: gif(*_growing(shown), progress),
+        lambda shown, progress: gif(*_charts_and_caption(shown), progress),
         "resvg_py",
     ),
     ".cast": FileKind(
         "the animation as a recording of a terminal, for asciinema",
-        lambda shown, progress: asciicast(*_growing(shown), progress),
+        lambda shown, progress: asciicast(*_charts_and_caption(shown), progress),
     ),
-    ".html": FileKind("a web page to send, as the command share writes it", lambda shown, _: _shared(shown)),
-    ".csv": FileKind("curves and bounds, one row per point", lambda shown, _: tables.as_csv(_table(shown))),
+    ".html": FileKind(
+        "a web page to send, as the command share writes it", lambda shown, _: _shared_page(shown)
+    ),
+    ".csv": FileKind(
+        "curves and bounds, one row per point", lambda shown, _: tables.as_csv(_curve_table(shown))
+    ),
     ".parquet": FileKind(
-        "curves and bounds, one row per point", lambda shown, _: tables.as_parquet(_table(shown)), "pyarrow"
+        "curves and bounds, one row per point",
+        lambda shown, _: tables.as_parquet(_curve_table(shown)),
+        "pyarrow",
     ),
-    ".json": FileKind("all results, as run --json prints them", lambda shown, _: _report(shown)),
+    ".json": FileKind("all results, as run --json prints them", lambda shown, _: _json_report(shown)),
     ".toml": FileKind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
 }
 
@@ -302,62 +308,62 @@ def _file_content(path: Path, shown: Shown, where: str, progress: Progress) -> b
         raise BadInput(where, f"{library} cannot be loaded: {error}{remedy}") from error
 
 
-def _trace(shown: Shown) -> Trace:
+def _computed_trace(shown: Shown) -> Trace:
     if shown.trace is None:
         raise BadInput("", "nothing has been computed yet; run the set-up first")
     return shown.trace
 
 
-def _table(shown: Shown) -> tables.CurveTable:
-    return tables.table_of(_results(shown), shown.outcomes)
+def _curve_table(shown: Shown) -> tables.CurveTable:
+    return tables.table_of(_shown_results(shown), shown.outcomes)
 
 
-def _report(shown: Shown) -> bytes:
-    results = _results(shown)
-    return encode(_document(shown), results, judge(results))
+def _json_report(shown: Shown) -> bytes:
+    results = _shown_results(shown)
+    return encode(_shown_document(shown), results, judge(results))
 
 
-def _shared(shown: Shown) -> bytes:
+def _shared_page(shown: Shown) -> bytes:
     from hadamard_tui.sharing.web_page import web_page
 
-    results = _results(shown)
-    return web_page(results, judge(results), shown.preset, _document(shown))
+    results = _shown_results(shown)
+    return web_page(results, judge(results), shown.preset, _shown_document(shown))
 
 
-def _results(shown: Shown) -> Results:
+def _shown_results(shown: Shown) -> Results:
     if shown.pictures is None:
-        return of_one(shown.experiment, _trace(shown), shown.unjudged)
+        return of_one(shown.experiment, _computed_trace(shown), shown.unjudged)
     return shown.pictures.results
 
 
-def _document(shown: Shown) -> Raw:
+def _shown_document(shown: Shown) -> Raw:
     return as_document(shown.experiment) if shown.document is None else shown.document
 
 
 def page_of(shown: Shown) -> SvgSheet:
-    if (heat := _heat(shown)) is not None:
+    if (heat := _heat_map(shown)) is not None:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:
         return Tiles([chart(tile.series, tile.axes) for tile in shown.multiples], shown.caption)
     return charts(charts_of(shown), shown.caption)
 
 
-def _growing(shown: Shown) -> tuple[Sequence[Chart], str]:
-    if _heat(shown) is not None:
+def _charts_and_caption(shown: Shown) -> tuple[Sequence[Chart], str]:
+    if _heat_map(shown) is not None:
         raise BadInput("", "a heat map has no curves that grow; take .svg, or a picture of curves")
     return charts_of(shown), shown.caption
 
 
 def charts_of(shown: Shown) -> list[Chart]:
     lower = [] if shown.beneath is None else [(shown.beneath.series, shown.beneath.axes)]
-    return [(shown.series, _axes(shown)), *lower]
+    return [(shown.series, _shown_axes(shown)), *lower]
 
 
-def _heat(shown: Shown) -> HeatMap | None:
+def _heat_map(shown: Shown) -> HeatMap | None:
     return None if shown.pictures is None else shown.pictures.heat
 
 
-def _axes(shown: Shown) -> Axes:
+def _shown_axes(shown: Shown) -> Axes:
     if shown.axes is None:
         raise BadInput("", "nothing is drawn yet; run the set-up first")
     return shown.axes

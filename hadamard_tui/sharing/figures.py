@@ -79,7 +79,7 @@ def draw_chart(
         if drawn.style == "points":
             style |= {"linestyle": "none", "marker": "o", "markersize": DOT}
         else:
-            style["linestyle"] = _dashes(drawn.style, width, scales[number], *turns.get(number, ()))
+            style["linestyle"] = _line_style(drawn.style, width, scales[number], *turns.get(number, ()))
         (handles[number],) = ax.plot(drawn.x, drawn.y, label=labels.get(number, "_nolegend_"), **style)
     _set_axes(ax, axes)
     if labels:
@@ -92,7 +92,7 @@ def draw_chart(
         for labelled, handle in zip(labels, legend.legend_handles, strict=True):
             if series[labelled].style != "points" and isinstance(handle, Line2D):
                 # the line style itself, without the alternating dashes of a shared line
-                handle.set_linestyle(_dashes(series[labelled].style, scale=scales[labelled]))
+                handle.set_linestyle(_line_style(series[labelled].style, scale=scales[labelled]))
 
 
 def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
@@ -103,7 +103,7 @@ def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
     colours = ListedColormap(colour_map(dark_is_more=True).colours / 255)
     mesh = ax.pcolormesh(heat.x, heat.y, heat.z, cmap=colours, norm=norm, shading="nearest")
     for contour in heat.contours:
-        ax.plot(*contour.path.T, color="black", linestyle=_dashes(contour.style), label=contour.name)
+        ax.plot(*contour.path.T, color="black", linestyle=_line_style(contour.style), label=contour.name)
     for point in heat.points:
         ax.plot([point.x], [point.y], marker=f"${point.mark}$", color="black", linestyle="none")
     _set_axes(ax, heat.axes)
@@ -123,7 +123,9 @@ def _dash_scales(series: Sequence[Series]) -> list[float]:
     return scales
 
 
-def _dashes(style: LineStyle, width: float = CURVE, scale: float = 1.0, turn: int = 0, turns: int = 1) -> Any:
+def _line_style(
+    style: LineStyle, width: float = CURVE, scale: float = 1.0, turn: int = 0, turns: int = 1
+) -> Any:
     """Return the `linestyle` that matplotlib needs for a line style.
 
     Its dash lengths are in units of the line width, times `scale`. `turn` and `turns` are explained at

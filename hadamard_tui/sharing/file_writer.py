@@ -36,12 +36,12 @@ class FileWriter:
             make: function that returns the content of the file.
             place: function that writes the content.
         """
-        result = self._thread.submit(self._work, make, place)
+        result = self._thread.submit(self._make_and_place, make, place)
         self._under_way[result] = name
         result.add_done_callback(self._under_way.pop)
         return result
 
-    def _work(self, make: Callable[[], Content], place: Callable[[Content], Result]) -> Result:
+    def _make_and_place(self, make: Callable[[], Content], place: Callable[[Content], Result]) -> Result:
         with self._placing:
             if self._ended:
                 raise CancelledError
@@ -65,11 +65,11 @@ class FileWriter:
         with self._placing:
             self._ended, making = True, self._making
         self._thread.shutdown(wait=not making, cancel_futures=True)
-        reasons = [(file_name, _why_not(result)) for result, file_name in unwritten.items()]
+        reasons = [(file_name, _reason_of_failure(result)) for result, file_name in unwritten.items()]
         return [f"{escaped(file_name)} was not written: {why}" for file_name, why in reasons if why]
 
 
-def _why_not(result: Future[Any]) -> str:
+def _reason_of_failure(result: Future[Any]) -> str:
     if not result.done() or result.cancelled():
         return "the program ended before the file was made"
     match result.exception():

@@ -55,7 +55,7 @@ def fonts_for(text: str) -> Fonts:
     """Return the fonts that `text` needs, and silence the libraries that search for fonts."""
     for library in TALKATIVE:
         logging.getLogger(library).setLevel(logging.CRITICAL)
-    return _fonts_for("".join(dict.fromkeys(filter(_is_drawn, text))))
+    return _fonts_for("".join(dict.fromkeys(filter(_needs_font, text))))
 
 
 def boxes(text: str) -> str:
@@ -67,7 +67,7 @@ def boxes(text: str) -> str:
     return f"shows boxes for {letters}: no font on this machine has {'them' if len(missing) > 1 else 'it'}"
 
 
-def _is_drawn(letter: str) -> bool:
+def _needs_font(letter: str) -> bool:
     """Return whether a character needs a font, because it is visible and not ASCII.
 
     If no font has the character, matplotlib draws a box. Control characters, wide blanks and variation
@@ -81,11 +81,11 @@ def _is_drawn(letter: str) -> bool:
 def _fonts_for(letters: str) -> Fonts:
     missing = set(letters) - shipped_letters() if letters else set()
     families: list[str] = []
-    offers = _offers(missing) if missing else {}
+    offers = _letters_by_family(missing) if missing else {}
     while any(offer & missing for offer in offers.values()):
         families.append(max(offers, key=lambda name: len(offers[name] & missing)))
         missing -= offers[families[-1]]
-    files = tuple(_file_of(family) for family in families)
+    files = tuple(_font_file_of(family) for family in families)
     return Fonts(tuple(families), files, "".join(letter for letter in letters if letter in missing))
 
 
@@ -97,7 +97,7 @@ def shipped_letters() -> frozenset[str]:
         return frozenset(map(chr, font.getBestCmap()))
 
 
-def _offers(letters: Set[str]) -> dict[str, Set[str]]:
+def _letters_by_family(letters: Set[str]) -> dict[str, Set[str]]:
     """Return which of `letters` each installed font family has; sans-serif families come first."""
     from matplotlib.font_manager import fontManager
 
@@ -127,12 +127,12 @@ def _letters_of(family: str) -> Set[str]:
     from matplotlib.font_manager import get_font
 
     try:
-        return frozenset(map(chr, get_font(_file_of(family)).get_charmap()))
+        return frozenset(map(chr, get_font(_font_file_of(family)).get_charmap()))
     except (OSError, RuntimeError, ValueError):
         return frozenset()
 
 
-def _file_of(family: str) -> str:
+def _font_file_of(family: str) -> str:
     from matplotlib.font_manager import FontProperties, findfont
 
     properties = FontProperties(family=[family])
@@ -213,18 +213,18 @@ class _Painter:
         tag, attributes = element.tag.rpartition("}")[2], dict(element.attrib)
         if tag == "defs" or attributes.get("opacity") == "0":
             return
-        matrix = matrix @ _transform(attributes.get("transform", ""))
+        matrix = matrix @ _transform_matrix(attributes.get("transform", ""))
         style = inherited | attributes
-        area = self._cut(area, attributes.get("clip-path", ""), matrix)
+        area = self._clipped_area(area, attributes.get("clip-path", ""), matrix)
         if tag == "text":
-            self._add(self._text(element.text or "", matrix, style), area)
-        elif (path := _path(tag, attributes)) is not None:
-            self._add(self._patch(path, matrix, style), area)
+            self._add_artist(self._text_artist(element.text or "", matrix, style), area)
+        elif (path := _path_of_element(tag, attributes)) is not None:
+            self._add_artist(self._patch_artist(path, matrix, style), area)
         passed_on = {attribute: style[attribute] for attribute in INHERITED if attribute in style}
         for part in element:
             self.paint(part, matrix, passed_on, area)
 
-    def _cut(self, area: Bbox | None, clip_name: str, matrix: np.ndarray) -> Bbox | None:
+    def _clipped_area(self, area: Bbox | None, clip_name: str, matrix: np.ndarray) -> Bbox | None:
         """Return the part of `area` inside the clip rectangle `clip_name`.
 
         If the name is empty, return `area` unchanged. If `area` is None, return the rectangle.
@@ -238,7 +238,7 @@ class _Painter:
         cut = Bbox.from_bounds(*place).translated(*matrix[:2, 2])
         return cut if area is None else Bbox.intersection(area, cut) or Bbox.null()
 
-    def _patch(self, path: Any, matrix: np.ndarray, style: dict[str, str]) -> Artist:
+    def _patch_artist(self, path: Any, matrix: np.ndarray, style: dict[str, str]) -> Artist:
         from matplotlib.patches import PathPatch
         from matplotlib.transforms import Affine2D
 
@@ -248,10 +248,10 @@ class _Painter:
         scale = float(np.hypot(*matrix[:2, 0]))
         patch = PathPatch(
             path,
-            facecolor=_colour("none" if pattern else style["fill"], style.get("fill-opacity")),
+            facecolor=_colour_with_opacity("none" if pattern else style["fill"], style.get("fill-opacity")),
             edgecolor="#8a929a"
             if pattern
-            else _colour(style.get("stroke", "none"), style.get("stroke-opacity")),
+            else _colour_with_opacity(style.get("stroke", "none"), style.get("stroke-opacity")),
             linewidth=0 if pattern else float(style["stroke-width"]) * POINTS * scale,
             linestyle=(offset % (2 * sum(dashes)), dashes) if dashes else "solid",
             hatch="...." if pattern else None,
@@ -261,7 +261,7 @@ class _Painter:
         patch.set_transform(Affine2D(matrix) + self._plot.transData)
         return patch
 
-    def _text(self, text: str, matrix: np.ndarray, style: dict[str, str]) -> Artist:
+    def _text_artist(self, text: str, matrix: np.ndarray, style: dict[str, str]) -> Artist:
         from matplotlib.patheffects import withStroke
         from matplotlib.text import Text
 
@@ -284,7 +284,7 @@ class _Painter:
             words.set_path_effects([halo])
         return words
 
-    def _add(self, artist: Artist, area: Bbox | None) -> None:
+    def _add_artist(self, artist: Artist, area: Bbox | None) -> None:
         """Add a matplotlib artist on top of all earlier ones, clipped to `area` if it is not None."""
         from matplotlib.transforms import TransformedBbox
 
@@ -297,11 +297,11 @@ class _Painter:
             artist.set_clip_path(None)
 
 
-def _colour(colour: str, opacity: str | None) -> Any:
+def _colour_with_opacity(colour: str, opacity: str | None) -> Any:
     return "none" if colour == "none" else (colour, float(opacity or 1))
 
 
-def _transform(words: str) -> np.ndarray:
+def _transform_matrix(words: str) -> np.ndarray:
     """Return the matrix [3, 3] of a `transform` attribute with translations and rotations."""
     matrix = np.eye(3)
     for kind, numbers in TRANSFORMS.findall(words):
@@ -316,11 +316,11 @@ def _transform(words: str) -> np.ndarray:
     return matrix
 
 
-def _path(tag: str, attributes: dict[str, str]) -> Any:
+def _path_of_element(tag: str, attributes: dict[str, str]) -> Any:
     from matplotlib.path import Path
 
     if tag == "path":
-        return _outline(attributes["d"])
+        return _path_of_commands(attributes["d"])
     if tag == "circle":
         return Path.circle((float(attributes["cx"]), float(attributes["cy"])), float(attributes["r"]))
     if tag == "rect" and "%" not in attributes["width"]:
@@ -329,7 +329,7 @@ def _path(tag: str, attributes: dict[str, str]) -> Any:
     return None
 
 
-def _outline(words: str) -> Any:
+def _path_of_commands(words: str) -> Any:
     """Return the path of SVG commands. Only the commands that the program writes are supported."""
     from matplotlib.path import Path
 

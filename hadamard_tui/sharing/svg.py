@@ -127,33 +127,33 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
     for at in sorted(range(len(curves)), key=lambda at: at in turns and turns[at].turn > 0):
         curve = curves[at]
         into = page.grown if curve.mark or at in turns else page.area
-        across, down = _pixels(page, axes, curve)
+        across, down = _points_in_pixels(page, axes, curve)
         if (band := drawable_band(curve, axes)) is not None:
-            _band(into, page, axes, curve, band, within)
+            _draw_band(into, page, axes, curve, band, within)
         if at in turns and turns[at].turn:
             if growing and is_line(curve):
-                _line(page.ahead, curve, *outline(across, down, within))
-            lead = _pixels(page, axes, turns[at].lead)
-            _line_by_turns(into, curve, turns[at], lead, (across, down), within)
+                _draw_line(page.ahead, curve, *outline(across, down, within))
+            lead = _points_in_pixels(page, axes, turns[at].lead)
+            _draw_shared_line(into, curve, turns[at], lead, (across, down), within)
         else:
-            _line(into, curve, *outline(across, down, within))
+            _draw_line(into, curve, *outline(across, down, within))
         if curve.mark is not None:
-            _zeros(into, page, axes, curve)
-    _letters(page, picture, series, axes)
-    _names(page, picture, series)
+            _draw_zeros(into, page, axes, curve)
+    _draw_letters(page, picture, series, axes)
+    _draw_line_names(page, picture, series)
     return Drawing(page, picture)
 
 
-def _pixels(page: SvgPage, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
-    return _across(page, axes, curve), page.down(axes, drawable(curve.y, axes))
+def _points_in_pixels(page: SvgPage, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
+    return _x_in_pixels(page, axes, curve), page.down(axes, drawable(curve.y, axes))
 
 
-def _across(page: SvgPage, axes: Axes, curve: Series) -> np.ndarray:
+def _x_in_pixels(page: SvgPage, axes: Axes, curve: Series) -> np.ndarray:
     is_drawn = np.isfinite(curve.x) & (curve.x > 0) if axes.x_log else np.isfinite(curve.x)
     return page.across(axes, np.where(is_drawn, curve.x, np.nan))
 
 
-def _band(
+def _draw_band(
     into: Element,
     page: SvgPage,
     axes: Axes,
@@ -162,7 +162,7 @@ def _band(
     within: float,
 ) -> None:
     """Draw the region between the two borders of a band. On a log axis, values ≤ 0 are below the axis."""
-    across = _across(page, axes, curve)
+    across = _x_in_pixels(page, axes, curve)
     low, high = (page.down(axes, border) for border in band)
     is_drawn = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
     for stretch in np.split(np.arange(len(is_drawn)), np.flatnonzero(np.diff(is_drawn)) + 1):
@@ -174,7 +174,7 @@ def _band(
             put(into, "path", d=f"{path_of(around, down)}z", **shade)
 
 
-def _line(into: Element, curve: Series, across: np.ndarray, down: np.ndarray) -> None:
+def _draw_line(into: Element, curve: Series, across: np.ndarray, down: np.ndarray) -> None:
     is_drawn = ~np.isnan(across + down)
     joined = np.zeros(len(is_drawn) + 1, dtype=bool)
     joined[1:-1] = is_drawn[1:] & is_drawn[:-1]
@@ -184,16 +184,16 @@ def _line(into: Element, curve: Series, across: np.ndarray, down: np.ndarray) ->
     across = np.where(alone, np.nan, across)
     if path := path_of(across, down):
         width = THIN if curve.faint else CURVE if curve.mark else LINE
-        _stroke(into, curve, path, width, dashes(curve.style))
+        _draw_stroke(into, curve, path, width, dashes(curve.style))
 
 
-def _stroke(into: Element, curve: Series, path: str, width: float, how: dict[str, object]) -> None:
+def _draw_stroke(into: Element, curve: Series, path: str, width: float, how: dict[str, object]) -> None:
     fixed = {"fill": "none", "stroke": curve.colour, "stroke_linejoin": "round"}
     faint = {"stroke_opacity": 0.45} if curve.faint else {}
     put(into, "path", d=path, stroke_width=f"{width:g}", **fixed, **how, **faint)
 
 
-def _line_by_turns(
+def _draw_shared_line(
     into: Element,
     curve: Series,
     turn: Turn,
@@ -209,32 +209,32 @@ def _line_by_turns(
     (across, down), (x, y) = lead, points
     if not (np.isfinite(y).any() and np.isfinite(down).any()):
         return
-    shared = _within(across, x[np.isfinite(y)])
+    shared = _is_within(across, x[np.isfinite(y)])
     path = path_of(*outline(np.where(shared, across, np.nan), down, within))
-    _stroke(into, curve, path, CURVE, dashes(turn.lead.style, turn.turn, turn.turns))
-    beyond = ~_within(x, across[np.isfinite(down)])
+    _draw_stroke(into, curve, path, CURVE, dashes(turn.lead.style, turn.turn, turn.turns))
+    beyond = ~_is_within(x, across[np.isfinite(down)])
     joined = beyond.copy()  # one more point on each side, so that the two lines meet
     joined[:-1] |= beyond[1:]
     joined[1:] |= beyond[:-1]
     if beyond.any():
-        _line(into, curve, *outline(np.where(joined, x, np.nan), y, within))
+        _draw_line(into, curve, *outline(np.where(joined, x, np.nan), y, within))
 
 
-def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
+def _is_within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
     """Return whether values are between the minimum and the maximum of `limits`, up to one pixel."""
     inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 
 
-def _zeros(into: Element, page: SvgPage, axes: Axes, curve: Series) -> None:
+def _draw_zeros(into: Element, page: SvgPage, axes: Axes, curve: Series) -> None:
     for x in page.across(axes, zeros_of(curve, axes, page.columns)).tolist():
         how = {"stroke": curve.colour, "stroke_width": 1.5, "fill": "none"}
         put(into, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
 
 
-def _letters(page: SvgPage, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
+def _draw_letters(page: SvgPage, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
     """Draw the letters of curves where a screen shows them, and arrows where curves leave the chart."""
-    curves = {at: _pixels(page, axes, series[at]) for at in {mark.at for mark in picture.marks}}
+    curves = {at: _points_in_pixels(page, axes, series[at]) for at in {mark.at for mark in picture.marks}}
     for at, row, column in picture.marks:
         cell = page.left + (column + 0.5) * CELL_WIDTH, page.top + (row + 0.5) * CELL_HEIGHT
         x, y = nearest(*curves[at], *cell)
@@ -260,7 +260,7 @@ def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[f
     return column, row
 
 
-def _names(page: SvgPage, picture: Raster, series: Sequence[Series]) -> None:
+def _draw_line_names(page: SvgPage, picture: Raster, series: Sequence[Series]) -> None:
     for at, row, column, line_name in picture.names:
         x, y = page.left + CELL_WIDTH * column, page.top + CELL_HEIGHT * (row + 0.75)
         write(page.over, x, y, line_name, SMALL, fill=series[at].colour, **HALO)
@@ -272,7 +272,7 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[S
             curve = series[part.at]
             yield SvgEntry(
                 f"{part.name} {part.formula}".rstrip(),
-                partial(_sample, curve),
+                partial(_draw_curve_sample, curve),
                 f"{part.relation}{part.mark}".strip(),
                 curve.colour,
                 number > 0,
@@ -282,8 +282,8 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[S
         yield SvgEntry(picture.remark)
 
 
-def _sample(curve: Series, into: Element, x: float, y: float) -> None:
-    _line(into, curve, np.array([x, x + SAMPLE]), np.array([y, y]))
+def _draw_curve_sample(curve: Series, into: Element, x: float, y: float) -> None:
+    _draw_line(into, curve, np.array([x, x + SAMPLE]), np.array([y, y]))
 
 
 def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.ndarray, np.ndarray]:
@@ -306,14 +306,14 @@ def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.nda
         keep[[first, last]] = True
         if last - first < 2:
             continue
-        far = _distances(across[first : last + 1], down[first : last + 1])
+        far = _distances_from_segment(across[first : last + 1], down[first : last + 1])
         place = int(far.argmax())
         if far[place] > within:
             stretches += [(first, first + place), (first + place, last)]
     return across[keep], down[keep]
 
 
-def _distances(across: np.ndarray, down: np.ndarray) -> np.ndarray:
+def _distances_from_segment(across: np.ndarray, down: np.ndarray) -> np.ndarray:
     """Return the distances of points from the straight segment between the first and the last point."""
     x, y = across - across[0], down - down[0]
     square = x[-1] ** 2 + y[-1] ** 2
@@ -342,41 +342,41 @@ def heat_map_page(heat: HeatMap, caption: str = "", has_legend: bool = True) -> 
     marked = bar_ticks(scale, int(AREA_HEIGHT / CELL_HEIGHT))
     widest = max((length(label, SMALL) for _, label in marked), default=0.0)
     page = SvgPage(heat.axes, FROM_AREA + BAR + 8 + widest + 2 * WORDS)
-    _cells(page, heat, scale)
+    _draw_cells(page, heat, scale)
     for contour in heat.contours:
         across, down = page.across(heat.axes, contour.path[:, 0]), page.down(heat.axes, contour.path[:, 1])
-        _contour(page.area, contour, across, down)
+        _draw_contour(page.area, contour, across, down)
     for point in heat.points:
         x, y = page.across(heat.axes, np.array([point.x])), page.down(heat.axes, np.array([point.y]))
-        _point(point.mark, page.over, float(x[0]), float(y[0]))
-    _bar(page.over, page, scale, heat.z_label, marked, widest)
+        _draw_point(point.mark, page.over, float(x[0]), float(y[0]))
+    _draw_colour_bar(page.over, page, scale, heat.z_label, marked, widest)
     page.legend(heat_map_entries(heat) if has_legend else ())
     page.caption(caption)
     return page
 
 
-def _cells(page: SvgPage, heat: HeatMap, scale: ValueScale) -> None:
+def _draw_cells(page: SvgPage, heat: HeatMap, scale: ValueScale) -> None:
     """Draw the cells of a heat map. Each colour has one path, with a box for each stretch of equal cells."""
     wide, high = page.right - page.left, AREA_HEIGHT
-    columns, starts, ends = _along(heat.x, heat.axes.x_limits, heat.x_log, wide)
-    rows, lower, upper = _along(heat.y, heat.axes.y_limits, heat.y_log, high)
+    columns, starts, ends = _cells_along_axis(heat.x, heat.axes.x_limits, heat.x_log, wide)
+    rows, lower, upper = _cells_along_axis(heat.y, heat.axes.y_limits, heat.y_log, high)
     steps = scale.steps(heat.z[np.ix_(rows, columns)], STEPS)
     boxes: dict[int, list[str]] = {}
     for row in range(len(rows)):
         top, height = page.bottom - upper[row], upper[row] - lower[row]
-        for first, last, step in _stretches(steps[row]):
+        for first, last, step in _equal_stretches(steps[row]):
             x, width = page.left + starts[first], ends[last] - starts[first]
             boxes.setdefault(step, []).append(f"M{x:.2f},{top:.2f}h{width:.2f}v{height:.2f}h{-width:.2f}z")
     colours = colour_map(dark_is_more=True).colours.tolist()
     cells = put(page.area, "g", shape_rendering="crispEdges")
     if -1 in boxes:
-        _pattern(page)
+        _define_missing_pattern(page)
     for step, paths in sorted(boxes.items()):
         fill = f"url(#{MISSING})" if step < 0 else hex_colour(colours[step])
         put(cells, "path", d="".join(paths), fill=fill)
 
 
-def _along(
+def _cells_along_axis(
     values: np.ndarray, limits: Limits, log: bool, size: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cells of a heat map along an axis, and their lower and upper borders in pixels.
@@ -392,30 +392,30 @@ def _along(
     return cells_at(slots, Scale(limits, log, len(slots)), values), slots * step, (slots + 1) * step
 
 
-def _stretches(steps: np.ndarray) -> Iterator[tuple[int, int, int]]:
+def _equal_stretches(steps: np.ndarray) -> Iterator[tuple[int, int, int]]:
     """Yield each stretch of equal numbers in an array: first index, last index and number."""
     starts = np.concatenate([[0], np.flatnonzero(np.diff(steps)) + 1])
     ends = np.concatenate([starts[1:], [len(steps)]]) - 1
     yield from zip(starts.tolist(), ends.tolist(), steps[starts].tolist(), strict=True)
 
 
-def _pattern(page: SvgPage) -> None:
+def _define_missing_pattern(page: SvgPage) -> None:
     size = {"width": 6, "height": 6, "patternUnits": "userSpaceOnUse"}
     put(page.define("pattern", id=MISSING, **size), "circle", cx=3, cy=3, r=1, fill="#8a929a")
 
 
-def _contour(into: Element, contour: ContourLine, across: np.ndarray, down: np.ndarray) -> None:
+def _draw_contour(into: Element, contour: ContourLine, across: np.ndarray, down: np.ndarray) -> None:
     """Draw a contour as a black line with white edges, which is visible on each colour."""
     path = path_of(across, down)
     put(into, "path", d=path, fill="none", stroke=GROUND, stroke_width=4)
     put(into, "path", d=path, fill="none", stroke=INK, stroke_width=1.8, **dashes(contour.style))
 
 
-def _point(mark: str, into: Element, x: float, y: float) -> None:
+def _draw_point(mark: str, into: Element, x: float, y: float) -> None:
     write(into, x, y + 0.35 * WORDS, mark, WORDS, "middle", weight="bold", fill=INK, **HALO)
 
 
-def _bar(
+def _draw_colour_bar(
     into: Element, page: SvgPage, scale: ValueScale, label: str, marked: Sequence[Tick], widest: float
 ) -> None:
     bar_x, height = page.right + FROM_AREA, AREA_HEIGHT / STEPS
@@ -435,18 +435,20 @@ def _bar(
 
 
 def heat_map_entries(heat: HeatMap) -> list[SvgEntry]:
-    missing = [SvgEntry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
+    missing = [SvgEntry(heat.missing, _draw_missing_sample)] if np.isnan(heat.z).any() else []
     lines = [
-        SvgEntry(contour.name, partial(_contour_sample, contour)) for contour in heat.contours if contour.name
+        SvgEntry(contour.name, partial(_draw_contour_sample, contour))
+        for contour in heat.contours
+        if contour.name
     ]
     points = [SvgEntry(point.name, before=point.mark, colour=INK) for point in heat.points if point.name]
     return [*missing, *lines, *points]
 
 
-def _contour_sample(contour: ContourLine, into: Element, x: float, y: float) -> None:
-    _contour(into, contour, np.array([x, x + SAMPLE]), np.array([y, y]))
+def _draw_contour_sample(contour: ContourLine, into: Element, x: float, y: float) -> None:
+    _draw_contour(into, contour, np.array([x, x + SAMPLE]), np.array([y, y]))
 
 
-def _sample_of_missing(into: Element, x: float, y: float) -> None:
+def _draw_missing_sample(into: Element, x: float, y: float) -> None:
     box = {"x": f"{x:.2f}", "y": f"{y - 0.5 * WORDS:.2f}", "width": SAMPLE, "height": WORDS}
     put(into, "rect", fill=f"url(#{MISSING})", stroke="#8a929a", **box)

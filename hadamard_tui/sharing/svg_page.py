@@ -218,15 +218,18 @@ class SvgPage(SvgSheet):
         self.top += GAP
         self.bottom = self.top + AREA_HEIGHT
         self._end = self.bottom
-        self._ticks(axes, up)
+        self._draw_ticks(axes, up)
         self._end += LEADING * WORDS
         names = put(self.root, "g", **{"class": "names"})
         write(names, (self.left + self.right) / 2, self._end, x_label, WORDS, anchor="middle")
         for number, line in enumerate(beside_axis):
             x = EDGE + (0.8 + number * LEADING) * WORDS
             write_upwards(names, x, (self.top + self.bottom) / 2, line)
-        self._cut("area", self.left, self.right - self.left, self.top)
-        self._reached, self._rest = self._cut("grown", 0, WIDTH), self._cut("ahead", WIDTH, 0)
+        self._add_clip_rectangle("area", self.left, self.right - self.left, self.top)
+        self._reached, self._rest = (
+            self._add_clip_rectangle("grown", 0, WIDTH),
+            self._add_clip_rectangle("ahead", WIDTH, 0),
+        )
         self.area, curves = (put(self.root, "g", clip_path="url(#area)") for _ in range(2))
         self.ahead, self.grown = (put(curves, "g", clip_path=f"url(#{name})") for name in ("ahead", "grown"))
         self._last = put(self.root, "g")
@@ -272,7 +275,7 @@ class SvgPage(SvgSheet):
         self._rest.set("width", f"{WIDTH - x:.2f}")
         self._last.set("opacity", "1" if share >= 1 else "0")
 
-    def _cut(self, clip_name: str, x: float, width: float, top: float = 0) -> Element:
+    def _add_clip_rectangle(self, clip_name: str, x: float, width: float, top: float = 0) -> Element:
         """Add a clip rectangle, to which groups refer by `clip_name`.
 
         If `top` is 0, it also contains the space above and below the plot area.
@@ -282,7 +285,7 @@ class SvgPage(SvgSheet):
         size = {"width": f"{width:.2f}", "height": f"{height:.2f}"}
         return put(self.define("clipPath", id=clip_name), "rect", **place, **size)
 
-    def _ticks(self, axes: Axes, up: Sequence[Tick]) -> None:
+    def _draw_ticks(self, axes: Axes, up: Sequence[Tick]) -> None:
         rows, columns = (
             put(self.root, "g", fill=MUTED, **{"class": class_name}) for class_name in ("up", "along")
         )

@@ -74,17 +74,17 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str | None, 
     Raises: BadInput if the page has more than LARGEST bytes.
     """
     experiment = results.sweep.experiment
-    title = _title(experiment)
+    title = _title_of(experiment)
     body = [
         f"<h1>{title}</h1>",
-        *_shown(results, outcomes, "p"),
-        *_story(experiment.story, experiment.source),
-        *_theorems(results),
-        *_claims(outcomes),
+        *_html_of_results(results, outcomes, "p"),
+        *_story_section(experiment.story, experiment.source),
+        *_theorem_section(results),
+        *_claim_section(outcomes),
         "<h2>Run it</h2>",
         f"<pre>{escape(command_line(document, preset, '--run'))}</pre>",
     ]
-    return _limited(title, body, "take fewer pictures, learners or evaluation points")
+    return _complete_page(title, body, "take fewer pictures, learners or evaluation points")
 
 
 class SharedStop(NamedTuple):
@@ -111,16 +111,16 @@ def path_page(title: str, stops: Sequence[SharedStop]) -> bytes:
     """Return the page of a guided path. Raises: BadInput if it has more than LARGEST bytes."""
     body = [f"<h1>{escape(title)}</h1>"]
     for number, stop in enumerate(stops, start=1):
-        body += _stop(number, stop)
-    return _limited(escape(title), body, "share its presets one by one")
+        body += _html_of_stop(number, stop)
+    return _complete_page(escape(title), body, "share its presets one by one")
 
 
-def _stop(number: int, stop: SharedStop) -> Iterator[str]:
+def _html_of_stop(number: int, stop: SharedStop) -> Iterator[str]:
     experiment = stop.results.sweep.experiment
-    yield f"<h2>{number}. {_title(experiment)}</h2>"
+    yield f"<h2>{number}. {_title_of(experiment)}</h2>"
     if stop.predict:
         yield f"<p><b>Predict:</b> {escape(stop.predict)}</p>"
-    yield from _shown(stop.results, stop.outcomes, f"s{number}-")
+    yield from _html_of_results(stop.results, stop.outcomes, f"s{number}-")
     yield f"<p><b>Why:</b> {escape(' '.join((stop.line or experiment.story).split()))}</p>"
     if stop.breaks is not None:
         command, shown = stop.breaks
@@ -130,11 +130,11 @@ def _stop(number: int, stop: SharedStop) -> Iterator[str]:
     yield f"<pre>{escape(command_line(stop.document, stop.preset, '--run'))}</pre>"
 
 
-def _title(experiment: Experiment) -> str:
+def _title_of(experiment: Experiment) -> str:
     return escape(experiment.title or "An experiment")
 
 
-def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterator[str]:
+def _html_of_results(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterator[str]:
     experiment = results.sweep.experiment
     views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
     yield f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>'
@@ -146,11 +146,11 @@ def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterat
         stack = [number, *([] if seen.picture.beneath is None else [numbers[seen.picture.beneath]])]
         yield '<div class="stack">'
         for place in stack:
-            yield from _figures(views[place], place, results, outcomes, f"{prefix}{place}")
+            yield from _picture_figures(views[place], place, results, outcomes, f"{prefix}{place}")
         yield "</div>"
 
 
-def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
+def _complete_page(title: str, body: Sequence[str], remedy: str) -> bytes:
     """Return a complete page with its script. Raises: BadInput if it would have more than LARGEST bytes."""
     script = f"<script>{(WEB / 'page.js').read_text()}</script>"
     content = html_document(title, dark_rules("".join(body)), [*body, script])
@@ -213,7 +213,7 @@ def html_document(title: str, rules: str, body: Sequence[str]) -> bytes:
     return "\n".join(parts).encode()
 
 
-def _figures(
+def _picture_figures(
     view: View, number: int, results: Results, outcomes: Sequence[Outcome], figure_name: str
 ) -> Iterator[str]:
     """Yield the chart or the heat maps of a picture, with the picture's headline.
@@ -242,8 +242,8 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
         if entry.at is None:
             rows.append(f'<tr><td colspan="4" class="muted">{escape(entry.text)}</td></tr>')
             continue
-        rows.append(_row(entry, figure_name, '<td class="value"></td>'))
-        curves.append(_values(series[entry.at], axes, page))
+        rows.append(_legend_row(entry, figure_name, '<td class="value"></td>'))
+        curves.append(_curve_values(series[entry.at], axes, page))
     names = dict(axes.x_names)
     low, high = axes.x_limits
     data = {
@@ -262,7 +262,7 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
     return _figure(page, figcaption, figure_name, f"{slider}<table>{''.join(rows)}</table>", data)
 
 
-def _row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
+def _legend_row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
     sample = Element("svg", {"viewBox": f"0 0 {SAMPLE:g} 12"})
     if legend_entry.sample is not None:
         legend_entry.sample(sample, 0, 6)
@@ -272,7 +272,7 @@ def _row(legend_entry: SvgEntry, figure_name: str, value_cell: str = "") -> str:
     return f"<tr>{sign}{named}{value_cell}</tr>"
 
 
-def _values(curve: Series, axes: Axes, page: SvgPage) -> dict[str, Any] | None:
+def _curve_values(curve: Series, axes: Axes, page: SvgPage) -> dict[str, Any] | None:
     """Return the values of a curve for the script of the page, at most one per pixel; None if there are none.
 
     The value of "own" says whether the curve belongs to a learner. The page shows values only at x where a
@@ -318,7 +318,7 @@ def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
         "cells": cells,
     }
     figcaption = _figcaption(axes, caption, f"colour: {heat.z_label}", axes.y_label, axes.x_label)
-    rows = "".join(_row(legend_entry, figure_name) for legend_entry in heat_map_entries(heat))
+    rows = "".join(_legend_row(legend_entry, figure_name) for legend_entry in heat_map_entries(heat))
     return _figure(page, figcaption, figure_name, f"<table>{rows}</table><output></output>", data)
 
 
@@ -340,14 +340,14 @@ def _figure(page: SvgPage, figcaption: str, figure_name: str, below: str, data: 
     )
 
 
-def _story(story: str, source: str) -> Iterator[str]:
+def _story_section(story: str, source: str) -> Iterator[str]:
     if story.strip():
         yield f"<h2>What the pictures show, and why</h2><p>{escape(' '.join(story.split()))}</p>"
     if source:
         yield f'<p class="source">Source: {escape(source)}</p>'
 
 
-def _theorems(results: Results) -> Iterator[str]:
+def _theorem_section(results: Results) -> Iterator[str]:
     trace = next(iter(results.traces.values()))
     items = []
     for line in trace.theorems:
@@ -366,7 +366,7 @@ def _theorems(results: Results) -> Iterator[str]:
         yield f"<h2>Theorems</h2><ul>{''.join(items)}</ul>"
 
 
-def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _claim_section(outcomes: Sequence[Outcome]) -> Iterator[str]:
     if outcomes:
         items = (
             f"<li><b>{SIGNS[outcome.holds]}</b> {escape(outcome.claim.text)}"

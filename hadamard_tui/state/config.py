@@ -85,11 +85,11 @@ def default_text() -> str:
             lines.append("[keys]")
             lines += [f"# {action.id} = {_quoted(action.keys)}  # {action.help}" for action in EVERY]
         else:
-            lines += [f"# {field.name} = {_value(field.default)}", ""]
+            lines += [f"# {field.name} = {_toml_value(field.default)}", ""]
     return "\n".join(lines) + "\n"
 
 
-def _value(value: object) -> str:
+def _toml_value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
@@ -112,20 +112,20 @@ def parse(content: bytes) -> tuple[Config, list[str]]:
     for setting_name in raw.keys() - set(setting_names):
         wrong[setting_name] = f"there is no such setting; {nearest(setting_name, setting_names)}"
     if isinstance(raw.get("keys"), dict):
-        raw["keys"], wrong_keys = _sound_keys(raw["keys"])
+        raw["keys"], wrong_keys = _valid_and_invalid_keys(raw["keys"])
         wrong |= {f"keys.{action_id}": why for action_id, why in wrong_keys.items()}
     for setting_name in raw.keys() & set(setting_names):
-        if why := _unfit(setting_name, raw[setting_name]):
+        if why := _fault_of_setting(setting_name, raw[setting_name]):
             wrong[setting_name] = why
     sound = {setting_name: value for setting_name, value in raw.items() if setting_name not in wrong}
-    lines = sorted((_line(content.decode(), place), place) for place in wrong)
+    lines = sorted((_line_number(content.decode(), place), place) for place in wrong)
     return msgspec.convert(sound, Config), [
         str(BadInput(f"line {line}: {place}" if line else place, f"{wrong[place]}; this setting is ignored"))
         for line, place in lines
     ]
 
 
-def _unfit(setting_name: str, value: object) -> str:
+def _fault_of_setting(setting_name: str, value: object) -> str:
     """Return why the value of a setting is invalid, or "" if it is valid."""
     try:
         msgspec.convert({setting_name: value}, Config)
@@ -136,7 +136,7 @@ def _unfit(setting_name: str, value: object) -> str:
     return ""
 
 
-def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+def _valid_and_invalid_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     """Separate valid keys from invalid ones. Return the valid keys, and the faults of the others.
 
     Both dictionaries have the ids of actions as keys.
@@ -149,19 +149,21 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     for action_id, value in keys.items():
         if action_id not in ids:
             wrong[action_id] = f"there is no such action; {nearest(action_id, ids)}"
-        elif not isinstance(value, str) or not _keys(value) or texts.fault(value):
+        elif not isinstance(value, str) or not _key_list(value) or texts.fault(value):
             wrong[action_id] = "no key is named; name a key, such as 'f5'"
         else:
             sound[action_id] = value
     # An action whose new key is dropped gets its default keys back, which may conflict with another new key.
-    while clash := _clash(sound, ACTIONS) or _clash(sound, MOTIONS):
+    while clash := _key_clash(sound, ACTIONS) or _key_clash(sound, MOTIONS):
         action_id, key, owner = clash
         del sound[action_id]
         wrong[action_id] = f"{key} belongs to {owner} already; take another key"
     return sound, wrong
 
 
-def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> tuple[str, str, str] | None:
+def _key_clash(
+    keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]
+) -> tuple[str, str, str] | None:
     """Return an action, its configured key, and another action with this key; None if there is no clash.
 
     Actions and motions are checked separately, because a motion may share a key with an action. The widget
@@ -169,17 +171,17 @@ def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> 
     """
     owners: dict[str, list[str]] = {}
     for action in among:
-        for key in _keys(keys.get(action.id, action.keys)):
+        for key in _key_list(keys.get(action.id, action.keys)):
             owners.setdefault(key, []).append(action.id)
     ids = {action.id for action in among}
     for action_id in (action_id for action_id in reversed(keys) if action_id in ids):
-        for key in _keys(keys[action_id]):
+        for key in _key_list(keys[action_id]):
             if other_owners := [owner for owner in owners[key] if owner != action_id]:
                 return action_id, key, other_owners[0]
     return None
 
 
-def _line(text: str, place: str) -> int:
+def _line_number(text: str, place: str) -> int:
     """Return the number of the line that sets a key of a TOML file, such as `keys.run`.
 
     If no line sets the key, return the line where the table that should contain the key starts. If this table
@@ -189,9 +191,9 @@ def _line(text: str, place: str) -> int:
     lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[+([^\]]*)", line):
-            place_of_line = table = _plain(header[1])
+            place_of_line = table = _unquoted_key(header[1])
         elif key := re.match(r"([^=#]+)=", line):
-            place_of_line = f"{table}.{_plain(key[1])}".lstrip(".")
+            place_of_line = f"{table}.{_unquoted_key(key[1])}".lstrip(".")
         else:
             continue
         lines.setdefault(place_of_line, number)
@@ -199,11 +201,11 @@ def _line(text: str, place: str) -> int:
     return lines.get(place) or lines.get(place.partition(".")[0], 0)
 
 
-def _plain(key: str) -> str:
+def _unquoted_key(key: str) -> str:
     return re.sub(r"[\s\"']", "", key)
 
 
-def _keys(keys: str) -> list[str]:
+def _key_list(keys: str) -> list[str]:
     return [key.strip() for key in keys.split(",") if key.strip()]
 
 

@@ -30,7 +30,7 @@ def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
     """
     selected = list(runs)
     for word in words:
-        selected = [run for run in selected if _fits(word, run, runs)]
+        selected = [run for run in selected if _word_fits_run(word, run, runs)]
         if not selected:
             raise BadInput(word, f"no stored run fits; give {HOW}. The command runs list shows all")
     return selected
@@ -60,7 +60,7 @@ def single(word: str) -> StoredRun:
     return store.run(run.id) or run
 
 
-def _fits(word: str, run: StoredRun, runs: Sequence[StoredRun]) -> bool:
+def _word_fits_run(word: str, run: StoredRun, runs: Sequence[StoredRun]) -> bool:
     if match := re.fullmatch(r"@last(?:-(\d+))?", word):
         number = int(match[1] or 0)
         return number < len(runs) and run is runs[number]

@@ -161,10 +161,10 @@ def read_or_set_aside(
     try:
         return parse(content), ""
     except (ValueError, RecursionError) as error:
-        return default, str(BadInput(str(path), f"{error}; {_set_aside(path)}; {instead}"))
+        return default, str(BadInput(str(path), f"{error}; {_rename_broken_file(path)}; {instead}"))
 
 
-def _set_aside(path: Path) -> str:
+def _rename_broken_file(path: Path) -> str:
     """Rename a broken file to an unused name. Return a phrase with the new name or with the error."""
     try:
         for number in count(1):
@@ -201,7 +201,7 @@ def own_presets() -> list[str]:
             lines = files.read(own_presets_file(), MOST_BYTES_OF_PATHS).decode(errors="replace").splitlines()
     except BadInput:
         return []
-    return [line for line in reversed(lines) if not texts.fault(line) and _is_there(line)]
+    return [line for line in reversed(lines) if not texts.fault(line) and _is_file(line)]
 
 
 def add_own_preset(path: Path) -> None:
@@ -214,7 +214,7 @@ def add_own_preset(path: Path) -> None:
     files.write(written, content.encode(), "the list of presets")
 
 
-def _is_there(path: str) -> bool:
+def _is_file(path: str) -> bool:
     try:
         return Path(path).is_file()
     except (OSError, ValueError):

@@ -91,11 +91,11 @@ _LONGER = re.compile(
 
 
 def to_ascii(text: str) -> str:
-    return "".join(_pieces(text))
+    return "".join(_ascii_forms(text))
 
 
 @lru_cache(maxsize=512)
-def _pieces(text: str) -> tuple[str, ...]:
+def _ascii_forms(text: str) -> tuple[str, ...]:
     """Return the ASCII form of each character. Together, the forms are as wide as the text.
 
     If the form of a sign is longer than the sign, spaces are removed from the next run of spaces that is long
@@ -103,7 +103,7 @@ def _pieces(text: str) -> tuple[str, ...]:
     """
     if text.isascii():
         return tuple(text)
-    pieces = [*map(_letter, text.replace(WHATEVER, "( )"))]
+    pieces = [*map(_ascii_letter, text.replace(WHATEVER, "( )"))]
     for match in _LONGER.finditer(text):
         start, end = match.span()
         form = _long_form(match.group())
@@ -145,7 +145,7 @@ def _spaces_behind(text: str, pieces: list[str], at: int, count: int) -> list[in
 
 
 @lru_cache(maxsize=4096)
-def _letter(letter: str) -> str:
+def _ascii_letter(letter: str) -> str:
     width = cell_len(letter)
     if letter.isascii() or width == 0:
         return letter if letter.isascii() else ""
@@ -160,7 +160,7 @@ class AsciiFilter(LineFilter):
     """Filter that replaces non-ASCII characters on the screen by ASCII characters."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        pieces, ascii_segments, start = _pieces("".join(segment.text for segment in segments)), [], 0
+        pieces, ascii_segments, start = _ascii_forms("".join(segment.text for segment in segments)), [], 0
         for text, style, control in segments:
             ascii_segments.append(Segment("".join(pieces[start : start + len(text)]), style, control))
             start += len(text)

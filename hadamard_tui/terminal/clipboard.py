@@ -40,20 +40,20 @@ def sequence(text: str) -> str:
     if terminal in WITHOUT or "STY" in os.environ:
         return ""
     if "TMUX" in os.environ:
-        return _through_tmux(plain)
+        return _sequence_for_tmux(plain)
     return "" if terminal.startswith(BETWEEN) else plain  # a tmux on another machine cannot be queried
 
 
-def _through_tmux(plain: str) -> str:
+def _sequence_for_tmux(plain: str) -> str:
     """Return the escape sequence in a form that tmux handles or passes on, or "" if tmux does neither."""
-    if _tmux("-s", "set-clipboard") == "on":
+    if _tmux_option("-s", "set-clipboard") == "on":
         return plain
-    if _tmux("-pA", "allow-passthrough") in ("on", "all"):
+    if _tmux_option("-pA", "allow-passthrough") in ("on", "all"):
         return "\x1bPtmux;" + plain.replace("\x1b", "\x1b\x1b") + "\x1b\\"
     return ""
 
 
-def _tmux(scope: str, option: str) -> str:
+def _tmux_option(scope: str, option: str) -> str:
     command = ["tmux", "show-options", scope, "-v", option]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout.strip()

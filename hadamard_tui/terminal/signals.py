@@ -90,7 +90,7 @@ def raised(end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
         if number == signal.SIGALRM:
             end_at_once(exit_code(first[0]))
 
-    unhandled = _unhandled(FATAL)
+    unhandled = _unhandled_signals(FATAL)
     for number in unhandled:
         signal.signal(number, handle)
     try:
@@ -101,7 +101,7 @@ def raised(end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
                 signal.signal(number, signal.SIG_DFL)
 
 
-def _unhandled(signal_names: Sequence[str]) -> list[signal.Signals]:
+def _unhandled_signals(signal_names: Sequence[str]) -> list[signal.Signals]:
     numbers = [signal.Signals[signal_name] for signal_name in signal_names]
     return [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
 
@@ -122,7 +122,7 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
         signal.raise_signal(number)
         signal.signal(number, handle)  # after a suspension, the program continues here
 
-    unhandled = _unhandled((*FATAL, "SIGTSTP"))
+    unhandled = _unhandled_signals((*FATAL, "SIGTSTP"))
     for number in unhandled:
         signal.signal(number, handle)
     try:

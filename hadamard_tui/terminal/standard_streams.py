@@ -35,7 +35,7 @@ def prepare() -> None:
     for stream_name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream_name) is None:
             setattr(sys, stream_name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
-    codecs.register_error(DRAWN, _in_ascii)
+    codecs.register_error(DRAWN, _ascii_replacement)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=DRAWN)
@@ -55,7 +55,7 @@ def lacks_letters() -> bool:
     return False
 
 
-def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+def _ascii_replacement(error: UnicodeError) -> tuple[str, int]:
     """Return an equally wide ASCII version of the unencodable text, and the position after it."""
     from hadamard_tui.terminal.ascii_text import to_ascii
 

@@ -100,16 +100,18 @@ class InputReader:
         """
         messages: list[Message] = []
         for letter in text:
-            messages += self._parsed(letter) if self._pasted is None else self._collected(letter)
-        messages += self._parsed("")
-        return [message for message in messages if not _surrogate(message)]
+            messages += (
+                self._parsed_messages(letter) if self._pasted is None else self._completed_paste(letter)
+            )
+        messages += self._parsed_messages("")
+        return [message for message in messages if not _is_half_surrogate(message)]
 
-    def _parsed(self, letter: str) -> list[Message]:
+    def _parsed_messages(self, letter: str) -> list[Message]:
         """Return the messages that a character outside a paste completes.
 
         An empty `letter` completes a sequence that has waited long enough.
         """
-        self._follow(letter)
+        self._record_letter(letter)
         try:
             messages = list(self._parser.feed(letter) if letter else self._parser.tick())
         except Exception:  # for example, for code points out of range, if the connection garbles bytes
@@ -119,10 +121,10 @@ class InputReader:
             self._pasted = []
         return messages
 
-    def _collected(self, letter: str) -> list[Message]:
+    def _completed_paste(self, letter: str) -> list[Message]:
         """Add a character to the current paste, and return the paste as a message if it is complete."""
         assert self._pasted is not None
-        self._follow(letter)
+        self._record_letter(letter)
         self._pasted.append(letter)
         if not self._recent.endswith(BRACKETED_PASTE_END):
             return []
@@ -131,11 +133,11 @@ class InputReader:
         list(self._parser.feed(BRACKETED_PASTE_END))  # ends the parser's paste, which is empty and not used
         return [events.Paste(text.replace("\x00", ""))]
 
-    def _follow(self, letter: str) -> None:
+    def _record_letter(self, letter: str) -> None:
         self._recent = (self._recent + letter)[-LONGEST_BRACKET:]
 
 
-def _surrogate(message: Message) -> bool:
+def _is_half_surrogate(message: Message) -> bool:
     """Return whether a message is a key with half of a surrogate pair, which no file can store."""
     letters = (message.character or "") if isinstance(message, events.Key) else ""
     return any("\ud800" <= letter <= "\udfff" for letter in letters)

@@ -72,13 +72,13 @@ class TimedFile:
         self._closed = True
 
     def write(self, text: str) -> int:
-        self._timed(lambda: self._file.write(text))
+        self._time_work(lambda: self._file.write(text))
         return len(text)
 
     def flush(self) -> None:
-        self._timed(self._file.flush)
+        self._time_work(self._file.flush)
 
-    def _timed(self, work: Callable[[], object]) -> None:
+    def _time_work(self, work: Callable[[], object]) -> None:
         if self._closed:
             return
         self._since = since = time.monotonic()
@@ -105,14 +105,14 @@ class TimedDriver(LinuxDriver):
         self.exit_event: ExitEvent = ExitEvent()
         self._loop_of_app = asyncio.get_running_loop()
         self._is_suspended = False
-        signal.signal(signal.SIGCONT, self._continued)
+        signal.signal(signal.SIGCONT, self._schedule_resume)
 
     def run_input_thread(self) -> None:
         """Post keys and clicks until the driver stops or the terminal is lost. An error ends the app."""
         try:
             self._post_input()
         except Exception as error:
-            self.app.call_later(_raise, error)
+            self.app.call_later(_raise_error, error)
 
     def _post_input(self) -> None:
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
@@ -137,18 +137,18 @@ class TimedDriver(LinuxDriver):
         stop = signal.getsignal(signal.SIGTSTP)
         super().suspend_application_mode()
         signal.signal(signal.SIGTSTP, stop)
-        signal.signal(signal.SIGCONT, self._continued)
+        signal.signal(signal.SIGCONT, self._schedule_resume)
         self._is_suspended = True
 
     def resume_application_mode(self) -> None:
         super().resume_application_mode()
         self._is_suspended = False
 
-    def _continued(self, *_: object) -> None:
+    def _schedule_resume(self, *_: object) -> None:
         """Take over the terminal again after the program was suspended."""
-        self._loop_of_app.call_soon_threadsafe(self._go_on)
+        self._loop_of_app.call_soon_threadsafe(self._resume_app)
 
-    def _go_on(self) -> None:
+    def _resume_app(self) -> None:
         if not self._is_suspended:  # SIGSTOP cannot be handled, so the input thread still runs
             self.suspend_application_mode()
         self.resume_application_mode()
@@ -181,7 +181,7 @@ def line_of(app: App[Any]) -> TimedFile | None:
     return getattr(driver_of(app), "line", None)
 
 
-def _raise(error: Exception) -> None:
+def _raise_error(error: Exception) -> None:
     raise error
 
 

@@ -26,7 +26,7 @@ _BLANK = ord(" ")
 class CellView(Widget):
     """Widget that redraws only cells that have changed, and redraws nothing while it is out of sight.
 
-    A subclass returns all cells from `_compose_cells`, and calls `_changed` when cells may have changed.
+    A subclass returns all cells from `_compose_cells`, and calls `_redraw_changes` when cells may change.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -63,31 +63,31 @@ class CellView(Widget):
         """Return the code points of cells and the positions of their styles in `_styles`, [height, width]."""
         raise NotImplementedError
 
-    def _changed(self) -> None:
+    def _redraw_changes(self) -> None:
         """Compose the widget's cells anew, and draw those that differ from the cells on the screen."""
-        if self._stale or not self._in_sight():
-            self._forget()
-        elif changed := self._redraw():
+        if self._stale or not self._is_in_sight():
+            self._discard_cells()
+        elif changed := self._changed_regions():
             self.refresh(*changed)
 
     def render_line(self, y: int) -> Strip:
         shape = self.size.height, self.size.width
         if self._stale or self._glyphs.shape != shape or self._ground != self.rich_style:
-            self._redraw()
+            self._changed_regions()
         return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width, self.rich_style)
 
     def watch_hint(self) -> None:
-        self._forget()
+        self._discard_cells()
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._drop_styles()
-        self._forget()
+        self._discard_cells()
 
-    def _in_sight(self) -> bool:
+    def _is_in_sight(self) -> bool:
         return bool(self.size) and self.is_on_screen and self.screen.is_current
 
-    def _forget(self) -> None:
+    def _discard_cells(self) -> None:
         """Discard all cells of the widget. They are composed again when it is next drawn and visible."""
         self._stale = True
         self.refresh()
@@ -96,7 +96,7 @@ class CellView(Widget):
         self._styles, self._own_ground, self._ink_of, self._ground = [], [], {}, self.rich_style
         self._glyphs = np.zeros((0, 0), dtype=np.uint32)
 
-    def _redraw(self) -> list[Region]:
+    def _changed_regions(self) -> list[Region]:
         if self._ground != self.rich_style:  # Textual does not notify of styles set in code
             self._drop_styles()
         glyphs, inks = self._compose_cells()
@@ -108,44 +108,50 @@ class CellView(Widget):
             self._strips = [Strip.blank(glyphs.shape[1])] * glyphs.shape[0]
         rows = np.flatnonzero(different.any(axis=1))
         has_ground = np.array(self._own_ground)
-        for row, spread in zip(rows.tolist(), _spread(glyphs[rows], inks[rows], has_ground), strict=True):
-            self._strips[row] = _strip(glyphs[row], spread, self._styles)
+        for row, spread in zip(
+            rows.tolist(), _styles_with_blanks(glyphs[rows], inks[rows], has_ground), strict=True
+        ):
+            self._strips[row] = _strip_of_cells(glyphs[row], spread, self._styles)
         self._glyphs, self._inks, self._stale = glyphs, inks, False
-        return _regions(different, rows)
+        return _changed_blocks(different, rows)
 
-    def _empty(self) -> tuple[np.ndarray, np.ndarray]:
+    def _empty_cells(self) -> tuple[np.ndarray, np.ndarray]:
         shape = self.size.height, self.size.width
-        return np.full(shape, _BLANK, dtype=np.uint32), np.full(shape, self._ink("frame"), dtype=np.int16)
+        return np.full(shape, _BLANK, dtype=np.uint32), np.full(
+            shape, self._part_ink("frame"), dtype=np.int16
+        )
 
-    def _hinted(self) -> tuple[np.ndarray, np.ndarray]:
-        (width, height), (glyphs, inks) = self.size, self._empty()
+    def _hint_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        (width, height), (glyphs, inks) = self.size, self._empty_cells()
         hint = [cut for line in self.hint.split("\n") for cut in wrap(line, max(width - 2, 1)) or [""]]
         for row, line in enumerate(hint, start=(height - len(hint) + 1) // 2):
-            self._write(glyphs, inks, row, (width - cell_len(line)) // 2, line, self._ink("hint"))
+            self._write_text(glyphs, inks, row, (width - cell_len(line)) // 2, line, self._part_ink("hint"))
         return glyphs, inks
 
-    def _write(
+    def _write_text(
         self, glyphs: np.ndarray, inks: np.ndarray, row: int, column: int, text: str, ink: int
     ) -> None:
         """Write text into a row. `ink` is the position of its style in `_styles`."""
         if (span := write_text(glyphs, row, column, text)) is not None:
             inks[row, span] = ink
 
-    def _ink(self, part: str) -> int:
+    def _part_ink(self, part: str) -> int:
         """Return the position in `_styles` of the style for a part of a chart, such as "frame"."""
         if part not in self._ink_of:
             style = self.get_component_rich_style(f"cell-view--{part}")
             # Use the widget's background. If only that changes, the component's background remains outdated.
-            self._add(part, self._ground + Style(color=style.color, bold=style.bold, italic=style.italic))
+            self._add_style(
+                part, self._ground + Style(color=style.color, bold=style.bold, italic=style.italic)
+            )
         return self._ink_of[part]
 
-    def _add(self, key: object, style: Style) -> None:
+    def _add_style(self, key: object, style: Style) -> None:
         self._ink_of[key] = len(self._styles)
         self._styles.append(style)
         self._own_ground.append(style.bgcolor != self._ground.bgcolor)
 
 
-def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.ndarray:
+def _styles_with_blanks(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.ndarray:
     """Return the styles of cells, in which a blank has the style of the nearest character on its left.
 
     This saves colour codes in the output.
@@ -161,11 +167,11 @@ def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.
     return np.take_along_axis(inks, np.maximum.accumulate(column, axis=1), axis=1)
 
 
-def _strip(glyphs: np.ndarray, inks: np.ndarray, styles: Sequence[Style]) -> Strip:
+def _strip_of_cells(glyphs: np.ndarray, inks: np.ndarray, styles: Sequence[Style]) -> Strip:
     return Strip([Segment(text, styles[ink]) for text, ink in runs(glyphs, inks)], len(glyphs))
 
 
-def _regions(different: np.ndarray, rows: np.ndarray) -> list[Region]:
+def _changed_blocks(different: np.ndarray, rows: np.ndarray) -> list[Region]:
     """Return a rectangle around the changes in each block of adjacent changed rows."""
     regions = []
     for block in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if rows.size else ():
@@ -187,25 +193,27 @@ class NetsView(CellView):
 
     def show(self, nets: Nets) -> None:
         self._nets = nets
-        self._changed()
+        self._redraw_changes()
 
     def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
         if self._nets is None:
-            return self._hinted()
-        self._ink("frame")
+            return self._hint_cells()
+        self._part_ink("frame")
         drawn = draw(self._nets, *self.size)
         inks = np.zeros_like(drawn.inks)
         for ink in np.unique(drawn.inks).tolist():
-            inks[drawn.inks == ink] = self._ink(PARTS[ink]) if ink < 0 else self._edge(*divmod(ink, LEVELS))
+            inks[drawn.inks == ink] = (
+                self._part_ink(PARTS[ink]) if ink < 0 else self._edge_ink(*divmod(ink, LEVELS))
+            )
         return drawn.glyphs, inks
 
-    def _edge(self, net: int, level: int) -> int:
+    def _edge_ink(self, net: int, level: int) -> int:
         """Return the position in `_styles` of the style for a net's edges of brightness `level`."""
         assert self._nets is not None, "there are no edges without nets"
         key = self._nets.nets[net].colour, level
         if key not in self._ink_of:
             share = 0.8 * (1 - (level + 1) / LEVELS)
-            self._add(
+            self._add_style(
                 key, self._ground + Style(color=parse_colour(mixed(key[0], palette.current().ground, share)))
             )
         return self._ink_of[key]

@@ -78,7 +78,7 @@ class ChartView(CellView):
         """
         self._series, self._axes, self._note, self._playhead = series, axes, note, playhead
         self._sentences = sentences
-        self._changed()
+        self._redraw_changes()
 
     @property
     def shown(self) -> tuple[Sequence[Series], Axes | None]:
@@ -88,7 +88,7 @@ class ChartView(CellView):
         self._series, self._axes, self._note, self._playhead = (), None, "", None
         self._sentences = ()
         self._area = range(0)
-        self._forget()
+        self._discard_cells()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         if event.button == 1 and (x := self._x_at(event)) is not None:
@@ -103,12 +103,12 @@ class ChartView(CellView):
         self.release_mouse()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self._wheel(event, up=True)
+        self._post_wheel(event, up=True)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self._wheel(event, up=False)
+        self._post_wheel(event, up=False)
 
-    def _wheel(self, event: events.MouseEvent, up: bool) -> None:
+    def _post_wheel(self, event: events.MouseEvent, up: bool) -> None:
         if (x := self._x_at(event)) is not None:
             event.stop()
             self.post_message(self.Wheeled(self, x, up))
@@ -123,8 +123,8 @@ class ChartView(CellView):
 
     def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
         if self._axes is None or not any(len(series.x) for series in self._series):
-            return self._hinted()
-        (width, height), (glyphs, inks) = self.size, self._empty()
+            return self._hint_cells()
+        (width, height), (glyphs, inks) = self.size, self._empty_cells()
         surround, picture, names, self._legend_lines = compose(
             self._series,
             self._axes,
@@ -136,17 +136,17 @@ class ChartView(CellView):
             MOST_LEGEND_LINES,
         )
         self._area = range(surround.left, surround.left + surround.columns)
-        self._place(glyphs, inks, surround, picture)
+        self._place_picture(glyphs, inks, surround, picture)
         for row, pieces in enumerate(names, start=height - self._legend_lines):
             for piece in pieces:
-                ink = self._ink("note") if piece.index < 0 else self._text_ink(piece.index)
-                self._write(glyphs, inks, row, piece.column, piece.text, ink)
+                ink = self._part_ink("note") if piece.index < 0 else self._text_ink(piece.index)
+                self._write_text(glyphs, inks, row, piece.column, piece.text, ink)
         return glyphs, inks
 
-    def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Raster) -> None:
+    def _place_picture(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Raster) -> None:
         for row, line in enumerate(surround.lines):
-            self._write(glyphs, inks, row, 0, line, self._ink("frame"))
-        inks[0, surround.title.start : surround.title.stop] = self._ink("title")
+            self._write_text(glyphs, inks, row, 0, line, self._part_ink("frame"))
+        inks[0, surround.title.start : surround.title.stop] = self._part_ink("title")
         area = np.s_[
             surround.top : surround.top + surround.rows, surround.left : surround.left + surround.columns
         ]
@@ -160,21 +160,23 @@ class ChartView(CellView):
         inks[area] = np.where(
             picture.colours >= 0, table[picture.faint.astype(int), picture.colours], inks[area]
         )
-        inks[area][picture.glyphs == PLAYHEAD] = self._ink("playhead")
+        inks[area][picture.glyphs == PLAYHEAD] = self._part_ink("playhead")
         for block in place_sentences(self._sentences, picture.glyphs == BLANK):
             for row, line in enumerate(block.lines, start=surround.top + block.row):
-                self._write(glyphs, inks, row, surround.left + block.column, line, self._ink("title"))
+                self._write_text(
+                    glyphs, inks, row, surround.left + block.column, line, self._part_ink("title")
+                )
 
     def _series_ink(self, index: int, faint: bool) -> int:
         colour = self._series[index].colour
-        return self._coloured(faded(colour) if faint else colour)
+        return self._colour_ink(faded(colour) if faint else colour)
 
     def _text_ink(self, index: int) -> int:
-        return self._coloured(legible(self._series[index].colour))
+        return self._colour_ink(legible(self._series[index].colour))
 
-    def _coloured(self, colour: str) -> int:
+    def _colour_ink(self, colour: str) -> int:
         if colour not in self._ink_of:
-            self._add(colour, self._ground + Style(color=parse_colour(colour)))
+            self._add_style(colour, self._ground + Style(color=parse_colour(colour)))
         return self._ink_of[colour]
 
 

@@ -320,17 +320,17 @@ class Choice(Vertical, can_focus=True):
         self.set_reactive(Choice.value, value)
 
     @property
-    def _list(self) -> Offered | None:
+    def _offered_list(self) -> Offered | None:
         return next(iter(self.query_children(Offered)), None)
 
     @property
-    def _words(self) -> list[Content]:
+    def _choice_texts(self) -> list[Content]:
         return [Content(words) for words, _ in self.choices]
 
     def offer(self, choices: Iterable[tuple[str, str]], value: str) -> None:
         self.choices = tuple(choices)
-        if (offered := self._list) is not None:
-            offered.set_options(self._words)
+        if (offered := self._offered_list) is not None:
+            offered.set_options(self._choice_texts)
         self.value = value
         self.refresh()
 
@@ -354,7 +354,7 @@ class Choice(Vertical, can_focus=True):
     def watch_expanded(self, expanded: bool) -> None:
         self.set_class(expanded, "-expanded")
         self.refresh()
-        if expanded and (offered := self._list) is not None:
+        if expanded and (offered := self._offered_list) is not None:
             places = (place for place, (_, value) in enumerate(self.choices) if value == self.value)
             offered.go_to(next(places, 0))
             offered.focus(scroll_visible=False)
@@ -363,23 +363,23 @@ class Choice(Vertical, can_focus=True):
         """Open the list, unless the choice is not mounted yet or already removed when the key arrives."""
         if not self.is_attached:
             return
-        if self._list is None:
-            await self.mount(Offered(self._words))
+        if self._offered_list is None:
+            await self.mount(Offered(self._choice_texts))
         self.expanded = True
 
     @on(Offered.Left)
-    def _left(self, event: Offered.Left) -> None:
+    def _list_left(self, event: Offered.Left) -> None:
         event.stop()
         self.expanded = False
         if not event.lost_focus:
             self.focus()
 
     @on(OptionList.OptionHighlighted)
-    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+    def _option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
 
     @on(OptionList.OptionSelected)
-    def _selected(self, event: OptionList.OptionSelected) -> None:
+    def _option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.value = self.choices[event.option_index][1]
         self.focus()
@@ -398,7 +398,7 @@ class Choice(Vertical, can_focus=True):
 
     async def type(self, letter: str) -> None:
         await self.action_show_list()
-        if (offered := self._list) is not None:
+        if (offered := self._offered_list) is not None:
             offered.search(letter)
 
     async def on_click(self, event: events.Click) -> None:

@@ -107,17 +107,17 @@ class Row(Vertical):
         self._help = help
         self.tooltip = Content(help) if help else None
         if self.has_class("-edited"):
-            self._write("help", self._words_of_help)
+            self._write_below("help", self._help_with_sweep)
 
     def on_descendant_focus(self) -> None:
         self.add_class("-edited")
-        self._write("help", self._words_of_help)
+        self._write_below("help", self._help_with_sweep)
 
     def on_descendant_blur(self) -> None:
         self.remove_class("-edited")
 
     def say_value(self, value: Any) -> None:
-        self._say_beside("" if value is None else f"= {text_of(value, digits=6)}")
+        self._show_beside("" if value is None else f"= {text_of(value, digits=6)}")
 
     def say_sweep(self, points: Sequence[Any]) -> None:
         """Show that a sweep replaces the row's value by `points`. Without points, remove this remark."""
@@ -126,22 +126,22 @@ class Row(Vertical):
             return
         self._sweep = sweep
         if sweep:
-            self._say_beside(f"swept to {text_of(points[-1], digits=6)}")
+            self._show_beside(f"swept to {text_of(points[-1], digits=6)}")
         if self.has_class("-edited"):
-            self._write("help", self._words_of_help)
+            self._write_below("help", self._help_with_sweep)
 
-    def _say_beside(self, words: str) -> None:
+    def _show_beside(self, words: str) -> None:
         if words != self.value_text:  # only then, because a new margin lays out the whole form again
             self.value_text = words
             self._control.styles.margin = (0, cell_len(words) + 1 if words else 0, 0, TITLE)
             self.refresh()
 
     @property
-    def _words_of_help(self) -> str:
+    def _help_with_sweep(self) -> str:
         return " ".join(filter(None, (self._sweep, self._help)))
 
     @property
-    def _ready(self) -> bool:
+    def _is_mountable(self) -> bool:
         """Whether widgets can be mounted below the control of the form row.
 
         This is impossible before the row is composed, and while it is being removed.
@@ -156,13 +156,13 @@ class Row(Vertical):
     def complain(self, problem: str) -> None:
         self.set_class(bool(problem), "-wrong")
         if problem:
-            self._write("problem", f"▲ {problem}")
+            self._write_below("problem", f"▲ {problem}")
 
-    def _write(self, kind: str, text: str) -> None:
+    def _write_below(self, kind: str, text: str) -> None:
         """Show an error or a help text below the control of the row; `kind` is "problem" or "help"."""
         if lines := self.query(f".{kind}"):
             lines.only_one(Static).update(text)
-        elif text and self._ready:
+        elif text and self._is_mountable:
             line = Static(text, classes=kind, markup=False)
             self.mount(line, after=0 if kind == "problem" else None)
 
@@ -173,13 +173,13 @@ class Row(Vertical):
     @on(Input.Changed)
     @on(Choice.Changed)
     @on(Checkbox.Changed)
-    def _edited(self, event: Input.Changed | Choice.Changed | Checkbox.Changed) -> None:
+    def _control_changed(self, event: Input.Changed | Choice.Changed | Checkbox.Changed) -> None:
         event.stop()
-        if (value := self._read(event.value)) != self._value:
+        if (value := self._entered_value(event.value)) != self._value:
             self._value = value
             self.post_message(Edited(self, value))
 
-    def _read(self, value: Any) -> Any:
+    def _entered_value(self, value: Any) -> Any:
         return value
 
 
@@ -189,13 +189,13 @@ class Flag(Checkbox):
     def __init__(self, value: bool) -> None:
         super().__init__("", value=value, classes="-on" if value else "")
         compact(self)
-        self._say()
+        self._show_state()
 
     def watch_value(self) -> None:
         super().watch_value()
-        self._say()
+        self._show_state()
 
-    def _say(self) -> None:
+    def _show_state(self) -> None:
         self.BUTTON_INNER = "X" if self.value else " "
         self.label = "yes" if self.value else "no"
 
@@ -206,19 +206,19 @@ class FieldRow(Row):
     def __init__(self, place: str, field: Field, value: Any) -> None:
         self._field = field
         range_ = f" ({field.limits})" if field.limits else ""
-        control = self._make(field, value)
-        shown = self._read(control.value) if isinstance(control, Input) else value
+        control = self._new_control(field, value)
+        shown = self._entered_value(control.value) if isinstance(control, Input) else value
         super().__init__(place, field.title, f"{field.help}{range_}", control, shown)
 
-    def _make(self, field: Field, value: Any) -> Widget:
+    def _new_control(self, field: Field, value: Any) -> Widget:
         if field.kind == "flag" and not field.optional:
             return Flag(bool(value))
         if field.kind == "flag":
-            return Choice(AUTO, value=_word(value))
+            return Choice(AUTO, value=_choice_word(value))
         if field.kind == "choice":
             none = [("none", NONE)] if field.optional else []
             options = [*none, *((choice, choice) for choice in field.choices)]
-            return Choice(options, value=_word(value))
+            return Choice(options, value=_choice_word(value))
         hint = "none" if field.optional else "" if field.default is None else text_of(field.default)
         entry = NumberEntry if field.kind in NUMBERS else Entry
         return compact(entry(text_of(value, kind=field.kind), placeholder=hint))
@@ -228,12 +228,12 @@ class FieldRow(Row):
         return self._field.kind == "whole"
 
     @on(NumberEntry.Stepped)
-    def _stepped(self, event: NumberEntry.Stepped) -> None:
+    def _number_stepped(self, event: NumberEntry.Stepped) -> None:
         event.stop()
         self.post_message(Stepped(self, event.up))
 
     @on(NumberEntry.Varied)
-    def _varied(self, event: NumberEntry.Varied) -> None:
+    def _number_varied(self, event: NumberEntry.Varied) -> None:
         event.stop()
         self.post_message(Varied(self))
 
@@ -251,21 +251,21 @@ class FieldRow(Row):
         text, control = text_of(value, kind=self._field.kind), self._control
         if isinstance(control, Entry):
             if control.value != text and not (typed and control.has_focus):
-                self._value = self._read(text)
+                self._value = self._entered_value(text)
                 with control.prevent(Input.Changed):
                     control.value = text
         elif isinstance(control, Choice):
-            if value != self._value and control.offers(_word(value)):
+            if value != self._value and control.offers(_choice_word(value)):
                 self._value = value
                 with control.prevent(Choice.Changed):
-                    control.value = _word(value)
+                    control.value = _choice_word(value)
         elif value != self._value:
             assert isinstance(control, Flag), "a field is a line of text, a choice or a flag"
             self._value = value
             with control.prevent(Checkbox.Changed):
                 control.value = bool(value)
 
-    def _read(self, value: Any) -> Any:
+    def _entered_value(self, value: Any) -> Any:
         """Return what the user entered in the row, as a value of the type that a preset file has there."""
         if self._field.kind == "flag" and isinstance(value, str):
             return {word: flag for flag, word in FLAGS.items()}[value]
@@ -278,7 +278,7 @@ class FieldRow(Row):
         return value_of(self._field, value)
 
 
-def _word(value: Any) -> str:
+def _choice_word(value: Any) -> str:
     return FLAGS[value] if value in (None, True, False) else str(value)
 
 
@@ -303,7 +303,7 @@ class KindRow(Row):
             with control.prevent(Choice.Changed):
                 control.value = kind or NONE
 
-    def _read(self, value: Any) -> str | None:
+    def _entered_value(self, value: Any) -> str | None:
         if isinstance(value, bool):
             return UNTAGGED if value else None
         return value or None
@@ -360,20 +360,22 @@ class Fields(Vertical):
     def __init__(self, place: str, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
         super().__init__()
         self.place = place
-        self._put(fields, values)
+        self._choose_rows(fields, values)
 
-    def _put(self, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
+    def _choose_rows(self, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
         """Set which fields get rows when the form is next composed, and which fields are hidden.
 
         Fields that are seldom changed are hidden while they have their default values.
         """
         self._values = values
-        self._hidden = [field for field in fields if field.seldom and field.is_default(_at(values, field))]
+        self._hidden = [
+            field for field in fields if field.seldom and field.is_default(_value_at(values, field))
+        ]
         self._fields = [field for field in fields if field not in self._hidden]
         self._opened: list[Widget] = []
 
     def compose(self) -> ComposeResult:
-        yield from self._rows(self._fields, self._values)
+        yield from self._field_rows(self._fields, self._values)
         if self._hidden:
             yield More(field.title for field in self._hidden)
 
@@ -391,12 +393,12 @@ class Fields(Vertical):
             await self.remove_children(self._opened)
             self._opened = []
         else:
-            self._opened = list(self._rows(self._hidden, values))
+            self._opened = list(self._field_rows(self._hidden, values))
             await self.mount_all(self._opened, after=more)
 
-    def _rows(self, fields: Sequence[Field], values: Mapping[str, Any]) -> Iterator[Widget]:
+    def _field_rows(self, fields: Sequence[Field], values: Mapping[str, Any]) -> Iterator[Widget]:
         for field in fields:
-            place, value = f"{self.place}.{field.name}", _at(values, field)
+            place, value = f"{self.place}.{field.name}", _value_at(values, field)
             yield OptionalPart(place, field, value) if field.members else FieldRow(place, field, value)
 
 
@@ -408,14 +410,16 @@ class PartForm(Fields):
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
         """Show the part at `place`. `values` are its fields by name, or only the name of its kind."""
-        self._start(place, title, members(family), values)
+        self._start_form(place, title, members(family), values)
 
-    def _start(self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any) -> None:
+    def _start_form(
+        self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any
+    ) -> None:
         self._title, self._members = title, kinds
-        self._kind, fields = self._read(values)
+        self._kind, fields = self._kind_and_values(values)
         super().__init__(place, self._fields_of_kind(), fields)
 
-    def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
+    def _kind_and_values(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
         """Return the kind of the part, or None if there is no part, and the values of its fields."""
         fields: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
         return str(fields["kind"]), fields
@@ -424,23 +428,23 @@ class PartForm(Fields):
         return () if self._kind is None else fields_of(self._members[self._kind])
 
     def compose(self) -> ComposeResult:
-        yield KindRow(self.place, self._title, self._help, self._choice(), self._kind)
+        yield KindRow(self.place, self._title, self._kind_summary, self._kind_choice(), self._kind)
         yield from super().compose()
 
     @property
-    def _help(self) -> str:
+    def _kind_summary(self) -> str:
         return "" if self._kind is None else summary_of(self._members[self._kind])
 
-    def _choice(self) -> Widget:
+    def _kind_choice(self) -> Widget:
         return Choice([(kind, kind) for kind in self._members], value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
         """Show the part in `values`, which may be of another kind."""
         choice, *field_rows = self.children
-        self._kind, fields = self._read(values)
+        self._kind, fields = self._kind_and_values(values)
         choice.show_kind(self._kind)  # type: ignore[attr-defined]
-        self._put(self._fields_of_kind(), fields)
-        choice.explain(self._help)  # type: ignore[attr-defined]
+        self._choose_rows(self._fields_of_kind(), fields)
+        choice.explain(self._kind_summary)  # type: ignore[attr-defined]
         await self.remove_children(field_rows)
         await self.mount_all(Fields.compose(self))
 
@@ -450,23 +454,23 @@ class OptionalPart(PartForm):
 
     def __init__(self, place: str, field: Field, values: Any) -> None:
         self._about = field.help
-        self._start(place, field.title, field.members, values)
+        self._start_form(place, field.title, field.members, values)
 
-    def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
+    def _kind_and_values(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
         if values is None:
             return None, {}
-        return (UNTAGGED, values) if UNTAGGED in self._members else super()._read(values)
+        return (UNTAGGED, values) if UNTAGGED in self._members else super()._kind_and_values(values)
 
     @property
-    def _help(self) -> str:
-        return super()._help if self._kind else self._about
+    def _kind_summary(self) -> str:
+        return super()._kind_summary if self._kind else self._about
 
-    def _choice(self) -> Widget:
+    def _kind_choice(self) -> Widget:
         if UNTAGGED in self._members:
             return Flag(self._kind is not None)
         names = [("none", NONE), *((kind, kind) for kind in self._members)]
         return Choice(names, value=self._kind or NONE)
 
 
-def _at(values: Mapping[str, Any], field: Field) -> Any:
+def _value_at(values: Mapping[str, Any], field: Field) -> Any:
     return values.get(field.name, field.default)

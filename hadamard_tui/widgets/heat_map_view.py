@@ -78,11 +78,11 @@ class HeatMapView(CellView, can_focus=True):
         if self._heat is None or heat.focus != self._heat.focus:
             self._place = None
         self._heat = heat
-        self._changed()
+        self._redraw_changes()
 
     def clear(self) -> None:
         self._heat, self._cursor, self._place, self._sheet = None, None, None, None
-        self._forget()
+        self._discard_cells()
 
     def take_cursor_away(self) -> None:
         self._cursor = self._place = None
@@ -104,62 +104,62 @@ class HeatMapView(CellView, can_focus=True):
         shape = len(heat.x), len(heat.y)
         up = -up if heat.y_down else up
         if self._cursor is None and heat.focus is not None:
-            self._point(*heat.nearest(*heat.focus))
+            self._point_at_cell(*heat.nearest(*heat.focus))
         elif self._cursor is None:
-            self._point(shape[0] // 2, shape[1] // 2)
+            self._point_at_cell(shape[0] // 2, shape[1] // 2)
         else:
-            self._point(
+            self._point_at_cell(
                 min(max(self._cursor[0] + right, 0), shape[0] - 1),
                 min(max(self._cursor[1] + up, 0), shape[1] - 1),
             )
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        self._point_at(event)
+        self._point_at_mouse(event)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        self._point_at(event)
+        self._point_at_mouse(event)
 
-    def _point_at(self, event: events.MouseEvent) -> None:
+    def _point_at_mouse(self, event: events.MouseEvent) -> None:
         sheet, heat = self._sheet, self._heat
         if heat is None or sheet is None:
             return
         column, row = event.x - sheet.left, event.y - sheet.top
         if 0 <= column < sheet.columns and 0 <= row < sheet.rows:
             ix, iy = cell_under(sheet.shown, sheet.columns, sheet.rows, column, row)
-            self._point(sheet.first[0] + ix, sheet.first[1] + iy)
+            self._point_at_cell(sheet.first[0] + ix, sheet.first[1] + iy)
 
-    def _point(self, ix: int, iy: int) -> None:
+    def _point_at_cell(self, ix: int, iy: int) -> None:
         if self._cursor != (ix, iy):
             self._cursor = ix, iy
             if (sheet := self._sheet) is not None and self._heat is not None:
                 across, up = ix - sheet.first[0], iy - sheet.first[1]
                 if not (0 <= across < len(sheet.shown.x) and 0 <= up < len(sheet.shown.y)):
                     self._place = float(self._heat.x[ix]), float(self._heat.y[iy])
-            self._changed()
+            self._redraw_changes()
             if (reading := self.reading) is not None:
                 self.post_message(self.Pointed(self, reading))
 
     @property
-    def _colours(self) -> ColourMap | None:
+    def _cell_colours(self) -> ColourMap | None:
         if self._ascii_only or self.app.no_color or self.app.console.color_system in _FEW_COLOURS:
             return None
         return colour_map(palette.current().dark_is_more)
 
     def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
         if self._heat is None:
-            return self._hinted()
+            return self._hint_cells()
         reading = self.reading
         foot = _INVITATION if reading is None else reading.text
-        self._sheet = compose(self._heat, *self.size, self._colours, self._cursor, foot, self._place)
+        self._sheet = compose(self._heat, *self.size, self._cell_colours, self._cursor, foot, self._place)
         cells = self._sheet.cells
-        return cells.glyphs, self._styled(cells.fore.astype(np.int32) * INKS + cells.back)
+        return cells.glyphs, self._pair_styles(cells.fore.astype(np.int32) * INKS + cells.back)
 
-    def _styled(self, pairs: np.ndarray) -> np.ndarray:
+    def _pair_styles(self, pairs: np.ndarray) -> np.ndarray:
         """Return the position in `_styles` of the style for each pair of foreground and background ink.
 
         Missing styles are appended to the list.
         """
-        self._ink("frame")  # style 0 is for blanks
+        self._part_ink("frame")  # style 0 is for blanks
         if "heat" not in self._ink_of:
             self._ink_of["heat"] = 0
             self._ink_at = np.full(INKS * INKS, -1, dtype=np.int16)
@@ -170,12 +170,12 @@ class HeatMapView(CellView, can_focus=True):
         return styles
 
     def _pair_ink(self, fore: int, back: int) -> int:
-        colours = self._colours
+        colours = self._cell_colours
         if fore >= TINTS and back == GROUND:
             parts = {TITLE: "title", NOTE: "note"}
-            return self._ink(parts.get(fore, "frame"))
+            return self._part_ink(parts.get(fore, "frame"))
         assert colours is not None
         rgb = {ink: Color.from_rgb(*colours.tints[ink].tolist()) for ink in {fore, back} if ink < TINTS}
         rgb |= {BLACK: Color.from_rgb(0, 0, 0), WHITE: Color.from_rgb(255, 255, 255)}
-        self._add((fore, back), self._ground + Style(color=rgb[fore], bgcolor=rgb.get(back)))
+        self._add_style((fore, back), self._ground + Style(color=rgb[fore], bgcolor=rgb.get(back)))
         return self._ink_of[fore, back]

@@ -229,11 +229,11 @@ class ItemList(Vertical):
         place = lines.highlighted
         items = editable.raw[self.part]
         with self.prevent(OptionList.OptionHighlighted):
-            lines.write([self._line(editable, number) for number in range(len(items))])
+            lines.write([self._item_line(editable, number) for number in range(len(items))])
             lines.highlighted = min(place, len(items) - 1) if place is not None and items else None
         lines.display = bool(items)
 
-    def _line(self, editable: EditableExperiment, number: int) -> Text:
+    def _item_line(self, editable: EditableExperiment, number: int) -> Text:
         sign = "▾ " if number == self.open else "▸ "
         line = KINDS[self.part].line(editable.raw[self.part][number])
         left_out = editable.left_out.get(number) if self.part == "claims" else None
@@ -255,22 +255,22 @@ class ItemList(Vertical):
             self.screen.set_focus(fields.first())
 
     @on(OptionList.OptionSelected)
-    def _selected(self, event: OptionList.OptionSelected) -> None:
+    def _item_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.post_message(self.Requested(self, "turn", event.option_index))
 
     @on(OptionList.OptionHighlighted)
-    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+    def _item_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()  # otherwise, the set-up would select the learner with this number
 
     @on(Choice.Changed, "#given-by")
-    def _given_by(self, event: Choice.Changed) -> None:
+    def _given_by_chosen(self, event: Choice.Changed) -> None:
         event.stop()
         if self.open is not None:
             self.post_message(self.Requested(self, str(event.value), self.open))
 
     @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
+    def _button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
         self.request("add" if event.button.has_class("add") else "remove")
 

@@ -231,14 +231,14 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         """Lay out the columns for a width in cells that includes the scrollbar."""
         if width != self._width:
             self._width, self.shape = width, {}
-            self._lay_out()
+            self._lay_out_columns()
 
     def name_learners(self, numbers: Mapping[str, int], kind_places: Mapping[str, KindPlace]) -> None:
         """Replace all rows by one row per learner, which shows only its name."""
         self._texts.clear()
         self.shape, self.learners = {}, list(numbers)
         tints = {learner_name: legible(colour(kind_places.get(learner_name))) for learner_name in numbers}
-        self._rows(
+        self._show_rows(
             [(mark(number), learner_name, tints[learner_name]) for learner_name, number in numbers.items()],
             Heads(),
         )
@@ -250,29 +250,29 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         about = heads(look, rows, texts)
         unpinned = len(look.view.curves) + len(look.view.heats)
         self.learners = [value.learner for value in rows[:unpinned]]
-        self._rows([(value.mark, value.name, value.tint) for value in rows], about)
+        self._show_rows([(value.mark, value.name, value.tint) for value in rows], about)
         for number, cells in enumerate(texts):
             for column, text in cells.items():
-                self._write(number, column, text)
+                self._write_cell(number, column, text)
 
     @property
     def heads(self) -> list[str]:
         return [elided(self.about.of(column), wide) for column, wide in self.shape.items()]
 
-    def _rows(self, names: list[tuple[str, str, str]], heads: Heads) -> None:
+    def _show_rows(self, names: list[tuple[str, str, str]], heads: Heads) -> None:
         if names != self._names or heads != self.about:
             self._names, self.about, self.shape = names, heads, {}
-        self._lay_out()
+        self._lay_out_columns()
 
-    def _lay_out(self) -> None:
+    def _lay_out_columns(self) -> None:
         """Rebuild the table if its columns are outdated, that is, if `shape` is empty."""
         if self.shape or not self._width:
             return
         self.shape = columns(self._width - 1, [row_name for _, row_name, _ in self._names], self.about)
         with self.prevent(DataTable.RowHighlighted):
-            self._fill()
+            self._fill_table()
 
-    def _fill(self) -> None:
+    def _fill_table(self) -> None:
         cursor = self.cursor_row
         self.clear(columns=True)
         for head, (column, wide) in zip(self.heads, self.shape.items(), strict=True):
@@ -289,7 +289,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         with self.prevent(DataTable.RowHighlighted):
             self.move_cursor(row=row)
 
-    def _write(self, number: int, column: str, text: str) -> None:
+    def _write_cell(self, number: int, column: str, text: str) -> None:
         bad = column == "state" and text.startswith((DIVERGED, LOST_ACCURACY))
         if cell_len(text) > self.shape.get(column, 0):
             text = text.split(CUTS[column])[0] if column in CUTS else text
@@ -313,20 +313,20 @@ def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
 def row(value: ShownValue, places: int | None) -> dict[str, str]:
     """Return the texts of a row by column. `places` is the number of decimals, or None for powers of ten."""
     verdict = None if value.curve is None else value.curve.training.verdict
-    height = None if value.height is None or value.value is None else _number(value.height, value, places)
+    height = None if value.height is None or value.value is None else _value_text(value.height, value, places)
     ratio = "" if height is None else "–" if value.ratio is None else ratio_text(value.ratio)
     return {
         "invariant": "" if verdict is None else verdict.answer,
         "rate": "" if value.curve is None else rate(value.curve),
         "state": value.state,
-        "value": "" if value.value is None else _number(value.value, value, places),
+        "value": "" if value.value is None else _value_text(value.value, value, places),
         "line": "" if height is None else height if value.binds else f"({height})",
         "which": "" if height is None else value.which,
         "ratio": ratio,
     }
 
 
-def _number(number: float, value: ShownValue, places: int | None) -> str:
+def _value_text(number: float, value: ShownValue, places: int | None) -> str:
     if value.is_count and math.isfinite(number):
         return count_text(number)
     return number_text(number, places, value.rounding)
@@ -366,7 +366,7 @@ class TableNote(Static):
 
     def fit(self, width: int, height: int) -> None:
         self._fits, self._width = height >= LEAST, max(width - 2, 1)
-        self._stand()
+        self._update_visibility()
 
     def show(self, look: Look, value: str, line: str) -> None:
         """Explain the signs in the table that shows the numbers of a `Look`.
@@ -376,7 +376,7 @@ class TableNote(Static):
                 with a theory line, `line` is empty.
         """
         self._compares = bool(line)
-        self._stand()
+        self._update_visibility()
         self.say(fitting(look, value, line, self._width))
 
     def say(self, words: str) -> None:
@@ -384,7 +384,7 @@ class TableNote(Static):
             self._words = words
             self.update(words, layout=False)
 
-    def _stand(self) -> None:
+    def _update_visibility(self) -> None:
         self.set_class(self._fits and self._compares, "-there")
 
 

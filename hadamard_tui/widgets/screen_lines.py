@@ -39,12 +39,12 @@ class Caption(Static):
     def say(self, words: str) -> None:
         if words != self._words:
             self._words = words
-            self._fit()
+            self._fit_lines()
 
     def on_resize(self, event: events.Resize) -> None:
-        self._fit()
+        self._fit_lines()
 
-    def _fit(self) -> None:
+    def _fit_lines(self) -> None:
         width = self.content_size.width
         lines = 2 if 0 < width < cell_len(self._words) else 1
         first_line, *more_lines = wrap(self._words, width) if lines == 2 else [self._words]

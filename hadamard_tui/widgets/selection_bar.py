@@ -101,11 +101,11 @@ def progress_text(situation: Situation, width: int) -> Text:
     if situation.session is None and situation.runs_at_start:
         sign, style = LOADING
         return Text(f"{sign} loading engine", style)
-    forms = [Text.assemble(*form) for form in _forms(situation)]
+    forms = [Text.assemble(*form) for form in _progress_forms(situation)]
     return next((text for text in forms if cell_len(text.plain) <= width), forms[-1])
 
 
-def _forms(situation: Situation) -> list[list[Piece]]:
+def _progress_forms(situation: Situation) -> list[list[Piece]]:
     """Return texts about the progress of a run, from the longest to the shortest.
 
     Each text is a list of pieces. The caller shows the first text that fits.
@@ -115,7 +115,7 @@ def _forms(situation: Situation) -> list[list[Piece]]:
     sign, style = STATES.get(state, LOADING)
     state_piece = f"{sign} {state}", style
     run = keys_to_run(situation.in_field)
-    pending, brief_pending = _pending(session, editable, run)
+    pending, brief_pending = _pending_texts(session, editable, run)
     if session is None:
         on_device = f"  {editable.experiment.run.device}", "dim"
         if pace != Pace():
@@ -128,9 +128,9 @@ def _forms(situation: Situation) -> list[list[Piece]]:
             [state_piece, brief_pending],
             [state_piece],
         ]
-    point, brief_point, shortest_point = _points(session)
-    clock, brief_clock, more_shown = _clock(session, situation.look)
-    device, brief_device, speed = _machine(session, situation.learner)
+    point, brief_point, shortest_point = _sweep_point_texts(session)
+    clock, brief_clock, more_shown = _clock_texts(session, situation.look)
+    device, brief_device, speed = _machine_texts(session, situation.learner)
     frames = f"  {situation.fps:.0f} fps"
     shown = f"  shown {session.playback.describe()}" if session.point.last and not session.over else ""
     return [
@@ -156,7 +156,7 @@ def keys_to_run(in_field: bool) -> str:
     return f"{key('leave')} {key('run')}" if in_field else key("run")
 
 
-def _points(session: Session) -> tuple[str, str, str]:
+def _sweep_point_texts(session: Session) -> tuple[str, str, str]:
     """Return the current sweep point as a long text, as a short text, and as a count such as " 2/5"."""
     if not session.point.count:
         return "", "", ""
@@ -169,7 +169,7 @@ def _points(session: Session) -> tuple[str, str, str]:
     return f"  {where} ({numbered})", f" {brief}{count}", count
 
 
-def _pending(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
+def _pending_texts(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
     """Return a long and a short text about an error in the set-up, or about a change that has not been run.
 
     Without an error or a change, both texts are empty. `run` names the keys that run the set-up.
@@ -182,7 +182,7 @@ def _pending(session: Session | None, editable: EditableExperiment, run: str) ->
     return "", ""
 
 
-def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
+def _clock_texts(session: Session, look: Look | None) -> tuple[str, str, str]:
     """Return the x of the playhead as a long and a short text, and a text on how much of the run is shown.
 
     The texts are empty if the length of the run is unknown. They are also empty if the run is over and the
@@ -201,25 +201,25 @@ def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
     return f"  {clock} {number(place)}/{end}", f" {number(place)}/{end}", more
 
 
-def _machine(session: Session, learner_name: str) -> tuple[str, str, str]:
+def _machine_texts(session: Session, learner_name: str) -> tuple[str, str, str]:
     """Return three texts: the device with the backend, the device in short form, and the engine's speed."""
     trace, point = session.trace, session.point
     if trace is None:
         device = f"  {session.experiment.run.device}"
         return device, device, ""
-    device = _computed(trace, learner_name)
+    device = _device_and_backend(trace, learner_name)
     unit = UNITS.get(session.experiment.protocol.clock, "steps")
     speed = session.engine_time.speed(point.x_at(max(trace.frontier, 0)))
-    per_second = f"  {_short(speed)} {unit}/s" if unit and point.last else ""
+    per_second = f"  {_short_number(speed)} {unit}/s" if unit and point.last else ""
     return f"  {device}", f"  {device.partition(',')[0].partition(' ')[0]}", per_second
 
 
-def _computed(trace: Trace, learner_name: str) -> str:
+def _device_and_backend(trace: Trace, learner_name: str) -> str:
     backend = next((curve.backend for curve in trace.curves if curve.learner == learner_name), "")
     return ", ".join(filter(None, (trace.environment["device"], backend)))
 
 
-def _short(number: float) -> str:
+def _short_number(number: float) -> str:
     for size, unit in ((1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.3g}{unit}"
@@ -292,7 +292,7 @@ class PartWord(Choice):
         """Do nothing, so that letters remain keys of the app until enter opens the list."""
 
     def render(self) -> Content:
-        return _shown(self)
+        return _choice_content(self)
 
 
 class PresetWord(PresetChoice):
@@ -310,23 +310,23 @@ class PresetWord(PresetChoice):
         """Do nothing, so that letters remain keys of the app."""
 
     def render(self) -> Content:
-        return _shown(self)
+        return _choice_content(self)
 
 
-def _shown(choice: PartWord | PresetWord) -> Content:
+def _choice_content(choice: PartWord | PresetWord) -> Content:
     """Return a label, a value and an arrow, cut to the width of the choice.
 
     The size of a matrix is not cut, because users change it most often.
     """
     room = choice.content_size.width - cell_len(ARROW)
-    label = f"{choice.label} " if choice.label and room >= cell_len(_labelled(choice)) else ""
+    label = f"{choice.label} " if choice.label and room >= cell_len(_label_and_words(choice)) else ""
     kind, separator, size = choice.words.partition(SIZE)
     size = f"{separator}{size}"
     words = Content(kind).truncate(max(room - cell_len(label) - cell_len(size), 0), ellipsis=True)
     return Content.assemble((label, "dim"), words, size, (ARROW, "dim"))
 
 
-def _labelled(choice: PartWord | PresetWord) -> str:
+def _label_and_words(choice: PartWord | PresetWord) -> str:
     return f"{choice.label} {choice.words}".strip()
 
 
@@ -376,37 +376,39 @@ class SelectionBar(Horizontal):
         is_solved = chosen.get("solver") is not None
         role = "solver" if is_solved else "architecture"
         matrix, part, protocol = raw["problem"]["matrix"], chosen[role], raw["protocol"]
-        size = _with_size(matrix, raw["axes"])
+        size = _matrix_with_size(matrix, raw["axes"])
         names = tuple(
             (f"{mark(letter)} {values['name']}", str(number))
             for number, (letter, values) in enumerate(zip(editable.letters, editable.learners, strict=True))
         )
         preset = presets.name_of(editable.preset) if editable.preset else "your own"
         preset = f"{preset}*" if editable.changed and editable.preset else preset
-        shown = preset, size, names, learner_number, role, _kind(part), _kind(protocol)
+        shown = preset, size, names, learner_number, role, _kind_of_part(part), _kind_of_part(protocol)
         if shown == self._shown or not self.children:
             return
         self._shown = shown
         self.query_one(PresetWord).words = preset
         has_size = isinstance(matrix, dict) and "d" in matrix
         sizes = [("another d", ANOTHER_SIZE)] if has_size else []
-        self._choice("matrix").show(size, _kind(matrix), "problem.matrix", "matrices", sizes)
-        self._choice("learner").show(names[learner_number][0], str(learner_number))
-        self._choice("learner").choices = (*names, ("add a learner", ADD))
-        self._choice("architecture").label = role
-        self._choice("architecture").show(
-            _kind(part), _kind(part), f"learners[{learner_number}].{role}", f"{role}s"
+        self._labelled_choice("matrix").show(size, _kind_of_part(matrix), "problem.matrix", "matrices", sizes)
+        self._labelled_choice("learner").show(names[learner_number][0], str(learner_number))
+        self._labelled_choice("learner").choices = (*names, ("add a learner", ADD))
+        self._labelled_choice("architecture").label = role
+        self._labelled_choice("architecture").show(
+            _kind_of_part(part), _kind_of_part(part), f"learners[{learner_number}].{role}", f"{role}s"
         )
-        self._choice("protocol").show(_kind(protocol), _kind(protocol), "protocol", "protocols")
-        self._fit()
+        self._labelled_choice("protocol").show(
+            _kind_of_part(protocol), _kind_of_part(protocol), "protocol", "protocols"
+        )
+        self._fit_choices()
 
-    def _choice(self, label: str) -> PartWord:
+    def _labelled_choice(self, label: str) -> PartWord:
         return self.query_one(f"#bar-{label}", PartWord)
 
     def on_resize(self, event: events.Resize) -> None:
-        self._fit()
+        self._fit_choices()
 
-    def _fit(self) -> None:
+    def _fit_choices(self) -> None:
         """Distribute the width of the bar among its choices.
 
         If they do not fit, labels are dropped, the longest first. If this is not enough, values are cut.
@@ -439,7 +441,7 @@ class SelectionBar(Horizontal):
         choices[(number + places) % len(choices)].focus()
 
     @on(Choice.Changed)
-    def _changed(self, event: Choice.Changed) -> None:
+    def _choice_changed(self, event: Choice.Changed) -> None:
         event.stop()
         choice = event.choice
         if not isinstance(choice, PartWord):
@@ -453,15 +455,15 @@ class SelectionBar(Horizontal):
             self.post_message(self.Chosen(choice.place, event.value))
 
 
-def _kind(part: Any) -> str:
+def _kind_of_part(part: Any) -> str:
     """Return the kind of a part, which a preset document writes as its kind or as a dict of its fields."""
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 
-def _with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
+def _matrix_with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
     """Return the kind of a matrix and its d, as text; for a sweep over d, the first and the last d."""
     size = matrix.get("d") if isinstance(matrix, dict) else None
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):
             size = f"{axis['values'][0]}…{axis['values'][-1]}"
-    return _kind(matrix) if size is None else f"{_kind(matrix)}{SIZE}{size}"
+    return _kind_of_part(matrix) if size is None else f"{_kind_of_part(matrix)}{SIZE}{size}"

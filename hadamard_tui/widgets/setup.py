@@ -149,20 +149,22 @@ class SetupPane(VerticalScroll, can_focus=False):
             if self.filled or not self.display:  # the pane may be hidden again by now
                 return
             self._stale = False
-            await self.mount_compose(self._panels())
+            await self.mount_compose(self._compose_panels())
             self.filled = True
         if self._entered is not None:
             self.enter(self._entered)
         self.show_list()
         self._show_complaint()
 
-    def _panels(self) -> ComposeResult:
+    def _compose_panels(self) -> ComposeResult:
         from engine.problems.problem import Problem
         from engine.spec.experiment import RunSettings
 
         raw = self.editable.raw
         yield Static("Preset", classes="section")
-        yield PresetChoice(self._presets(), value=self._preset(), not_typed=(key("setup"),), id="preset")
+        yield PresetChoice(
+            self._preset_choices(), value=self._preset_value(), not_typed=(key("setup"),), id="preset"
+        )
         yield Static("", id="elsewhere", markup=False)
         yield Static("Problem", classes="section")
         yield PartForm("problem.matrix", "matrix", "matrices", raw["problem"]["matrix"])
@@ -183,10 +185,10 @@ class SetupPane(VerticalScroll, can_focus=False):
             yield Static(part.capitalize(), classes="section")
             yield ItemList(part)
 
-    def _preset(self) -> str:
+    def _preset_value(self) -> str:
         return OWN if self.editable.preset is None or self.editable.changed else self.editable.preset
 
-    def _presets(self) -> list[tuple[str, str]]:
+    def _preset_choices(self) -> list[tuple[str, str]]:
         """Return the presets to choose from, as pairs of shown name and value.
 
         If the set-up is not an unchanged preset, the first pair stands for the set-up itself.
@@ -204,7 +206,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             (presets.name_of(path) if short[presets.name_of(path)] == 1 else path, path) for path in saved
         ]
         return [
-            *([(shown_name, OWN)] if self._preset() == OWN else []),
+            *([(shown_name, OWN)] if self._preset_value() == OWN else []),
             *named,
             *((preset_name, preset_name) for preset_name in shipped),
         ]
@@ -215,22 +217,22 @@ class SetupPane(VerticalScroll, can_focus=False):
             return
         self.editable.saved_as(path, document)
         self._history.amend(self.editable)
-        self._changed()
+        self._record_change()
 
     async def show(self, editable: EditableExperiment, learner_number: int = 0) -> None:
         self.editable, self._learner, self._stale = editable, learner_number, True
-        await self._renew()
-        self._changed()
+        await self._replace_panels()
+        self._record_change()
 
     @on(Replaced)
-    async def _replaced(self, event: Replaced) -> None:
+    async def _editable_replaced(self, event: Replaced) -> None:
         event.stop()
         if self._stale and self.filled:
-            await self._renew()
+            await self._replace_panels()
             self.show_list()
             self.complain(self.editable.error)
 
-    async def _renew(self) -> None:
+    async def _replace_panels(self) -> None:
         """Replace the panels of the pane if they still show a previous experiment."""
         place = self.scroll_y
         async with self._making:
@@ -238,7 +240,7 @@ class SetupPane(VerticalScroll, can_focus=False):
                 self._stale = False
                 self._leaving.update(self.children)
                 await self.remove_children()
-                await self.mount_compose(self._panels())
+                await self.mount_compose(self._compose_panels())
         self.scroll_to(y=place, animate=False)
 
     async def fields_mounted(self) -> None:
@@ -255,7 +257,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         If the panels are not mounted yet, the field gets the focus after they are mounted.
         """
         self._entered = place
-        if rows := [row for row in self._rows(FieldRow) if row.place == place]:
+        if rows := [row for row in self._current_rows(FieldRow) if row.place == place]:
             self.screen.set_focus(rows[0].query("Choice, Input").first())
         elif fields := self.query("Choice, Input"):  # none while the panels are replaced
             self.screen.set_focus(fields.first())
@@ -272,7 +274,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.post_message(self.Picked())
 
     @on(Picked)
-    async def _picked(self, event: Picked) -> None:
+    async def _learner_picked(self, event: Picked) -> None:
         event.stop()
         forms = self.query(LearnerForm)
         if any(form.number != self.learner or form in self._leaving for form in forms):
@@ -293,10 +295,10 @@ class SetupPane(VerticalScroll, can_focus=False):
     def _show_complaint(self) -> None:
         error, is_shown = self._complaint, False
         faults = [omission.why for omission in self.editable.left_out.values()]
-        for row in self._rows(Row):
+        for row in self._current_rows(Row):
             is_here = error is not None and row.is_about(error.where)
             wrong = error if is_here else next((fault for fault in faults if row.is_about(fault.where)), None)
-            row.complain("" if wrong is None else _complaint_here(wrong))
+            row.complain("" if wrong is None else _fault_with_point(wrong))
             is_shown = is_shown or is_here
             axis = self.editable.sweep_axis(row.place)
             row.say_sweep(() if axis is None else self.editable.raw["axes"][axis].get("values") or ("…",))
@@ -313,12 +315,12 @@ class SetupPane(VerticalScroll, can_focus=False):
         named = f"{self.editable.learners[refused[0]]['name']}: " if refused else ""
         return f"{named}{error}"
 
-    def _gone(self, widget: Widget) -> bool:
+    def _is_gone(self, widget: Widget) -> bool:
         """Return whether a widget was replaced after it sent a message, or is about to be replaced."""
         around = widget.ancestors
         return self._stale or self not in around or not self._leaving.isdisjoint(around)
 
-    def _rows(self, kind: type[AnyRow]) -> Iterator[AnyRow]:
+    def _current_rows(self, kind: type[AnyRow]) -> Iterator[AnyRow]:
         if not self._stale:
             for panel in self.children:
                 if panel not in self._leaving:
@@ -331,9 +333,9 @@ class SetupPane(VerticalScroll, can_focus=False):
         choose the preset again to undo the changes.
         """
         for select in self.query("#preset").results(Choice):  # none while the panels are replaced
-            if select.value != self._preset():
+            if select.value != self._preset_value():
                 with select.prevent(Choice.Changed):
-                    select.offer(self._presets(), self._preset())
+                    select.offer(self._preset_choices(), self._preset_value())
 
     def show_list(self) -> None:
         for learners in self.query(LearnerList):  # there are no lists while the panels are being replaced
@@ -341,7 +343,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         for items in self.query(ItemList):
             items.show(self.editable)
 
-    def _changed(self, typed: str | None = None) -> None:
+    def _record_change(self, typed: str | None = None) -> None:
         """Record a change for undo, and request that the change is shown and reported.
 
         `typed` is the place of the field in which the user is typing.
@@ -361,34 +363,34 @@ class SetupPane(VerticalScroll, can_focus=False):
         self.post_message(self.Changed())
 
     @on(Edited)
-    async def _edited(self, event: Edited) -> None:
+    async def _field_edited(self, event: Edited) -> None:
         event.stop()
-        if self._gone(event.row):
+        if self._is_gone(event.row):
             return
         if isinstance(event.row, KindRow):
-            await self._choose(event.row.part, event.value)
+            await self._choose_part_kind(event.row.part, event.value)
         elif self.editable.value(event.place) == event.value:
             return
         else:
             await asyncio.to_thread(self.editable.read_files, event.place, event.value)
-            self._put(event)
+            self._put_edit(event)
         if event.place.endswith("].name"):
-            self._follow()
-        self._changed(event.place if event.row.typed else None)
+            self._update_fields()
+        self._record_change(event.place if event.row.typed else None)
 
     @on(RowStepped)
-    def _stepped(self, event: RowStepped) -> None:
+    def _row_stepped(self, event: RowStepped) -> None:
         event.stop()
-        if not self._gone(event.row):
-            self._step(event.row, event.up)
+        if not self._is_gone(event.row):
+            self._step_number(event.row, event.up)
 
-    def _put(self, edit: Edited) -> None:
+    def _put_edit(self, edit: Edited) -> None:
         was_swept = self.editable.sweep_axis(edit.place) is not None
         self.editable.put(edit.place, edit.value)
         if was_swept:
             self.notify(f"The sweep over this number ended; {key('undo')} outside the fields restores it.")
 
-    def _step(self, row: FieldRow, up: bool) -> None:
+    def _step_number(self, row: FieldRow, up: bool) -> None:
         """Replace the number in a form row by the next larger or smaller valid number.
 
         If there is none, show the reason.
@@ -399,8 +401,8 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.editable.put(place, value)
             error = self.editable.error
             if error is None or not row.is_about(error.where):
-                self._follow(typed=False)
-                self._changed(f"{place}, stepped")
+                self._update_fields(typed=False)
+                self._record_change(f"{place}, stepped")
                 self.post_message(self.Stepped())
                 return
             refused = refused or error
@@ -409,9 +411,9 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.notify(f"No {'larger' if up else 'smaller'} number fits here: {refused.fault}.")
 
     @on(RowVaried)
-    def _varied(self, event: RowVaried) -> None:
+    def _row_varied(self, event: RowVaried) -> None:
         """Stop the request of a row that was replaced. The screen handles the requests of all other rows."""
-        if self._gone(event.row):
+        if self._is_gone(event.row):
             event.stop()
 
     def on_descendant_blur(self) -> None:
@@ -420,16 +422,16 @@ class SetupPane(VerticalScroll, can_focus=False):
     def change(self, place: str, value: Any) -> None:
         """Set the value at a place of the set-up as if the user had entered it in its field."""
         self.editable.put(place, value)
-        self._follow(typed=False)
-        self._changed()
+        self._update_fields(typed=False)
+        self._record_change()
 
     async def undo(self) -> None:
-        await self._restore(self._history.undo(), "Undone", "There is nothing to undo.")
+        await self._restore_step(self._history.undo(), "Undone", "There is nothing to undo.")
 
     async def redo(self) -> None:
-        await self._restore(self._history.redo(), "Done again", "There is nothing to redo.")
+        await self._restore_step(self._history.redo(), "Done again", "There is nothing to redo.")
 
-    async def _restore(self, step: Step | None, done: str, nothing: str) -> None:
+    async def _restore_step(self, step: Step | None, done: str, nothing: str) -> None:
         if step is None:
             self.notify(nothing)
             return
@@ -442,15 +444,15 @@ class SetupPane(VerticalScroll, can_focus=False):
             self._stale = True
             self.post_message(self.Replaced())
         self.editable = step.editable
-        self._follow(typed=False)
-        self._changed()
+        self._update_fields(typed=False)
+        self._record_change()
 
     async def choose_kind(self, place: str, kind: str) -> None:
         """Replace the part at `place` by one of another kind, as if the user had chosen it in its form."""
-        await self._choose(place, kind)
-        self._changed()
+        await self._choose_part_kind(place, kind)
+        self._record_change()
 
-    async def _choose(self, place: str, kind: str | None) -> None:
+    async def _choose_part_kind(self, place: str, kind: str | None) -> None:
         self.editable.put_kind(place, kind)
         async with self._making:
             for form in self.query(PartForm):
@@ -458,28 +460,28 @@ class SetupPane(VerticalScroll, can_focus=False):
                     await form.rebuild(self.editable.value(place))
 
     @on(More.Turned)
-    async def _turned(self, event: More.Turned) -> None:
+    async def _fields_turned(self, event: More.Turned) -> None:
         event.stop()
         async with self._making:
-            if self._gone(event.fields):
+            if self._is_gone(event.fields):
                 return
             values = self.editable.value(event.fields.place)
             await event.fields.turn(values if isinstance(values, dict) else {})
         self._show_complaint()
 
-    def _follow(self, typed: bool = True) -> None:
+    def _update_fields(self, typed: bool = True) -> None:
         """Show the current values of the set-up in all fields.
 
         If `typed`, the field with the focus keeps its text, because the user is typing there.
         """
-        for row in self._rows(FieldRow):
+        for row in self._current_rows(FieldRow):
             row.follow(self.editable.value(row.place), typed)
 
     @on(ItemList.Requested)
-    async def _requested(self, event: ItemList.Requested) -> None:
+    async def _item_requested(self, event: ItemList.Requested) -> None:
         event.stop()
         editable, part, number = self.editable, event.part, event.number
-        if self._gone(event.items) or (event.action != "add" and number >= len(editable.raw[part])):
+        if self._is_gone(event.items) or (event.action != "add" and number >= len(editable.raw[part])):
             return
         opened: int | None = number
         match event.action:
@@ -495,8 +497,8 @@ class SetupPane(VerticalScroll, can_focus=False):
         async with self._making:
             await event.items.turn(editable, opened)
         event.items.enter()
-        self._follow()
-        self._changed()
+        self._update_fields()
+        self._record_change()
 
     async def add_item(self, part: str) -> None:
         await self.fill()
@@ -507,7 +509,7 @@ class SetupPane(VerticalScroll, can_focus=False):
     @on(Choice.Changed, "#preset")
     async def _preset_chosen(self, event: Choice.Changed) -> None:
         event.stop()
-        if event.value not in (self._preset(), OWN):
+        if event.value not in (self._preset_value(), OWN):
             await self.choose(str(event.value))
 
     async def choose(self, preset: str) -> None:
@@ -537,9 +539,9 @@ class SetupPane(VerticalScroll, can_focus=False):
     async def _method_chosen(self, event: Choice.Changed) -> None:
         event.stop()
         solving = self.editable.learners[self.learner].get("solver") is not None
-        if not self._gone(event.choice) and (event.value == "solver") != solving:
+        if not self._is_gone(event.choice) and (event.value == "solver") != solving:
             self.editable.put_method(self.learner, str(event.value))
-            self._go_to(self.learner)
+            self._select_learner(self.learner)
 
     @property
     def _list_in_focus(self) -> ItemList | None:
@@ -552,11 +554,11 @@ class SetupPane(VerticalScroll, can_focus=False):
         if (items := self._list_in_focus) is not None:
             items.request("add")
             return
-        self._go_to(self.editable.add_learner(self.learner))
+        self._select_learner(self.editable.add_learner(self.learner))
 
     @on(Button.Pressed, "#copy")
     async def copy(self) -> None:
-        self._go_to(self.editable.copy_learner(self.learner))
+        self._select_learner(self.editable.copy_learner(self.learner))
 
     @on(Button.Pressed, "#remove")
     async def remove_learner(self) -> None:
@@ -568,23 +570,23 @@ class SetupPane(VerticalScroll, can_focus=False):
         if len(self.editable.learners) == count:
             self.notify("An experiment needs at least one learner.", severity="warning")
         else:
-            self._go_to(place)
+            self._select_learner(place)
 
     @on(Button.Pressed, "#switch")
     async def switch(self) -> None:
         if self.editable.switch_learner(self.learner):
-            self._changed()
+            self._record_change()
         else:
             self.notify("An experiment needs at least one learner.", severity="warning")
 
-    def _go_to(self, learner_number: int) -> None:
+    def _select_learner(self, learner_number: int) -> None:
         self._learner = learner_number
         self._leaving.update(self.query(LearnerForm))
-        self._changed()
+        self._record_change()
         self.post_message(self.Picked())
 
 
-def _complaint_here(error: BadInput) -> str:
+def _fault_with_point(error: BadInput) -> str:
     """Return the text of an error at the faulty field.
 
     If the error occurs only at one sweep point, the text names the point.

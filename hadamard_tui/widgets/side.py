@@ -90,14 +90,14 @@ class RunRows(ScrollView, can_focus=True):
             names = [row.key for row in rows]
             place = names.index(before.key) if before.key in names else min(self._place or 0, place)
         self._place = place if rows else None
-        self._follow()
+        self._scroll_to_place()
 
     def move(self, place: int) -> None:
         if self._rows:
             self._place = max(0, min(place, len(self._rows) - 1))
-            self._follow()
+            self._scroll_to_place()
 
-    def _follow(self) -> None:
+    def _scroll_to_place(self) -> None:
         self.refresh()
         self.post_message(self.Highlighted())
         if self._place is not None and (height := self.size.height):
@@ -108,7 +108,7 @@ class RunRows(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         self.virtual_size = Size(0, HEIGHT * len(self._rows))
-        self._follow()
+        self._scroll_to_place()
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
@@ -280,9 +280,9 @@ class RunList(Vertical):
         if self._runs.deleted:
             hint += BACK
         self.query_one("#runs-hint", Static).update(hint.format(**keys))
-        self._describe()
+        self._describe_run()
 
-    def _describe(self) -> None:
+    def _describe_run(self) -> None:
         """Describe a run below the list of runs.
 
         If the run on the screen is not in the list, show its changes since the last finished run. Otherwise,
@@ -315,22 +315,22 @@ class RunList(Vertical):
         return was_open
 
     @on(Entry.Changed)
-    def _typed(self, event: Entry.Changed) -> None:
+    def _filter_typed(self, event: Entry.Changed) -> None:
         event.stop()
         self.show(*self._now)
 
     @on(Entry.Submitted)
-    def _submitted(self, event: Entry.Submitted) -> None:
+    def _filter_submitted(self, event: Entry.Submitted) -> None:
         event.stop()
         self.enter()
 
     @on(RunRows.Highlighted)
-    def _highlighted(self, event: RunRows.Highlighted) -> None:
+    def _run_highlighted(self, event: RunRows.Highlighted) -> None:
         event.stop()
-        self._describe()
+        self._describe_run()
 
     @on(RunRows.Selected)
-    def _selected(self, event: RunRows.Selected) -> None:
+    def _run_selected(self, event: RunRows.Selected) -> None:
         event.stop()
         self.post_message(self.Chosen(event.run))
 

@@ -76,7 +76,7 @@ WITH_TABLE = "-table"
 """CSS class of the stage while the table of learners is open."""
 
 
-def _draw(chart: ChartView, shown: Plot) -> None:
+def _draw_plot(chart: ChartView, shown: Plot) -> None:
     """Show a plot in a chart. If curves are smoothed, a note names the key that ends the smoothing."""
     smoothed = f"{shown.smoothed} ({key('smooth')})" if shown.smoothed else ""
     note = " · ".join(filter(None, (shown.note, smoothed)))
@@ -91,15 +91,15 @@ class PanelWords(Words):
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        self._mark()
+        self._mark_if_cut()
 
     def watch_virtual_size(self) -> None:
-        self._mark()
+        self._mark_if_cut()
 
     def on_resize(self) -> None:
-        self._mark()
+        self._mark_if_cut()
 
-    def _mark(self) -> None:
+    def _mark_if_cut(self) -> None:
         keys = shown_keys("page_down").split()
         if self.screen.has_class(TOUR):  # on a tour, page down goes to the next stop
             keys = [key_name for key_name in keys if key_name != printed_key("pagedown")]
@@ -133,17 +133,17 @@ class PanelView(ContentSwitcher):
         shown = panel.show(context) if lack is None else nothing(_reason_and_remedy(lack))
         if isinstance(shown, Plot):
             self.current = "panel-chart"
-            axes = replace(shown.axes, title=_titled(shown.axes.title, context))
-            _draw(self.query_one(ChartView), shown._replace(axes=axes))
+            axes = replace(shown.axes, title=_title_with_place(shown.axes.title, context))
+            _draw_plot(self.query_one(ChartView), shown._replace(axes=axes))
         elif isinstance(shown, HeatMap):
             self.current = "panel-heat"
             heat = self.query_one(HeatMapView)
             if panel is not self._panel:
                 heat.clear()
-            heat.show(replace(shown, title=_titled(shown.title, context)))
+            heat.show(replace(shown, title=_title_with_place(shown.title, context)))
         elif isinstance(shown, Nets):
             self.current = "panel-nets"
-            self.query_one(NetsView).show(shown._replace(title=_titled(shown.title, context)))
+            self.query_one(NetsView).show(shown._replace(title=_title_with_place(shown.title, context)))
         else:
             self.current = "panel-words"
             if context.where:
@@ -248,7 +248,7 @@ class Stage(Vertical):
         While the stage shows the stored chart of a sweep (see `offer_law`), this is the number of the
         experiment's first picture.
         """
-        return self._first if self.has_law_chosen else self.query_one(PictureRow).chosen
+        return self._first_picture if self.has_law_chosen else self.query_one(PictureRow).chosen
 
     @property
     def has_law_chosen(self) -> bool:
@@ -260,10 +260,10 @@ class Stage(Vertical):
 
     @property
     def has_first_chosen(self) -> bool:
-        return self.query_one(PictureRow).chosen == self._first
+        return self.query_one(PictureRow).chosen == self._first_picture
 
     @property
-    def _first(self) -> int:
+    def _first_picture(self) -> int:
         return min(1, len(self._pictures[0]))
 
     def choose_picture(self, number: int) -> None:
@@ -283,7 +283,7 @@ class Stage(Vertical):
         short = [picture.name or picture_name for picture, picture_name in zip(pictures, cut, strict=True)]
         if self._pictures[0] != tuple(names) or not self.query_one(PictureRow).names:
             self._pictures = tuple(names), tuple(short)
-            self._name_pictures(self._first)
+            self._name_pictures(self._first_picture)
 
     def offer_law(self, law: StoredPicture | None) -> None:
         """Offer a stored chart of an earlier run's sweep. None withdraws the offer.
@@ -319,30 +319,30 @@ class Stage(Vertical):
             return
         if is_difference(look) and not refused:
             switcher.current = "loss"
-            _draw(chart, difference(look))
+            _draw_plot(chart, difference(look))
             return
         if look.resolved.multiples and has_multiples(look) and not refused:
             switcher.current = MULTIPLES
             grid = self.query_one(MultiplesView)
             plots, more = multiples(look, grid.room, learner_name)
             do_not_fit = "chart does not fit" if more == 1 else "charts do not fit"
-            grid.show(plots, _draw, f"{more} more {do_not_fit}" if more else "")
+            grid.show(plots, _draw_plot, f"{more} more {do_not_fit}" if more else "")
             return
         if look.view.beneath is not None and not refused:
             switcher.current = MULTIPLES
-            self.query_one(MultiplesView).show(stacked(look), _draw, stacked=True)
+            self.query_one(MultiplesView).show(stacked(look), _draw_plot, stacked=True)
             return
         switcher.current = "loss"
         if refused:
             chart.hint = refused
             chart.clear()
         else:
-            _draw(chart, plot(look))
+            _draw_plot(chart, plot(look))
 
     def _draw_law(self, law: StoredPicture) -> None:
         sentences = () if self._of is None else self._of.reason.strip().splitlines()
-        stored = law.plot(_computes("vary"), faint=False)
-        _draw(self.query_one("#loss", ChartView), stored._replace(sentences=sentences))
+        stored = law.plot(_note_of_key("vary"), faint=False)
+        _draw_plot(self.query_one("#loss", ChartView), stored._replace(sentences=sentences))
 
     def show(self, context: PanelContext, look: Look, refused: str = "", instead: str = "") -> None:
         """Draw the picture, the table and the open panel of a run.
@@ -366,11 +366,11 @@ class Stage(Vertical):
         self._drawn = state
         self._show_picture(look, context.curve.learner, refused)
         law = self._law.headline if self._law is not None and self.has_law_chosen else ""
-        caption.say(instead or law or self._caption(context, look, refused))
+        caption.say(instead or law or self._caption_text(context, look, refused))
         board = self.query_one(Scoreboard)
         board.show(look)
         self.query_one(TableNote).show(look, board.about.value, board.about.line)
-        self.query_one(Tabs).words = {panel_name: _word(panel_name, context) for panel_name in ABOUT}
+        self.query_one(Tabs).words = {panel_name: _tab_word(panel_name, context) for panel_name in ABOUT}
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
 
@@ -389,15 +389,17 @@ class Stage(Vertical):
             if is_law:
                 self._draw_law(picture)
             else:
-                _draw(self.query_one("#loss", ChartView), picture.plot(_computes("run"), faint=True))
-            self.screen.query_one(Caption).say(picture.headline if is_law else self._title(title))
+                _draw_plot(self.query_one("#loss", ChartView), picture.plot(_note_of_key("run"), faint=True))
+            self.screen.query_one(Caption).say(
+                picture.headline if is_law else self._title_unless_shown(title)
+            )
 
-    def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
+    def _caption_text(self, context: PanelContext, look: Look, refused: str) -> str:
         if not refused and context.predictions.outcomes is not None:
             return headline(context, look)
-        return self._title(context.experiment.title if refused else headline(context, look))
+        return self._title_unless_shown(context.experiment.title if refused else headline(context, look))
 
-    def _title(self, title: str) -> str:
+    def _title_unless_shown(self, title: str) -> str:
         stands = self.panel is story.PANEL or any(
             banner.has_title(title) for banner in self.screen.query(Banner)
         )
@@ -434,7 +436,7 @@ class Stage(Vertical):
         keys = f"{key('run')} runs it · {key('help')} explains the screen and its keys"
         chart.hint = refused or keys
         chart.clear()
-        self.screen.query_one(Caption).say(self._title(title))
+        self.screen.query_one(Caption).say(self._title_unless_shown(title))
         self.query_one(Tabs).words = WORDS
         self.query_one(TableNote).say("")
         self.query_one(Scoreboard).name_learners(learners, kind_places)
@@ -460,17 +462,17 @@ class Stage(Vertical):
             self.query_one(Tabs).dimmed = frozenset(panel.name for panel in PANELS if panel.lacks(experiment))
 
 
-def _word(panel_name: str, context: PanelContext) -> str:
+def _tab_word(panel_name: str, context: PanelContext) -> str:
     tally = next((panel.tally(context) for panel in PANELS if panel.name == panel_name), "")
     return f"{WORDS[panel_name]} {tally}".strip()
 
 
-def _computes(action: str) -> str:
+def _note_of_key(action: str) -> str:
     """Return the note on a stored chart: the key that computes the chart anew."""
     return f"{key(action)} computes it"
 
 
-def _titled(title: str, context: PanelContext) -> str:
+def _title_with_place(title: str, context: PanelContext) -> str:
     return ", ".join(filter(None, (title, context.where)))
 
 

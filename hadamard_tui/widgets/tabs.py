@@ -54,7 +54,7 @@ class PictureRow(Widget):
         shown = texts(self.names, self.short, self.chosen, width)
         if self.chosen < len(shown):
             shown[self.chosen] = f"{CHOSEN}{shown[self.chosen]}"
-        named = (_linked(number, text, number == self.chosen) for number, text in enumerate(shown))
+        named = (_picture_link(number, text, number == self.chosen) for number, text in enumerate(shown))
         room = self.content_size.width - cell_len(hint) - sum(map(cell_len, shown))
         has_room = room >= cell_len(BETWEEN) * len(shown)
         return Content(BETWEEN if has_room else BETWEEN_TIGHT).join(named) + (
@@ -74,14 +74,14 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
         return list(names)
     other_lengths = [cell_len(picture_name) for number, picture_name in enumerate(short) if number != chosen]
     chosen_length = min(cell_len(names[chosen]), max(room - sum(other_lengths), room // 2))
-    if (max_length := _most(other_lengths, room - chosen_length)) is None:
-        return _neighbours(names, short, chosen, width)
+    if (max_length := _largest_length(other_lengths, room - chosen_length)) is None:
+        return _texts_of_pictures(names, short, chosen, width)
     shown = [elided(picture_name, max_length) for picture_name in short]
     shown[chosen] = elided(names[chosen], chosen_length)
     return shown
 
 
-def _most(lengths: Sequence[int], room: int) -> int | None:
+def _largest_length(lengths: Sequence[int], room: int) -> int | None:
     """Return the largest length to which names can be cut so that all fit into `room` cells.
 
     If even names of length LEAST do not fit, return None.
@@ -92,7 +92,7 @@ def _most(lengths: Sequence[int], room: int) -> int | None:
     return None
 
 
-def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
+def _texts_of_pictures(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
     """Return names for the chosen picture and for neighbours that fit, and numbers for other pictures."""
     shown = [str(number) for number in range(1, len(names) + 1)]
     digits = [len(text) for text in shown]
@@ -102,7 +102,7 @@ def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: 
     around = sorted(range(len(names)), key=lambda number: abs(number - chosen))[1:]
     near = [number for number in around if abs(number - chosen) == 1]
     room_near = remaining + sum(digits[number] for number in near)
-    max_length = _most([cell_len(short[number]) for number in near], room_near) or 1
+    max_length = _largest_length([cell_len(short[number]) for number in near], room_near) or 1
     for number in around:
         text = elided(short[number], max_length) if number in near else short[number]
         if max_length == 1 or cell_len(text) - digits[number] > remaining:
@@ -119,19 +119,19 @@ def shortened(names: Sequence[str]) -> list[str]:
     split = [picture_name.split() for picture_name in names]
     shorter = []
     for at, words in enumerate(split):
-        shared = max((_shared(words, other) for other in split[:at] + split[at + 1 :]), default=0)
+        shared = max((_shared_word_count(words, other) for other in split[:at] + split[at + 1 :]), default=0)
         shorter.append(f"…{' '.join(words[shared:])}" if 0 < shared < len(words) else " ".join(words))
     return shorter
 
 
-def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
+def _shared_word_count(words: Sequence[str], other_words: Sequence[str]) -> int:
     pairs = zip(words, other_words, strict=False)
     return next(
         (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))
     )
 
 
-def _linked(number: int, picture_name: str, chosen: bool) -> Content:
+def _picture_link(number: int, picture_name: str, chosen: bool) -> Content:
     style = " bold reverse" if chosen else ""
     return Content.from_markup(f"[@click=screen.picture({number}){style}]$text[/]", text=picture_name)
 
@@ -183,7 +183,7 @@ class Tabs(Widget):
         tabs = self.in_sight
         row = Content(" " * GAP).join(
             Content.from_markup(
-                f"[@click=screen.panel({tab.number}){self._style(tab.number)}]$text[/]", text=tab.word
+                f"[@click=screen.panel({tab.number}){self._tab_style(tab.number)}]$text[/]", text=tab.word
             )
             for tab in tabs
         )
@@ -192,7 +192,7 @@ class Tabs(Widget):
             return row
         return row + Content.from_markup("[@click=screen.view]$text[/]", text=more_words(more))
 
-    def _style(self, number: int) -> str:
+    def _tab_style(self, number: int) -> str:
         panel = self.names[number - 1]
         return f"{' bold reverse' if panel == self.chosen else ''}{' dim' if panel in self.dimmed else ''}"
 

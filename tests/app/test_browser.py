@@ -190,7 +190,7 @@ async def test_a_list_that_is_read_when_its_page_goes_is_not_missed(app: Hadamar
         await app.push_screen(browser)
         await app.workers.wait_for_complete()
         await browser.query_one(OptionList).remove()
-        browser._read()
+        browser._read_presets()
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.failure is None

@@ -214,7 +214,7 @@ async def test_how_a_person_looks_at_runs_comes_back_on_the_next_start(editable:
     async with opened(app, WIDE) as pilot:
         assert app.laboratory.chart_options == kept_view.chart
         assert app.laboratory.query_one(Stage).chosen == "gap"
-        assert app.laboratory._selected == 2
+        assert app.laboratory._selected_index == 2
         await finished(app, pilot)
         await pilot.press("z", "q")
     assert app.memory.view.chart == kept_view.chart  # but for the zoom, which is into one run

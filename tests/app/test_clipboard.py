@@ -63,7 +63,7 @@ def test_tmux_is_asked_whether_it_takes_it_or_hands_it_on(
 ) -> None:
     monkeypatch.setenv("TERM", "tmux-256color")
     monkeypatch.setenv("TMUX", "/tmp/tmux,1,0")
-    monkeypatch.setattr(clipboard, "_tmux", lambda _, option: options.get(option, ""))
+    monkeypatch.setattr(clipboard, "_tmux_option", lambda _, option: options.get(option, ""))
     assert clipboard.sequence("hi") == copied
 
 

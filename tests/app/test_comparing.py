@@ -50,7 +50,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
         assert "hadamard-128: matrix.d 128 → 16" in told(app)[0]
 
         app.laboratory.editable.put("learners[2].update.lr", 0.05)
-        await app.laboratory._take(app.laboratory.editable)
+        await app.laboratory._replace_setup(app.laboratory.editable)
         await finished(app, pilot)
         chart = app.laboratory.query_one("#loss", ChartView)
         await until(pilot, lambda: any(series.mark == "a" for series in chart.shown[0]))
@@ -124,10 +124,10 @@ async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_anoth
     app = HadamardApp(EditableExperiment(sweep, None))
     async with opened(app, HUGE) as pilot:
         for _ in range(2):  # the second run is from the cache
-            await app.laboratory._take(app.laboratory.editable)
+            await app.laboratory._replace_setup(app.laboratory.editable)
             await finished(app, pilot)
         await pilot.press("c")
-        await app.laboratory._take(EditableExperiment({**sweep, "pictures": OF_ERROR}, None))
+        await app.laboratory._replace_setup(EditableExperiment({**sweep, "pictures": OF_ERROR}, None))
         await finished(app, pilot)
         await pilot.press("i")
         why = "run 2 is pinned, but not drawn: error was stored for the first of 2 replicas only"
@@ -264,7 +264,7 @@ async def test_the_headline_beside_a_pinned_run_says_how_far_the_change_moves_th
     async with opened(app, HUGE) as pilot:
         await finished(app, pilot)
         await pilot.press("c")
-        await app.laboratory._take(EditableExperiment.of("hadamard-128", ["problem.matrix.d=256"]))
+        await app.laboratory._replace_setup(EditableExperiment.of("hadamard-128", ["problem.matrix.d=256"]))
         await finished(app, pilot)
         sentence = "d 128 → 256: GD 116 → 231 examples, EGU 30 → 35 until loss stays below a tenth"
         await until(pilot, lambda: sentence in screen_text(app))
@@ -278,7 +278,7 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
         laboratory = app.laboratory
         for rate in (0.15, 0.1, 0.05):
             laboratory.editable.put("learners[2].update.lr", rate)
-            await laboratory._take(laboratory.editable)
+            await laboratory._replace_setup(laboratory.editable)
             await finished(app, pilot)
         assert [run.name for run in laboratory.runs.finished] == ["run 1", "run 2", "run 3"]
         await pilot.press("l")
@@ -386,7 +386,9 @@ async def test_a_run_that_is_put_up_again_has_its_own_pictures(app: HadamardApp)
         row = laboratory.query_one(PictureRow)
         await finished(app, pilot)
         pictures = [{"x": "k", "measure": measure, "title": measure} for measure in ("loss", "error")]
-        await laboratory._take(EditableExperiment(PRESET | {"pictures": pictures, "claims": []}, None))
+        await laboratory._replace_setup(
+            EditableExperiment(PRESET | {"pictures": pictures, "claims": []}, None)
+        )
         await finished(app, pilot)
         laboratory.query_one(Stage).choose_picture(2)
         without, with_pictures = laboratory.runs.finished

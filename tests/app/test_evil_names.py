@@ -82,7 +82,7 @@ async def test_evil_names_are_shown_everywhere_as_they_are(tmp_path: Path, monke
         await pilot.press("P")
         [picture] = tmp_path.glob("*.svg")
         ElementTree.parse(picture)
-        shown = app._shown()
+        shown = app._shown_state()
         for suffix in exporting.KINDS:
             if suffix in (".csv", ".json", ".toml", ".svg"):
                 exporting.export(tmp_path / f"file{suffix}", shown, "")

@@ -75,7 +75,7 @@ async def settled(app: App[None], pilot: Pilot[None]) -> None:
 
 PAGES: list[tuple[str, Callable[[HadamardApp], Screen[object]], list[str]]] = [
     ("commands", lambda app: Commands(), ["escape", "enter"]),
-    ("export", lambda app: Export(app._shown, "x.csv", app.files), ["escape", "enter"]),
+    ("export", lambda app: Export(app._shown_state, "x.csv", app.files), ["escape", "enter"]),
     ("renaming", lambda app: Renaming("run 1"), ["escape", "enter"]),
     ("welcome", lambda app: Welcome(), ["escape", "enter"]),
     ("newexperiment", lambda app: NewExperiment(), ["escape", "enter"]),
@@ -201,7 +201,7 @@ async def test_a_file_is_written_once_however_often_enter_comes(
 ):
     monkeypatch.chdir(tmp_path)
     async with app.run_test(size=SMALL) as pilot:
-        app.push_screen(Export(app._shown, "x.toml", app.files))
+        app.push_screen(Export(app._shown_state, "x.toml", app.files))
         await settled(app, pilot)
         post(app, *["enter"] * 5)
         await settled(app, pilot)
@@ -291,7 +291,7 @@ def test_what_the_engine_says_when_the_app_has_gone_is_not_heard(app: HadamardAp
 
     def speak() -> None:
         try:
-            app.laboratory._receive(cast(Session, None), Failed("Traceback"))
+            app.laboratory._post_event(cast(Session, None), Failed("Traceback"))
         except BaseException as error:
             failures.append(error)
 

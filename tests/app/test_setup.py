@@ -479,7 +479,7 @@ async def test_what_is_typed_about_a_learner_that_is_being_removed_goes_to_no_ot
             row = row_of(app, f"learners[{learner}].name")
             removing = asyncio.create_task(setup.remove_learner())
             await asyncio.sleep(0)
-            await setup._edited(Edited(row, "another name"))
+            await setup._field_edited(Edited(row, "another name"))
             await removing
             assert app.failure is None
             assert "another name" not in [values["name"] for values in setup.editable.learners]

@@ -106,7 +106,7 @@ async def test_what_is_exported_does_not_grow_with_the_run(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await pilot.press("n", "n")
         await until(pilot, lambda: (trace := session_of(app).trace) and trace.frontier > 0)
-        shown = app._shown()
+        shown = app._shown_state()
         assert shown.trace is not None
         before = shown.trace.frontier
         await pilot.press("n", "n")
@@ -185,8 +185,8 @@ async def test_a_chart_with_a_pinned_run_is_written_with_its_line_style_and_name
         context, look = app.laboratory.context, app.laboratory.look
         assert context is not None
         assert look is not None
-        assert app._shown().caption == headline(context, look) != context.experiment.title
-        exporting.export(tmp_path / "chart.svg", app._shown(), "")
+        assert app._shown_state().caption == headline(context, look) != context.experiment.title
+        exporting.export(tmp_path / "chart.svg", app._shown_state(), "")
         text = (tmp_path / "chart.svg").read_text()
         assert ">seed = 0, small letters<" in text
         dashes = f'stroke-dasharray="{" ".join(map("{:g}".format, DASHES[pinned_style(1)]))}"'

@@ -161,13 +161,13 @@ async def test_the_machine_is_in_one_row_while_a_run_goes_on(
         session, line = session_of(app), app.laboratory.query_one(MachineLine)
         assert not line.display
         session.is_followed = is_followed
-        app.laboratory._receive(session, Sampled(BUSY))
+        app.laboratory._post_event(session, Sampled(BUSY))
         if size == WIDE or is_followed:
             await until(
                 pilot, lambda: "machine: processor 87 % · memory 3 of 16 GiB · GPU 64 %" in screen_text(app)
             )
             assert line.size.height == 1
-        app.laboratory._receive(session, Sampled(replace(BUSY, load=0.5)))
+        app.laboratory._post_event(session, Sampled(replace(BUSY, load=0.5)))
         await until(pilot, lambda: session.machine is not None and session.machine.load == 0.5)
         assert ("machine:" in screen_text(app)) == (size == WIDE or is_followed)
         session.is_followed = False

@@ -102,7 +102,7 @@ async def test_a_run_is_drawn_over_its_stored_curves_until_it_is_over():
         assert {STORED} < {series.name for series in chart_of(app).shown[0]}
         assert all(series.faint for series in look.stored if len(series.x))
         assert app.laboratory.look is look  # so that nothing is drawn again
-        assert STORED not in {series.name for series in app._shown().series}
+        assert STORED not in {series.name for series in app._shown_state().series}
         app.laboratory._pace.unlimited = True
         await pilot.press("space")
         await until(pilot, lambda: session.over)
@@ -143,7 +143,7 @@ async def test_a_story_is_shown_before_a_run():
     app = HadamardApp(EditableExperiment.of(PRESET))
     async with opened(app, SMALL) as pilot:
         app.laboratory.query_one(Stage).choose(story.PANEL.name)
-        app.laboratory._announce()
+        app.laboratory._update_panel()
         await until(pilot, lambda: "Watch the two groups part" in screen_text(app))
 
 

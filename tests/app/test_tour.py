@@ -162,7 +162,7 @@ async def test_a_stop_shows_its_panel_and_the_numbers_of_the_frame():
         await until(pilot, lambda: at(app, "hadamard-128-weights"))
         assert stage.chosen == "weights"
         await until(pilot, lambda: (now := app.laboratory.look) is not None and now.x)
-        app.laboratory._tick()
+        app.laboratory._draw_frame()
         shown = app.laboratory.query_one("#seen Digits", Digits).value
         assert shown == f"{app.laboratory.look.x:g}"
         await pilot.press("less_than_sign")
@@ -180,11 +180,11 @@ async def test_the_numbers_of_the_banner_are_those_of_the_frame_and_not_of_the_o
         seen, session = app.laboratory.query_one("#seen Digits", Digits), session_of(app)
         for record in (64, 16, 128, 0):
             session.playback.seek(record)
-            app.laboratory._tick()
+            app.laboratory._draw_frame()
             assert seen.value == str(record)
         session.playback.replay()
         app.laboratory._ticked -= 1.0  # as long as ago the last frame was
-        app.laboratory._tick()
+        app.laboratory._draw_frame()
         assert app.laboratory.look is not None
         assert seen.value == f"{app.laboratory.look.x:g}" != "0"
 

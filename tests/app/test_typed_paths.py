@@ -97,6 +97,6 @@ async def test_a_pasted_name_leaves_behind_what_terminals_obey() -> None:
 
 def test_a_preset_with_the_longest_name_still_has_one_for_its_chart(tmp_path: Path) -> None:
     editable = EditableExperiment(presets.load("hadamard-128"), str(tmp_path / ("é" * 124 + ".toml")))
-    name = HadamardApp(editable)._file_name(".parquet")
+    name = HadamardApp(editable)._unused_file_name(".parquet")
     assert name == "é" * 50 + ".parquet"
     (tmp_path / name).write_text("")

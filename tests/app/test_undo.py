@@ -165,7 +165,7 @@ async def test_a_learner_may_be_selected_before_the_screen_knows_of_its_set_up(a
             going = asyncio.create_task(setup.show(more, last))
             await asyncio.sleep(0.05)
             assert setup.learner == last
-            app.laboratory._tick()
+            app.laboratory._draw_frame()
         await going
 
 

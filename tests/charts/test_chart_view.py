@@ -31,9 +31,9 @@ class Recorder(ChartView):
             self.asked.append(regions)
         return super().refresh(*regions, **rest)
 
-    def _redraw(self):
+    def _changed_regions(self):
         self.composed += 1
-        return super()._redraw()
+        return super()._changed_regions()
 
 
 class Chart(App):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from hadamard_tui.charts.drawing.chart_sheet import _markers, printed
+from hadamard_tui.charts.drawing.chart_sheet import _series_markers, printed
 
 from .pictures import axes, curve
 
@@ -19,7 +19,7 @@ def test_no_marker_is_used_twice_while_there_are_others():
     lettered = [curve(np.full(9, 0.1), name=f"net {mark}", mark=mark) for mark in "ABCDEFGHIJ"]
     lines = [curve(np.full(9, 0.05 * at), name=f"line {at}") for at in range(10)]
     interleaved = [series for pair in zip(lettered, lines, strict=True) for series in pair]
-    assert len(set(_markers(interleaved))) == len(interleaved)
+    assert len(set(_series_markers(interleaved))) == len(interleaved)
 
 
 def test_the_chart_has_the_size_asked_for():

@@ -402,9 +402,11 @@ class AGD(GD):
         return low
 
     @staticmethod
-    def step_together(rules: dict[str, AGD], gradients: dict[str, Array]) -> None:
+    def step_together(
+        rules: dict[str, AGD], gradients: dict[str, Array], measured: dict[str, Array] | None = None
+    ) -> None:
         first = next(iter(rules.values()))
-        sizes = [first.loss_scale * _spread(g) * _frobenius(g) for g in gradients.values()]
+        sizes = [first.loss_scale * _spread(g) * _frobenius(g) for g in (measured or gradients).values()]
         shapes = sum(_spread(g) ** 2 for g in gradients.values()) / len(sizes)
         a = first.loss_scale * first.l2_penalty * shapes / len(sizes)
         rate = first.rate(sum(sizes) / len(sizes), a) / len(sizes)
@@ -427,11 +429,13 @@ class AGDLayerwise(AGD):
 
 
 class AGDMomentum(AGD):
-    """AGD along V ← μ V + (1 − μ) ∇."""
+    """AGD along V ← μ V + (1 − μ) ∇, with the G of V or of ∇."""
 
-    def __init__(self, start: Array, momentum: float = 0.9, loss_scale: float = 1.0) -> None:
+    def __init__(
+        self, start: Array, momentum: float = 0.9, loss_scale: float = 1.0, plain_size: bool = False
+    ) -> None:
         super().__init__(start, loss_scale)
-        self.V, self.momentum = np.zeros(start.shape), momentum
+        self.V, self.momentum, self.plain_size = np.zeros(start.shape), momentum, plain_size
 
     @staticmethod
     def step_together(rules: dict[str, AGDMomentum], gradients: dict[str, Array]) -> None:
@@ -439,7 +443,9 @@ class AGDMomentum(AGD):
             rules[tensor_name].V = (
                 rules[tensor_name].momentum * rules[tensor_name].V + (1 - rules[tensor_name].momentum) * g
             )
-        AGD.step_together(rules, {tensor_name: rule.V for tensor_name, rule in rules.items()})
+        plain = next(iter(rules.values())).plain_size
+        averages = {tensor_name: rule.V for tensor_name, rule in rules.items()}
+        AGD.step_together(rules, averages, gradients if plain else None)
 
 
 def _signs(v: Array) -> Array:

@@ -60,7 +60,7 @@ SETTINGS = {
         {"loss_scale": 0.5, "l2_penalty": 3.0, "exact": True},
     ],
     "agd-layerwise": [{}, {"loss_scale": 0.25}],
-    "agd-momentum": [{}, {"momentum": 0.5, "loss_scale": 0.25}],
+    "agd-momentum": [{}, {"momentum": 0.5, "loss_scale": 0.25}, {"plain_size": True}],
     "torch": [{"lr": 0.003}],
     "lion": [{"lr": 0.003}, {"lr": 0.003, "beta1": 0.5, "beta2": 0.8}],
     "lars": [{"lr": 0.003}, {"lr": 0.003, "momentum": 0.5}],

@@ -178,7 +178,7 @@ def test_a_second_report_reuses_the_pages_of_shipped_presets(
     assert reported("rank-64", fresh=True) == ["rank-64"]
     (tmp_path / "hadamard-128.html").unlink()
     assert reported("rank-64", "hadamard-128") == ["hadamard-128"]
-    monkeypatch.setattr(pages, "_code", lambda: "other code")
+    monkeypatch.setattr(pages, "_code_digest", lambda: "other code")
     assert reported("rank-64") == ["rank-64"]
     (tmp_path / pages.MADE_PAGES).write_text("broken")
     assert reported("rank-64") == ["rank-64"]

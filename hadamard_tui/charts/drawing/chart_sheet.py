@@ -67,14 +67,14 @@ def compose(
         tried.add(legend_lines)
         surround = frame(axes, width, height - legend_lines)
         picture = paint_series(series, axes, surround.columns, surround.rows, playhead)
-        names = _legend(series, axes, picture, width, height, note, most_legend_lines)
+        names = _chart_legend(series, axes, picture, width, height, note, most_legend_lines)
         needed = len(names)
         if needed == legend_lines or (needed in tried and legend_lines == max(tried)):
             return ChartSheet(surround, picture, names, legend_lines)
         legend_lines = max(tried) if needed in tried else needed
 
 
-def _legend(
+def _chart_legend(
     series: Sequence[Series],
     axes: Axes,
     picture: Raster,
@@ -118,7 +118,7 @@ def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colou
     Every curve is drawn with a different character, so that curves differ without colour. It is the curve's
     letter, if the curve has one. Where curves coincide, their characters alternate along the line.
     """
-    markers = _markers(series)
+    markers = _series_markers(series)
     lines, _, hidden = lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)
     groups = coincident(series, lines)
     names = legend(
@@ -133,13 +133,13 @@ def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colou
         y_log=axes.y_log,
     )
     layout = arrange(axes, width, height - len(names), (1, 1))
-    layers = _layers(series, markers, axes, layout, groups) if layout.boxed else []
+    layers = _plotext_layers(series, markers, axes, layout, groups) if layout.boxed else []
     chart = draw(layout, layers)
-    text = "\n".join([chart, *(_line(pieces, series) for pieces in names)])
+    text = "\n".join([chart, *(_legend_line(pieces, series) for pieces in names)])
     return text if colour else uncoloured(text)
 
 
-def _layers(
+def _plotext_layers(
     series: Sequence[Series],
     markers: Sequence[str],
     axes: Axes,
@@ -154,10 +154,12 @@ def _layers(
         for place, index in enumerate(group):
             seen[index] &= (turn == place) | ~lines.shown[list(group)].all(0)
     regions = [
-        _region(curve, index, bands, layout.rows) for index, curve in enumerate(series) if curve.is_region
+        _region_layer(curve, index, bands, layout.rows)
+        for index, curve in enumerate(series)
+        if curve.is_region
     ]
     curves = [
-        _layer(curve, markers[at], lines.top[at], lines.bottom[at], seen[at], layout.rows)
+        _curve_layer(curve, markers[at], lines.top[at], lines.bottom[at], seen[at], layout.rows)
         for at, curve in enumerate(series)
     ]
     edges = [
@@ -167,7 +169,7 @@ def _layers(
     return [*regions, *curves, *edges]
 
 
-def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
+def _region_layer(region: Series, index: int, bands: Spans, rows: int) -> Layer:
     inside = [
         (column, rows - 1 - row)
         for column in np.flatnonzero(bands.shown[index]).tolist()
@@ -179,7 +181,7 @@ def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
     return Layer(columns, places, [_SPARSE_MARKER] * len(inside), triplet(faded(region.colour)))
 
 
-def _markers(series: Sequence[Series]) -> list[str]:
+def _series_markers(series: Sequence[Series]) -> list[str]:
     """Return a character for each series: its letter, or else one that no other series uses, if possible."""
     used_markers = {curve.mark for curve in series}
     free = cycle([marker for marker in _MARKERS if marker not in used_markers] or _MARKERS)
@@ -191,7 +193,7 @@ def _markers(series: Sequence[Series]) -> list[str]:
     return [curve.mark or marker_by_index[index] for index, curve in enumerate(series)]
 
 
-def _layer(
+def _curve_layer(
     curve: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
 ) -> Layer:
     shown, period = np.flatnonzero(seen), _SPARSE.get(curve.style, 1)
@@ -213,15 +215,15 @@ def _layer(
     )
 
 
-def _line(pieces: Sequence[Piece], series: Sequence[Series]) -> str:
+def _legend_line(pieces: Sequence[Piece], series: Sequence[Series]) -> str:
     line, reached = "", 0
     for piece in pieces:
-        line += " " * (piece.column - reached) + _painted(piece, series)
+        line += " " * (piece.column - reached) + _coloured_text(piece, series)
         reached = piece.column + cell_len(piece.text)
     return line
 
 
-def _painted(piece: Piece, series: Sequence[Series]) -> str:
+def _coloured_text(piece: Piece, series: Sequence[Series]) -> str:
     if piece.index < 0:
         return piece.text
     red, green, blue = triplet(legible(series[piece.index].colour))

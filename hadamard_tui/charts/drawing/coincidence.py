@@ -45,7 +45,7 @@ def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
         at for at, curve in enumerate(series) if curve.name and not curve.faint and lines.shown[at].any()
     ]
     groups: list[list[int]] = []
-    for index in sorted(drawn, key=lambda at: (not series[at].mark, _sparseness(series[at]))):
+    for index in sorted(drawn, key=lambda at: (not series[at].mark, _sparseness_of_dashes(series[at]))):
         for group in groups:
             if _are_near(lines, group[0], index):
                 group.append(index)
@@ -59,10 +59,10 @@ def _are_near(lines: Spans, index: int, other: int) -> bool:
     shared = lines.shown[index] & lines.shown[other]
     if np.count_nonzero(shared) < LEAST_SHARE * len(shared):
         return False
-    return bool(_near(lines, index, other)[shared].all())
+    return bool(_is_near_in_columns(lines, index, other)[shared].all())
 
 
-def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarray:
+def _is_near_in_columns(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarray:
     """Return whether two lines are visible and near each other in each column, bool [columns].
 
     On steep lines, one dot sideways is many dots up or down. So if `steep` is True, the distance may be
@@ -91,10 +91,10 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
     least = LEAST_SHARE * lines.shown.shape[1]
     line_positions = [at for at, curve in enumerate(series) if is_line(curve)]
     before: list[int] = []
-    for index in sorted(line_positions, key=lambda at: _sparseness(series[at])):
+    for index in sorted(line_positions, key=lambda at: _sparseness_of_dashes(series[at])):
         together = next((group for group in groups if index in group), ())
         for other in (earlier for earlier in before if earlier not in together):
-            hidden[index] |= _long_runs(_near(lines, other, index, steep=True), least)
+            hidden[index] |= _long_runs(_is_near_in_columns(lines, other, index, steep=True), least)
         before.append(index)
     return hidden
 
@@ -124,14 +124,14 @@ def _with_gaps(line: Series, gaps: np.ndarray, axes: Axes) -> Series:
 
     def cut(y: np.ndarray) -> np.ndarray:
         y = y[order]
-        heights = np.array([_height(x, y, place, axes) for place in gaps.ravel()])
+        heights = np.array([_interpolated_height(x, y, place, axes) for place in gaps.ravel()])
         return np.concatenate([y[outside], heights, np.full(len(gaps), np.nan)])[by_place]
 
     band = None if line.band is None else (cut(line.band[0]), cut(line.band[1]))
     return replace(line, x=places[by_place], y=cut(line.y), band=band)
 
 
-def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
+def _interpolated_height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
     """Return the y of a line at x = `place`, interpolated linearly on the scales of the axes.
 
     The result is NaN before the first and after the last point of the line.
@@ -149,7 +149,7 @@ def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
     return float(np.interp(place, ends, heights))
 
 
-def _sparseness(line: Series) -> float:
+def _sparseness_of_dashes(line: Series) -> float:
     dashes = PATTERNS.get(line.style, (True,))
     return 1 - sum(dashes) / len(dashes)
 
@@ -189,8 +189,8 @@ def are_close(curve: Series, other: Series, axes: Axes) -> bool:
 
     On a log axis, they must also differ by at most the factor FACTOR.
     """
-    y, at = (_along(values, axes.y_log) for values in _side_by_side(curve, other, axes))
-    low, high = _along(np.array(axes.y_limits), axes.y_log)
+    y, at = (_on_scale(values, axes.y_log) for values in _heights_at_shared_x(curve, other, axes))
+    low, high = _on_scale(np.array(axes.y_limits), axes.y_log)
     tolerance = CLOSE * (high - low)
     if axes.y_log:
         tolerance = min(tolerance, np.log(FACTOR))
@@ -199,7 +199,7 @@ def are_close(curve: Series, other: Series, axes: Axes) -> bool:
     return bool((far[~np.isnan(far)] <= tolerance).all())
 
 
-def _side_by_side(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
+def _heights_at_shared_x(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
     """Return the y values of two curves at the same x values.
 
     These are the visible x values of the curve with fewer points, whose y come first. The other curve is
@@ -212,12 +212,12 @@ def _side_by_side(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray,
     many = many[:, np.argsort(many[0], kind="stable")]
     low, high = (np.clip(edge, *many[0, [0, -1]]) for edge in axes.x_limits) if many.size else (0.0, 0.0)
     x, y = few[:, (few[0] >= low) & (few[0] <= high)]
-    places = _along(x, axes.x_log), _along(many[0], axes.x_log), _along(many[1], axes.y_log)
+    places = _on_scale(x, axes.x_log), _on_scale(many[0], axes.x_log), _on_scale(many[1], axes.y_log)
     at = np.interp(*places) if many.size else x
     return y, np.exp(at) if axes.y_log else at
 
 
-def _along(values: np.ndarray, log: bool) -> np.ndarray:
+def _on_scale(values: np.ndarray, log: bool) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(values) if log else values
 

@@ -63,9 +63,9 @@ def top_line(axes: Axes, columns: int) -> TopLine:
     """
     title, _, y_label = labels(axes)
     room = columns - _ENDS
-    y_label = _label(y_label, room)
+    y_label = _elided_label(y_label, room)
     room -= cell_len(y_label) + (_APART + 1 if y_label else 0)
-    title = _label(title, room) if 2 * room >= cell_len(title) else ""
+    title = _elided_label(title, room) if 2 * room >= cell_len(title) else ""
     label, heading = (f"{BORDER} {word} " if word else "" for word in (y_label, title))
     if not y_label:
         text = heading.ljust(columns, BORDER)[:columns]
@@ -96,7 +96,7 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
     begin, end = (ends[-1] + _APART if ticks else 0), width
     if len(ticks) > 1 and end - begin < cell_len(x_label):
         begin, end = ends[0] + _APART, starts[-1] - _APART
-    x_label = _label(x_label, end - begin)
+    x_label = _elided_label(x_label, end - begin)
     start = end - cell_len(x_label)
     shown = [
         number
@@ -109,7 +109,7 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
     return TickLine(set_cell_size(line, width), tuple(ticks[number] for number in shown))
 
 
-def _label(text: str, room: int) -> str:
+def _elided_label(text: str, room: int) -> str:
     return elided(text, room) if room >= min(_LEAST, cell_len(text)) else ""
 
 
@@ -191,7 +191,7 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Frame
     rows = height - 2 - ticked
     up = Scale(axes.y_limits, axes.y_log, rows * dots[1])
     numbered = ticks_up(axes, rows) if ticked else ()
-    y_ticks = _names(axes, up, dots[1], width) if axes.y_names and ticked else numbered
+    y_ticks = _named_ticks(axes, up, dots[1], width) if axes.y_names and ticked else numbered
     margin = max((len(label) for _, label in y_ticks), default=0)
     if margin > width // _NO_LABELS_BELOW:
         y_ticks, margin = (), 0
@@ -264,7 +264,7 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
     return ticks(axes.y_limits, axes.y_log, tick_limit, axes.y_whole)
 
 
-def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
+def _named_ticks(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
     """Return ticks with the names of rows, such as names of learners, for a y-axis without numbers.
 
     Only names inside the visible part of the axis have ticks. If several names share a row, only the first
@@ -276,7 +276,7 @@ def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
         slot = up.slot(y)
         if slot is not None and slot // dots != last:
             last = slot // dots
-            named_ticks.append((float(y), _label(row_name, width // _WIDEST_NAME)))
+            named_ticks.append((float(y), _elided_label(row_name, width // _WIDEST_NAME)))
     return tuple(named_ticks)
 
 
@@ -289,12 +289,12 @@ def ticks_along(axes: Axes, columns: int, dots_across: int = DOTS_ACROSS) -> tup
             for value, label in x_ticks(axes, tick_limit)
             if (slot := across.slot(value)) is not None
         ]
-        if _apart([(column, label) for column, (_, label) in inside], columns):
+        if _are_apart([(column, label) for column, (_, label) in inside], columns):
             return tuple(tick for _, tick in inside)
     return ()
 
 
-def _apart(placed: Sequence[tuple[int, str]], columns: int) -> bool:
+def _are_apart(placed: Sequence[tuple[int, str]], columns: int) -> bool:
     starts = [min(max(place - len(label) // 2, 0), columns - len(label)) for place, label in placed]
     ends = [start + len(label) for start, (_, label) in zip(starts, placed, strict=True)]
     return (

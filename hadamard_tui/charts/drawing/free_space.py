@@ -39,7 +39,7 @@ def place_sentences(sentences: Sequence[str], is_free: np.ndarray) -> tuple[Plac
     placed: list[PlacedText] = []
     for number, sentence in enumerate(sentences):
         height = (number + 0.5) / len(sentences) * len(is_free)
-        place = _place(sentence, is_free, height)
+        place = _placed_text(sentence, is_free, height)
         if place is None:
             return ()
         placed.append(place)
@@ -47,7 +47,7 @@ def place_sentences(sentences: Sequence[str], is_free: np.ndarray) -> tuple[Plac
     return tuple(placed)
 
 
-def _place(sentence: str, is_free: np.ndarray, height: float) -> PlacedText | None:
+def _placed_text(sentence: str, is_free: np.ndarray, height: float) -> PlacedText | None:
     rows, columns = is_free.shape
     best: tuple[tuple[float, int, int], PlacedText] | None = None
     tried: set[tuple[str, ...]] = set()

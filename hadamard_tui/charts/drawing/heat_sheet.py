@@ -74,8 +74,8 @@ def paint_cells(
     painted = Inked.blank(rows, columns)
     if not rows or not columns:
         return painted
-    across, up = _scales(heat, columns, rows)
-    behind = (_digits if colours is None else _blocks)(heat, scale, painted, across, up)
+    across, up = _axis_scales(heat, columns, rows)
+    behind = (_paint_digits if colours is None else _paint_half_blocks)(heat, scale, painted, across, up)
     upon = np.full(INKS, TITLE, dtype=np.int16)
     if colours is not None:
         upon[:TINTS] = np.where(colours.light, BLACK, WHITE)
@@ -85,7 +85,7 @@ def paint_cells(
         painted.back[where] = behind[where]
         painted.fore[where] = upon[behind[where]]
 
-    for dots, mark in _lines(heat, across, up, colours is None):
+    for dots, mark in _contour_lines(heat, across, up, colours is None):
         bits = braille(dots)
         on = np.nonzero(bits)
         over(on, ord(mark) if mark else bits[on].astype(np.uint32) + BRAILLE)
@@ -102,10 +102,10 @@ def paint_cells(
 
 def cell_under(heat: HeatMap, columns: int, rows: int, column: int, row: int) -> tuple[int, int]:
     """Return the column index and the row index of the map's cell that is nearest to a character's centre."""
-    across, up = _scales(heat, columns, rows)
+    across, up = _axis_scales(heat, columns, rows)
     column, row = min(max(column, 0), columns - 1), min(max(row, 0), rows - 1)
     ix = cells_at(np.array([column]), across, heat.x)
-    iy = cells_at(_centres(heat, rows)[[row]], up, heat.y)
+    iy = cells_at(_character_centres(heat, rows)[[row]], up, heat.y)
     return int(ix[0]), int(iy[0])
 
 
@@ -113,29 +113,31 @@ def column_of(heat: HeatMap, x: float, columns: int) -> int | None:
     return Scale(heat.axes.x_limits, heat.x_log, columns).slot(x)
 
 
-def _scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
+def _axis_scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
     axes = heat.axes
     return Scale(axes.x_limits, axes.x_log, columns), Scale(axes.y_limits, axes.y_log, rows * HALVES)
 
 
-def _slots(heat: HeatMap, size: int) -> np.ndarray:
+def _slots_from_top(heat: HeatMap, size: int) -> np.ndarray:
     """Return the numbers 0 … size − 1 from top to bottom, where number 0 is at the lower limit of y."""
     return np.arange(size) if heat.y_down else np.arange(size)[::-1]
 
 
-def _centres(heat: HeatMap, rows: int) -> np.ndarray:
+def _character_centres(heat: HeatMap, rows: int) -> np.ndarray:
     """Return the positions of characters' centres on the y-axis, in half characters, from top to bottom."""
-    firsts = _slots(heat, rows) * HALVES
+    firsts = _slots_from_top(heat, rows) * HALVES
     return firsts + (HALVES - 1) / 2
 
 
-def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
+def _paint_half_blocks(
+    heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale
+) -> np.ndarray:
     """Paint the values of a heat map as half blocks, and return the background ink for marks on them.
 
     It is the mean of the inks of both halves if both are colours or both are greys.
     """
     ix = cells_at(np.arange(across.size), across, heat.x)
-    iy = cells_at(_slots(heat, up.size), up, heat.y)
+    iy = cells_at(_slots_from_top(heat, up.size), up, heat.y)
     steps = scale.steps(heat.z[np.ix_(iy, ix)], STEPS)
     if heat.unlit is not None:
         steps = np.where(heat.unlit[iy, None] & (steps >= 0), steps + STEPS, steps).astype(np.int16)
@@ -148,16 +150,16 @@ def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
     return np.where(alike, (upper + lower) // 2, np.where(above | below, np.maximum(upper, lower), GROUND))
 
 
-def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
+def _paint_digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
     ix = cells_at(np.arange(across.size), across, heat.x)
-    iy = cells_at(_centres(heat, up.size // HALVES), up, heat.y)
+    iy = cells_at(_character_centres(heat, up.size // HALVES), up, heat.y)
     steps = scale.steps(heat.z[np.ix_(iy, ix)], DIGITS)
     shown = steps >= 0 if heat.unlit is None else (steps >= 0) & ~heat.unlit[iy, None]
     painted.glyphs[:] = np.where(shown, steps + ord("0"), MISSING)
     return painted.back
 
 
-def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
+def _contour_lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
     """Return the contour lines to paint: pairs of a line's dots and the character that draws them.
 
     An empty character means braille. All lines in braille share one pair, so that both are visible where they
@@ -238,7 +240,7 @@ def compose(
         and height >= _TOP_LABEL_HEIGHT
         and 0 < cell_len(heat.z_label) <= upright(scale, height, plain).glyphs.shape[1]
     )
-    names = _legend(heat, scale, width, height, plain, on_top)
+    names = _heat_map_legend(heat, scale, width, height, plain, on_top)
 
     tall = height - below - len(names)
     if beside:  # the height of the colour bar determines which numbers it shows, and so its width
@@ -253,28 +255,28 @@ def compose(
         heat = all_cells.part(across, up)
         surround = frame(heat.axes, framed, tall, _DOTS)
     first = across.start or 0, up.start or 0
-    inside = None if cursor is None else _inside(heat, (cursor[0] - first[0], cursor[1] - first[1]))
+    inside = None if cursor is None else _cell_inside(heat, (cursor[0] - first[0], cursor[1] - first[1]))
     _put_frame(cells, surround)
     _put_columns(cells, heat, surround)
     area = surround.top, surround.left
-    _put(cells, paint_cells(heat, scale, surround.columns, surround.rows, colours, inside), *area)
+    _put_part(cells, paint_cells(heat, scale, surround.columns, surround.rows, colours, inside), *area)
     if beside:
-        _put(cells, bar, surround.top, framed)
+        _put_part(cells, bar, surround.top, framed)
         if on_top:
-            _write(cells, 0, width - cell_len(heat.z_label), heat.z_label, FRAME)
+            _write_text(cells, 0, width - cell_len(heat.z_label), heat.z_label, FRAME)
     elif barred:
-        _put(cells, flat(scale, width, plain), tall, 0)
+        _put_part(cells, flat(scale, width, plain), tall, 0)
     for row, pieces in enumerate(names, start=height - spoken - len(names)):
         for piece in pieces:
-            _write(cells, row, piece.column, piece.text, NOTE if piece.index < 0 else FRAME)
+            _write_text(cells, row, piece.column, piece.text, NOTE if piece.index < 0 else FRAME)
     if spoken:
         parts = (in_sight(heat), foot) if cursor is None else (foot, in_sight(heat))
         words = " · ".join(filter(None, parts))
-        _write(cells, height - 1, 0, whole_remarks(words, width), FRAME if cursor is None else TITLE)
+        _write_text(cells, height - 1, 0, whole_remarks(words, width), FRAME if cursor is None else TITLE)
     return HeatSheet(cells, heat, first, surround.left, surround.top, surround.columns, surround.rows)
 
 
-def _legend(
+def _heat_map_legend(
     heat: HeatMap, scale: ValueScale, width: int, height: int, plain: bool, on_top: bool
 ) -> tuple[tuple[Piece, ...], ...]:
     entries = []
@@ -301,13 +303,13 @@ def _legend(
 
 def _put_frame(cells: Inked, surround: Frame) -> None:
     for row, line in enumerate(surround.lines):
-        _write(cells, row, 0, line, FRAME)
+        _write_text(cells, row, 0, line, FRAME)
     title = surround.title
     if title:
         cells.fore[0, title.start : title.stop] = TITLE
 
 
-def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
+def _cell_inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
     return cell if 0 <= cell[0] < len(heat.x) and 0 <= cell[1] < len(heat.y) else None
 
 
@@ -332,10 +334,10 @@ def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
             if cells.glyphs[row, surround.left + column] == ord(
                 BORDER
             ):  # texts on the border are not covered by a mark
-                _write(cells, row, surround.left + column, mark, TITLE)
+                _write_text(cells, row, surround.left + column, mark, TITLE)
 
 
-def _put(cells: Inked, part: Inked, row: int, column: int) -> None:
+def _put_part(cells: Inked, part: Inked, row: int, column: int) -> None:
     rows, columns = part.glyphs.shape
     area = np.s_[row : row + rows, column : column + columns]
     height, width = cells.glyphs[area].shape
@@ -347,7 +349,7 @@ def _put(cells: Inked, part: Inked, row: int, column: int) -> None:
         sheet_plane[area] = part_plane[:height, :width]
 
 
-def _write(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
+def _write_text(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
     if (span := write_text(cells.glyphs, row, column, text)) is not None:
         cells.fore[row, span] = ink
 

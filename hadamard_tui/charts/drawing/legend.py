@@ -53,7 +53,7 @@ def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
     """
     split = [name.split(", ") if name else [] for name in names]
     longest = max(map(len, split), default=0)
-    keys = [{_key(parts, place) for parts in split} - {None} for place in range(longest)]
+    keys = [{_key_of_part(parts, place) for parts in split} - {None} for place in range(longest)]
     named = set() if once else set(range(longest))
     shorter = []
     for parts in split:
@@ -66,7 +66,7 @@ def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
     return shorter
 
 
-def _key(parts: Sequence[str], place: int) -> str | None:
+def _key_of_part(parts: Sequence[str], place: int) -> str | None:
     """Return the key in part number `place` of a name, such as "C_w" in the part "C_w = 1".
 
     Commas separate the parts of a name. A part without a key gives "", and a missing part gives None.
@@ -234,18 +234,18 @@ def legend_entries(
     ]
     all_groups = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     return tuple(
-        LegendEntry(_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named)
+        LegendEntry(_entry_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named)
         for group in all_groups
     )
 
 
-def _relation(series: Sequence[Series], lead: int, index: int, y_log: bool) -> str:
+def _relation_to_lead(series: Sequence[Series], lead: int, index: int, y_log: bool) -> str:
     if lead == index:
         return ""
     return SAME if are_equal(series[lead], series[index], y_log) else NEARLY
 
 
-def _parts(
+def _entry_parts(
     series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
 ) -> tuple[EntryPart, ...]:
     """Return the parts of a legend entry for series that coincide on the screen. Each name appears once.
@@ -254,19 +254,19 @@ def _parts(
     line is equal for several learners, its name contains no learner.
     """
     parts: list[EntryPart] = []
-    shared = _shared(series, group, y_log)
+    shared = _shared_line_names(series, group, y_log)
     for at in group:
         line, name, mark = series[at], series[at].name, marks[at] or ""
         for curve in (series[number] for number in group if series[number].mark and not line.mark):
-            name = _without(name, curve.name)
+            name = _line_name_without_curve(name, curve.name)
         name = shared.get(at, name)
         if mark or all(part.name != name for part in parts):
-            relation = _relation(series, group[0], at, y_log)
+            relation = _relation_to_lead(series, group[0], at, y_log)
             parts.append(EntryPart(name, at, line.formula, mark, SAMPLES[line.style], relation))
     return tuple(parts)
 
 
-def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
+def _shared_line_names(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
     """Return the common names of theory lines that are equal for several curves, by the index of the line.
 
     If "bound of A" and "bound of B" have equal values, both get the name "bound".
@@ -286,7 +286,7 @@ def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict
     }
 
 
-def _without(line_name: str, curve: str) -> str:
+def _line_name_without_curve(line_name: str, curve: str) -> str:
     """Return the name of a theory line without the curve's name and without values that both names contain.
 
     For the curve "net, n = 1", the names "limit of net, n = 1" and "limit, n = 1" become "limit".
@@ -307,10 +307,10 @@ def wrapped(
 
     The last remark of the note is left out if all curves would otherwise lose their names.
     """
-    rows = _wrapped(entries, width, lines, most_lines, note)
+    rows = _wrapped_legend(entries, width, lines, most_lines, note)
     if BETWEEN not in note or _are_named(rows, entries):
         return rows
-    briefer_rows = _wrapped(entries, width, lines, most_lines, note.rpartition(BETWEEN)[0])
+    briefer_rows = _wrapped_legend(entries, width, lines, most_lines, note.rpartition(BETWEEN)[0])
     return briefer_rows if _are_named(briefer_rows, entries) else rows
 
 
@@ -322,32 +322,35 @@ def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) 
     return not texts or any(text != letter for text, letter in texts)
 
 
-def _wrapped(
+def _wrapped_legend(
     entries: Sequence[LegendEntry], width: int, lines: int, most_lines: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
     note_end = width - _NOTE_MARGIN
     note = whole_remarks(note, note_end)
     names = [[(part.text, part.at) for part in entry.parts] for entry in entries]
     outside_names = [texts for texts, entry in zip(names, entries, strict=True) if not entry.elsewhere]
-    lettered_parts = _by_letters([entry.parts for entry in entries if not entry.elsewhere])
+    lettered_parts = _parts_with_letters([entry.parts for entry in entries if not entry.elsewhere])
     lettered = [[(part.text, part.at) for part in parts] for parts in lettered_parts]
-    shorter = (*_shorter(lettered_parts), _folded(lettered_parts, ["" for _ in _parts_of(lettered_parts)]))
-    with_formulas = ((texts, lines) for texts in _with_formulas(entries, width))
+    shorter = (
+        *_shorter_forms(lettered_parts),
+        _folded_entries(lettered_parts, ["" for _ in _parts_of(lettered_parts)]),
+    )
+    with_formulas = ((texts, lines) for texts in _forms_with_formulas(entries, width))
     tried = ((names, lines), (outside_names, lines), (outside_names, most_lines), (lettered, most_lines))
     for texts, count in (*with_formulas, *tried, *((texts, most_lines) for texts in shorter)):
-        rows = _rows(texts, width)
-        if note and _end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > note_end:
+        rows = _legend_rows(texts, width)
+        if note and _row_end(rows[-1]) + _GAP * bool(rows[-1]) + cell_len(note) > note_end:
             rows.append([])
         if len(rows) <= count and _are_distinct(rows):
             break
     else:
-        rows = _cut(rows, note_end if note else width, most_lines, note)
+        rows = _first_rows(rows, note_end if note else width, most_lines, note)
     if note:
         rows[-1].append(Piece(note_end - cell_len(note), note, -1))
     return tuple(tuple(row) for row in rows)
 
 
-def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
+def _parts_with_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
     """Replace curves' names by their letters in names of theory lines: "bound of EGU" becomes "bound of A".
 
     If several curves have a theory line of the same name, this name is written once, as in "bound of A", "of
@@ -367,7 +370,7 @@ def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]
     return [[shortened(part) for part in parts] for parts in entries]
 
 
-def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
+def _forms_with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield forms of the legend with fewer and fewer formulas. The longest formulas are left out first.
 
     A formula is never shown if its entry would then be longer than a line.
@@ -387,7 +390,7 @@ def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[
         ]
 
 
-def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
+def _shorter_forms(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield shorter and shorter forms of the legend entries. Letters are never left out.
 
     First, names that repeat an earlier name are left out. If there are series without letters, the names of
@@ -396,32 +399,34 @@ def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple
     all_parts = _parts_of(entries)
     repeated = {part.at for number, part in enumerate(all_parts) if _is_repeated(part, all_parts[:number])}
     once = [[part for part in parts if part.at not in repeated] for parts in entries]
-    abbreviated = _called(
+    abbreviated = _forms_with_names(
         entries, ever_shorter(["" if part.at in repeated else part.brief for part in all_parts])
     )
     names, *cut = ever_shorter([part.brief for part in _parts_of(once)])
     yield next(abbreviated)
-    yield from _called(once, [names])
+    yield from _forms_with_names(once, [names])
     curves = [part.brief if part.mark else "" for part in all_parts]
-    yield _folded(entries, curves)
-    yield _folded(entries, without_common_keys(curves))
+    yield _folded_entries(entries, curves)
+    yield _folded_entries(entries, without_common_keys(curves))
     marks = [part.mark for part in _parts_of(once)]
     bare = [
         ["" if mark else name for mark, name in zip(marks, cut_names, strict=True)]
         for cut_names in (names, *cut)
     ]
     yield from islice(abbreviated, READABLE)
-    yield from _called(once, cut[:READABLE])
-    yield from _by_learner(entries)
+    yield from _forms_with_names(once, cut[:READABLE])
+    yield from _forms_by_learner(entries)
     if not all(marks):
-        yield from _called(once, bare[: READABLE + 1])
-        yield _folded(entries, ["" for _ in all_parts])
+        yield from _forms_with_names(once, bare[: READABLE + 1])
+        yield _folded_entries(entries, ["" for _ in all_parts])
     yield from abbreviated
-    yield from _called(once, cut[READABLE:])
-    yield from _called(once, bare)
+    yield from _forms_with_names(once, cut[READABLE:])
+    yield from _forms_with_names(once, bare)
 
 
-def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
+def _folded_entries(
+    entries: Sequence[Sequence[EntryPart]], names: Sequence[str]
+) -> list[list[tuple[str, int]]]:
     """Return the legend entries with `names` in place of the names of curves.
 
     Of theory lines that differ only by values of sweep axes, only the first has an entry.
@@ -440,7 +445,7 @@ def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> lis
     return folded
 
 
-def _by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
+def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield a form of the legend that has the name of each learner once, before the letters of its curves.
 
     Each theory line also appears once. Nothing is yielded if this saves no names.
@@ -473,7 +478,7 @@ def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
     return [part for parts in entries for part in parts]
 
 
-def _called(
+def _forms_with_names(
     entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
     for names in name_lists:
@@ -486,7 +491,7 @@ def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
     return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 
 
-def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
+def _legend_rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
     """Return the rows of a legend. An entry that is too long for a row is broken between its parts."""
     rows: list[Row] = [[]]
     for texts in entries:
@@ -495,10 +500,10 @@ def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]
             text = elided(text, width)
             gap = 0 if not rows[-1] else 1 if place else _GAP
             needed = min(length, width) if place == 0 else cell_len(text)
-            if rows[-1] and _end(rows[-1]) + gap + needed > width:
+            if rows[-1] and _row_end(rows[-1]) + gap + needed > width:
                 rows.append([])
                 gap = 0
-            rows[-1].append(Piece(_end(rows[-1]) + gap, text, index))
+            rows[-1].append(Piece(_row_end(rows[-1]) + gap, text, index))
     return rows
 
 
@@ -508,21 +513,21 @@ def _are_distinct(rows: Sequence[Row]) -> bool:
     return all(texts.count(text) == 1 for text in texts if text.endswith("…"))
 
 
-def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
+def _first_rows(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
     """Return the first `most_rows` rows of the legend, with an ellipsis at the end of the last row.
 
     The ellipsis comes early enough to leave room for the note at the right end of the row.
     """
     shown_rows = rows[:most_rows]
     room = width - (cell_len(note) + _GAP if note else 0)
-    while shown_rows[-1] and _end(shown_rows[-1]) + 2 > room:
+    while shown_rows[-1] and _row_end(shown_rows[-1]) + 2 > room:
         shown_rows[-1].pop()
-    if (column := _end(shown_rows[-1]) + bool(shown_rows[-1])) < room:
+    if (column := _row_end(shown_rows[-1]) + bool(shown_rows[-1])) < room:
         shown_rows[-1].append(Piece(column, "…", -1))
     return shown_rows
 
 
-def _end(row: Row) -> int:
+def _row_end(row: Row) -> int:
     return row[-1].column + cell_len(row[-1].text) if row else 0
 
 

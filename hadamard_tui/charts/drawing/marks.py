@@ -68,7 +68,9 @@ def curve_marks(
     cells = lines.centre // down * columns + np.arange(lines.centre.shape[1]) // across
     for lead, *followers in groups:
         cells[followers] = np.where(lines.shown[lead], cells[lead], cells[followers])
-    point_columns = [_data(curve, axes, lines.shown[at], across) for at, curve in enumerate(series)]
+    point_columns = [
+        _columns_of_points(curve, axes, lines.shown[at], across) for at, curve in enumerate(series)
+    ]
     free = np.ones((2, rows * columns), dtype=bool)  # [0]: no letter here; [1]: none beside it
     marks: list[MarkAt] = []
 
@@ -123,14 +125,14 @@ def edge_marks(
         if not curve.mark or curve.faint:
             continue
         for arrow, row, is_beyond in zip((ABOVE, BELOW), (0, rows - 1), beyond(curve, axes), strict=True):
-            for column in _stretches(curve.x, is_beyond, across):
+            for column in _columns_of_runs(curve.x, is_beyond, across):
                 cells = {(row, column), (row, column + 1)}
                 if taken_cells.isdisjoint(cells):
                     taken_cells |= cells
                     yield EdgeMark(index, row, column, f"{arrow}{curve.mark}")
 
 
-def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
+def _columns_of_runs(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
     """Return the column in which each run of adjacent chosen points begins.
 
     Runs that begin close to the previous one are left out. A column is never the last one of the chart,
@@ -169,7 +171,7 @@ def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
     return zero_places
 
 
-def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
+def _columns_of_points(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
     """Return the columns of dots in which a curve has points, so that each point can have a letter.
 
     They are in increasing order. The result is empty if there are many points, or if points are close to each
@@ -246,23 +248,23 @@ def line_names(
     for index, line in enumerate(series):
         if not line.name or not is_line(line):
             continue
-        line_name = _by_letter(line.brief, letters)
+        line_name = _name_with_letter(line.brief, letters)
         if sum(other.at in group_of.get(index, ()) for other in names) == _MOST:
             continue
         length, shown = cell_len(line_name), np.flatnonzero(lines.shown[index])
         if not len(shown) or length > _WIDEST * columns:
             continue
         centre = lines.centre[index] // down
-        beside = _neighbours(series, lines, index, group_of.get(index, ()), down)
+        beside = _sides_of_neighbours(series, lines, index, group_of.get(index, ()), down)
         along = [*group_of.get(index, ()), *beside]
-        for row, column in _places(centre, shown, length, across):
+        for row, column in _cells_for_name(centre, shown, length, across):
             if not (0 <= row < rows and 0 <= column <= columns - length):
                 continue
             if is_taken[row, max(column - 1, 0) : column + length + 1].any():
                 continue
             if beside:
                 below = shown[(shown >= column * across) & (shown < (column + length) * across)]
-                above = _side(row, centre[below])
+                above = _side_of_rows(row, centre[below])
                 if not above or any(above * side < 0 for side in beside.values()):
                     continue
             if heights.belongs(index, along, row, column, length):
@@ -272,13 +274,13 @@ def line_names(
     return names
 
 
-def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
+def _name_with_letter(line_name: str, letters: Mapping[str, str]) -> str:
     """Replace the curve's name by its letter in a theory line's name: "bound of EGU" becomes "bound of A"."""
     line = owned(line_name, letters)
     return line_name if line is None else f"{line.name} of {letters[line.curve]}"
 
 
-def _neighbours(
+def _sides_of_neighbours(
     series: Sequence[Series], lines: Spans, index: int, group: Sequence[int], down: int
 ) -> dict[int, int]:
     """Return whether line `index` is above (−1) or below (1) each neighbour, by the neighbour's index.
@@ -296,12 +298,14 @@ def _neighbours(
     return sides
 
 
-def _side(row: int, rows: np.ndarray) -> int:
+def _side_of_rows(row: int, rows: np.ndarray) -> int:
     """Return −1 if a row is above all of `rows`, 1 if it is below all of them, and 0 otherwise."""
     return int((row > rows).all()) - int((row < rows).all()) if len(rows) else 0
 
 
-def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
+def _cells_for_name(
+    centre: np.ndarray, shown: np.ndarray, length: int, across: int
+) -> Iterator[tuple[int, int]]:
     """Yield cells in which the name of a theory line could begin, from the best to the worst.
 
     The first cell is right of the line's end. All others are above or below the line.

@@ -98,9 +98,9 @@ def draw(shown: Nets, width: int, height: int) -> Drawn:
     drawn = Drawn(np.full((height, width), _BLANK, np.uint32), np.full((height, width), NOTE, np.int16))
     count = max(1, min(len(shown.nets), width // NARROWEST))
     more = len(shown.nets) - count
-    _write(drawn, 0, 0, elided(shown.title, width), TITLE)
+    _write_text(drawn, 0, 0, elided(shown.title, width), TITLE)
     words = WORDS if not more else f"{WORDS} · {more} more in a wider window"
-    _write(drawn, height - 1, 0, whole_remarks(words, width), NOTE)
+    _write_text(drawn, height - 1, 0, whole_remarks(words, width), NOTE)
     net_width = width // count
     for number, net in enumerate(shown.nets[:count]):
         _draw_net(
@@ -111,23 +111,27 @@ def draw(shown: Nets, width: int, height: int) -> Drawn:
 
 def _draw_net(drawn: Drawn, net: Net, number: int, columns: slice, rows: slice) -> None:
     wide, high = columns.stop - columns.start - _MARGIN - 1, rows.stop - rows.start - 1
-    _write(drawn, rows.start, columns.start, elided(_head(net), columns.stop - columns.start), NAME)
+    _write_text(
+        drawn, rows.start, columns.start, elided(_net_heading(net), columns.stop - columns.start), NAME
+    )
     if wide < 2 * len(net.layers) or high < 1:
         return
-    places = _places(net, high)
+    places = _layer_places(net, high)
     at = np.linspace(0, wide - 1, len(places)).round().astype(int)
     first_column, first_row = columns.start + _MARGIN, rows.start + 1
     area = np.s_[first_row : first_row + high, first_column : first_column + wide]
-    levels, bits = _edges(net, places, at, wide, high)
+    levels, bits = _edge_levels_and_dots(net, places, at, wide, high)
     on = levels >= 0
     drawn.glyphs[area][on] = bits[on].astype(np.uint32) + BRAILLE
     drawn.inks[area][on] = number * LEVELS + levels[on]
     for layer, (place, column) in enumerate(zip(places, at.tolist(), strict=True)):
         for unit, row in zip(place.units.tolist(), place.rows.tolist(), strict=True):
             is_target = layer == 0 and net.inputs[unit] == net.target
-            _write(drawn, first_row + row, first_column + column, TARGET if is_target else NODE, NODES)
+            _write_text(drawn, first_row + row, first_column + column, TARGET if is_target else NODE, NODES)
             if layer == 0:
-                _write(drawn, first_row + row, columns.start, f"x{net.inputs[unit]}"[: _MARGIN - 1], NOTE)
+                _write_text(
+                    drawn, first_row + row, columns.start, f"x{net.inputs[unit]}"[: _MARGIN - 1], NOTE
+                )
         if place.ellipsis is not None:
             text = f"{ELLIPSIS} {place.more} more"
             start = (
@@ -135,14 +139,14 @@ def _draw_net(drawn: Drawn, net: Net, number: int, columns: slice, rows: slice) 
                 if layer == 0
                 else first_column + column - (layer == len(places) - 1) * cell_len(text)
             )
-            _write(drawn, first_row + place.ellipsis, start, text, NOTE)
+            _write_text(drawn, first_row + place.ellipsis, start, text, NOTE)
 
 
-def _head(net: Net) -> str:
+def _net_heading(net: Net) -> str:
     return f"{net.name}, largest weight {net.largest:.3g}"
 
 
-def _places(net: Net, high: int) -> list[NodePlace]:
+def _layer_places(net: Net, high: int) -> list[NodePlace]:
     """Return the units to draw for each layer of a net, with their rows.
 
     A unit above the inputs is drawn if it has an edge from a drawn unit of the layer below. If no unit of a
@@ -154,22 +158,22 @@ def _places(net: Net, high: int) -> list[NodePlace]:
     target_places = np.flatnonzero(net.inputs == net.target)
     if len(target_places) and target_places[0] not in chosen:
         chosen = np.append(chosen[:-1], target_places[0])
-    places = [_place(chosen, net.units[0], room)]
+    places = [_place_of_units(chosen, net.units[0], room)]
     for weights, count in zip(net.layers, net.units[1:], strict=True):
         linked = np.flatnonzero((weights[:, places[-1].units] != 0).any(1))
         units = linked if len(linked) else np.arange(len(weights))
-        places.append(_place(units[: max(high - (count > high), 1)], count, room))
+        places.append(_place_of_units(units[: max(high - (count > high), 1)], count, room))
     return places
 
 
-def _place(units: np.ndarray, count: int, high: int) -> NodePlace:
+def _place_of_units(units: np.ndarray, count: int, high: int) -> NodePlace:
     more = count - len(units)
     last = max(high - 1 - (more > 0 and high > 1), 0)
     rows = np.linspace(0, last, len(units)).round().astype(int) if len(units) > 1 else np.array([last // 2])
     return NodePlace(units, rows, high - 1 if more and high > 1 else None, more)
 
 
-def _edges(
+def _edge_levels_and_dots(
     net: Net, places: Sequence[NodePlace], at: np.ndarray, wide: int, high: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the drawing of a net's edges: the level of brightness in each cell, and the dots of all edges.
@@ -184,7 +188,7 @@ def _edges(
                 size = float(weights[unit, lower])
                 if size != 0 and np.isfinite(size):
                     ends = np.array([[at[layer], start], [at[layer + 1], row], [np.nan, np.nan]])
-                    lines.setdefault((_level(size, net.largest), size < 0), []).append(ends)
+                    lines.setdefault((_brightness_level(size, net.largest), size < 0), []).append(ends)
     levels, all_dots = (
         np.full((high, wide), -1, np.int16),
         np.zeros((high * DOTS_DOWN, wide * DOTS_ACROSS), bool),
@@ -199,10 +203,10 @@ def _edges(
     return levels, braille(all_dots)
 
 
-def _level(size: float, largest: float) -> int:
+def _brightness_level(size: float, largest: float) -> int:
     return min(int(abs(size) / largest * LEVELS), LEVELS - 1) if largest > 0 else 0
 
 
-def _write(drawn: Drawn, row: int, column: int, text: str, ink: int) -> None:
+def _write_text(drawn: Drawn, row: int, column: int, text: str, ink: int) -> None:
     if 0 <= row < len(drawn.glyphs) and (span := write_text(drawn.glyphs, row, column, text)) is not None:
         drawn.inks[row, span] = ink

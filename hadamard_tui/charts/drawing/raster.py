@@ -95,7 +95,7 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
     plane = np.zeros((high, wide), dtype=bool)
     start = np.stack([across[:-1], down[:-1]])
     step = np.stack([across[1:], down[1:]]) - start
-    begin, end = _inside(start, step, np.array([[wide], [high]]))
+    begin, end = _visible_fractions(start, step, np.array([[wide], [high]]))
     is_inside = begin <= end  # False for NaN
     start, step, begin, end = start[:, is_inside], step[:, is_inside], begin[is_inside], end[is_inside]
     length = np.abs(step).max(axis=0) * (end - begin)
@@ -112,7 +112,9 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
     return plane
 
 
-def _inside(start: np.ndarray, step: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _visible_fractions(
+    start: np.ndarray, step: np.ndarray, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return where the part of each segment inside the picture begins and ends.
 
     Begin and end are fractions of the segment's length. The arrays `start` and `step` [2, segments] hold the
@@ -171,19 +173,19 @@ def paint_series(
     lines, bands, hidden = lay(series, axes, wide, high)
     groups = coincident(series, lines)
     joined = np.array([curve.style != "points" for curve in series], dtype=bool)[:, None]
-    on = lines.shown & joined & (_patterns(series, wide) | lines.lone)
+    on = lines.shown & joined & (_dash_patterns(series, wide) | lines.lone)
     for lead, *followers in groups:
         on[followers] &= ~lines.shown[lead]
     on &= ~repeated(series, lines, groups)
 
-    band_owner = _owners(bands, bands.shown, rows, columns)
-    line_owner = _by_turns(_owners(lines, on, rows, columns), groups, lines.shown)
-    line_owner = _showing_through(line_owner, _owners(lines, on & _are_lines(series), rows, columns))
-    bits = braille(_dots(lines, on, high) | _shade(series, bands, high))
+    band_owner = _cell_owners(bands, bands.shown, rows, columns)
+    line_owner = _owners_by_turns(_cell_owners(lines, on, rows, columns), groups, lines.shown)
+    line_owner = _owners_with_lines(line_owner, _cell_owners(lines, on & _are_lines(series), rows, columns))
+    bits = braille(_covered_dots(lines, on, high) | _band_dots(series, bands, high))
 
     glyphs = np.where(bits > 0, bits.astype(np.uint32) + BRAILLE, BLANK).astype(np.uint32)
     colours = np.where(bits > 0, np.where(line_owner >= 0, line_owner, band_owner), -1).astype(np.int16)
-    for index, row, column in _points(series, lines):
+    for index, row, column in _point_cells(series, lines):
         glyphs[row, column], colours[row, column] = POINT, index
         line_owner[row, column] = index
     for index, row, column in zeros(series, axes, rows, columns):
@@ -229,7 +231,7 @@ def _are_lines(series: Sequence[Series]) -> np.ndarray:
     return np.array([is_line(curve) for curve in series], dtype=bool)[:, None]
 
 
-def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
+def _owners_by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
     """Let series that coincide take turns in colouring the line that they share.
 
     `owner` and the result hold the index of the series that colours each cell. In `owner`, this is the first
@@ -243,7 +245,7 @@ def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.nd
     return owner
 
 
-def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
+def _owners_with_lines(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
     """Let theory lines show through the curves that cover them, in every few columns.
 
     `owner` and the result hold the index of the series that colours each cell. `below` holds the index of the
@@ -253,7 +255,7 @@ def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
     return np.where(through, below, owner)
 
 
-def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
+def _band_dots(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
     """Return the dots that shade the bands, bool [high, wide].
 
     Error bands of curves have more dots than regions below bounds.
@@ -261,11 +263,13 @@ def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
     is_region = np.array([curve.is_region for curve in series], dtype=bool)
     dots = np.zeros((high, bands.shown.shape[1]), dtype=bool)
     for which, apart in ((~is_region, _APART), (is_region, 2 * _APART)):
-        dots |= _dots(bands, bands.shown & which[:, None], high) & _stipple(*dots.shape, apart)
+        dots |= _covered_dots(bands, bands.shown & which[:, None], high) & _stipple_pattern(
+            *dots.shape, apart
+        )
     return dots
 
 
-def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
+def _dash_patterns(series: Sequence[Series], wide: int) -> np.ndarray:
     on = np.ones((len(series), wide), dtype=bool)
     for index, curve in enumerate(series):
         if curve.style in PATTERNS:
@@ -273,7 +277,7 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
     return on
 
 
-def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
+def _stipple_pattern(high: int, wide: int, apart: int) -> np.ndarray:
     """Return the sparse pattern of dots with which shaded bands are filled, bool [high, wide].
 
     Every column whose index is a multiple of `apart` // 2 has a dot in one of `apart` rows.
@@ -283,7 +287,7 @@ def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
     return pattern
 
 
-def _dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
+def _covered_dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
     """Return the dots of the picture that at least one series covers, bool [high, wide].
 
     In each column, a series covers a vertical run of dots. The number of runs that cover a dot is the number
@@ -312,7 +316,7 @@ def braille(dots: np.ndarray) -> np.ndarray:
     return bits
 
 
-def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray:
+def _cell_owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Return the index of the last series that has a dot in each cell, or −1, int32 [rows, columns]."""
     owner = np.full(rows * columns, -1, dtype=np.int32)
     index, column = np.nonzero(on)  # in the order of series, so that the last assignment to a cell wins
@@ -324,7 +328,7 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
     return owner.reshape(rows, columns)
 
 
-def _points(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
+def _point_cells(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
     """Yield the points that are drawn as characters, as (index of the series, row, column).
 
     These are points of series with the style "points", and isolated points of lines without letters. A single

@@ -80,10 +80,10 @@ def fill_spans(
     plain = all(a is b for a, b in zip(low, high, strict=True))
     if len(x) <= _STACKED and len(which) > 1:
         bottom = np.stack(low)
-        _fill(spans, np.asarray(which), bottom, bottom if plain else np.stack(high), grid, up)
+        _fill_spans(spans, np.asarray(which), bottom, bottom if plain else np.stack(high), grid, up)
     else:
         for index, a, b in zip(which, low, high, strict=True):
-            _fill(spans, np.asarray([index]), a[None], b[None], grid, up)
+            _fill_spans(spans, np.asarray([index]), a[None], b[None], grid, up)
 
 
 class _Grid(msgspec.Struct, frozen=True):
@@ -122,9 +122,15 @@ class _Grid(msgspec.Struct, frozen=True):
         )
 
 
-def _fill(spans: Spans, which: np.ndarray, low: np.ndarray, high: np.ndarray, grid: _Grid, up: Scale) -> None:
-    bottom, joined = _edge(low, np.fmin, grid, up, spans.top.shape[1])
-    top = bottom if low is high and grid.single else _edge(high, np.fmax, grid, up, spans.top.shape[1])[0]
+def _fill_spans(
+    spans: Spans, which: np.ndarray, low: np.ndarray, high: np.ndarray, grid: _Grid, up: Scale
+) -> None:
+    bottom, joined = _edge_and_crossings(low, np.fmin, grid, up, spans.top.shape[1])
+    top = (
+        bottom
+        if low is high and grid.single
+        else _edge_and_crossings(high, np.fmax, grid, up, spans.top.shape[1])[0]
+    )
     last = up.size - 1
     shown = ~np.isnan(top)
     top, bottom = (
@@ -132,13 +138,13 @@ def _fill(spans: Spans, which: np.ndarray, low: np.ndarray, high: np.ndarray, gr
         for edge in (top, bottom)
     )
     spans.centre[which] = ((top + bottom) // 2).clip(0, last)
-    top, bottom = _meet(top, bottom, joined[:, 1:-1])
+    top, bottom = _joined_runs(top, bottom, joined[:, 1:-1])
     spans.shown[which] = shown & (bottom >= 0) & (top <= last)
     spans.top[which], spans.bottom[which] = top.clip(0, last), bottom.clip(0, last)
     spans.lone[which] = ~(joined[:, :-1] | joined[:, 1:])
 
 
-def _edge(
+def _edge_and_crossings(
     values: np.ndarray, extreme: np.ufunc, grid: _Grid, up: Scale, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return an end of each curve's run in each column, and whether curves cross the columns' borders.
@@ -162,7 +168,7 @@ def _edge(
     return edge, joined
 
 
-def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _joined_runs(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Extend the vertical runs of a curve in neighbouring columns until the runs touch.
 
     Each of the two runs is extended half of the way. Runs are extended only where a segment of the curve
@@ -206,7 +212,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
     across, up = Scale(axes.x_limits, axes.x_log, columns), Scale(axes.y_limits, axes.y_log, rows)
     lines, bands = empty_spans(len(series), columns), empty_spans(len(series), columns)
     places = values = rounding = 0
-    for shared, members in _by_x(series):
+    for shared, members in _indices_by_x(series):
         x, order, lost = _usable_x(shared, axes.x_log)
         counted = [not (series[index].is_region or is_line(series[index])) for index in members]
         places += lost * sum(counted)
@@ -227,7 +233,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
     return lines, bands, Hidden(places, values, rounding)
 
 
-def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
+def _indices_by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
     groups: list[tuple[np.ndarray, list[int]]] = []
     for index, curve in enumerate(series):
         for x, members in groups:

@@ -35,7 +35,9 @@ def difference(look: Look) -> Plot:
     """
     pinned, view = look.pinned[-1], look.view
     pinned_curves = {curve.name: curve for curve in pinned.view.curves}
-    curves = [_less(curve, pinned_curves[curve.name]) for curve in view.curves if curve.name in pinned_curves]
+    curves = [
+        _curve_minus(curve, pinned_curves[curve.name]) for curve in view.curves if curve.name in pinned_curves
+    ]
     changed = replace(
         view,
         axes=replace(
@@ -54,7 +56,7 @@ def difference(look: Look) -> Plot:
     return drawn._replace(series=[zero, *drawn.series])
 
 
-def _less(curve: CurveView, other: CurveView) -> CurveView:
+def _curve_minus(curve: CurveView, other: CurveView) -> CurveView:
     """Return a curve minus another curve, which is interpolated linearly.
 
     The result is NaN for x before the start or after the end of the other curve.
@@ -78,7 +80,7 @@ def has_multiples(look: Look) -> bool:
 
     Curves of reference learners, which are drawn like theory lines, do not count.
     """
-    return len(_groups(look)) > 1
+    return len(_curves_by_chart(look)) > 1
 
 
 def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plot], int]:
@@ -87,16 +89,16 @@ def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plo
     If the picture has only one learner, each of its curves has a chart. The learner `learner_name` always has
     a chart.
     """
-    groups = _groups(look)
+    groups = _curves_by_chart(look)
     chosen = groups[:most_charts]
     of_learner = next((curves for curves in groups if curves[0].learner == learner_name), None)
     if of_learner is not None and of_learner not in chosen:
         chosen[-1] = of_learner
     axes = plot(look).axes
-    return [_alone(look, curves, axes) for curves in chosen], len(groups) - len(chosen)
+    return [_plot_of_curves(look, curves, axes) for curves in chosen], len(groups) - len(chosen)
 
 
-def _groups(look: Look) -> list[list[CurveView]]:
+def _curves_by_chart(look: Look) -> list[list[CurveView]]:
     """Return the curves of each learner, or each curve by itself if all have the same learner."""
     curves = [curve for curve in look.view.curves if not curve.training.is_reference]
     by_learner: dict[str, list[CurveView]] = {}
@@ -105,9 +107,9 @@ def _groups(look: Look) -> list[list[CurveView]]:
     return [*by_learner.values()] if len(by_learner) > 1 else [[curve] for curve in curves]
 
 
-def _alone(look: Look, curves: Sequence[CurveView], axes: Axes) -> Plot:
+def _plot_of_curves(look: Look, curves: Sequence[CurveView], axes: Axes) -> Plot:
     names = [curve.name for curve in curves]
-    pinned = [run._replace(view=_only(run.view, names)) for run in look.pinned]
+    pinned = [run._replace(view=_view_of_curves(run.view, names)) for run in look.pinned]
     view = look.view
     references = [reference for reference in view.curves if reference.training.is_reference]
     lines = [line for line in view.lines if any(line.is_about(curve) for curve in curves)]
@@ -120,5 +122,5 @@ def _alone(look: Look, curves: Sequence[CurveView], axes: Axes) -> Plot:
     return drawn._replace(axes=replace(axes, title=title))
 
 
-def _only(view: View, names: Sequence[str]) -> View:
+def _view_of_curves(view: View, names: Sequence[str]) -> View:
     return replace(view, curves=[curve for curve in view.curves if curve.name in names], lines=[])

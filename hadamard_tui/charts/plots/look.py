@@ -65,7 +65,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
         The x value `around` stays at its position on the screen. If the scaled part is as wide as the axis,
         the complete axis is shown. `x` holds the x values of the picture, in increasing order.
         """
-        to, back, first, last = self._ruler(x)
+        to, back, first, last = self._ruler_and_ends(x)
         low, high = (first, last) if self.window is None else map(to, self.window)
         if low >= high:
             low, high = first, last
@@ -73,7 +73,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
         if width >= last - first:
             return replace(self, window=None)
         share = min(max((to(around) - low) / (high - low), 0.0), 1.0)
-        return self._with(_within(to(around) - share * width, width, first, last, back))
+        return self._with_window(_limits_within(to(around) - share * width, width, first, last, back))
 
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
         """Return options with the shown part of the x-axis moved so that it contains the x value `place`.
@@ -83,11 +83,11 @@ class ChartOptions(msgspec.Struct, frozen=True):
         """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
-        to, back, first, last = self._ruler(x)
+        to, back, first, last = self._ruler_and_ends(x)
         width = to(self.window[1]) - to(self.window[0])
-        return self._with(_within(to(place) - width / 2, width, first, last, back))
+        return self._with_window(_limits_within(to(place) - width / 2, width, first, last, back))
 
-    def _with(self, window: Limits) -> ChartOptions:
+    def _with_window(self, window: Limits) -> ChartOptions:
         return replace(self, window=window if _is_wide(window) else None)
 
     def x_limits(self, x: np.ndarray) -> Limits:
@@ -101,7 +101,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
             low = max(low, float(above[0])) if len(above) else low
         return low, high if low < high else low + 1.0
 
-    def _ruler(self, x: np.ndarray) -> tuple[Ruler, Ruler, float, float]:
+    def _ruler_and_ends(self, x: np.ndarray) -> tuple[Ruler, Ruler, float, float]:
         """Return functions that convert x to a position on the axis and back, and the ends of the axis.
 
         On a log axis, the position is log x; otherwise, it is x.
@@ -119,7 +119,7 @@ def _is_wide(window: Limits) -> bool:
     return ROUNDING * max(abs(low), abs(high)) < high - low < math.inf
 
 
-def _within(low: float, width: float, first: float, last: float, back: Ruler) -> Limits:
+def _limits_within(low: float, width: float, first: float, last: float, back: Ruler) -> Limits:
     low = min(max(low, first), last - width)
     return back(low), back(low + width)
 
@@ -339,13 +339,13 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         if not len(places):
             return None
         if self.is_complete and self.cursor is None:
-            return self._common
+            return self._most_common_x
         newest = self.point if self.newest is None else self.newest
         wanted = self.view.x_of(newest, self.shown) if self.cursor is None else self.cursor
         return float(places[-1]) if wanted is None else self.nearest(wanted)
 
     @property
-    def _common(self) -> float:
+    def _most_common_x(self) -> float:
         """Largest x at which the maximum number of curves have values."""
         places = self.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]

@@ -64,13 +64,13 @@ class Sums:
         its earlier values must not change.
         """
         if len(y) > self._count:
-            self._add(y)
+            self._append_sums(y)
         reach = np.minimum(half, np.minimum(at, len(y) - 1 - at))
         total, points = self._sums[:, at + reach + 1] - self._sums[:, at - reach]
         with np.errstate(invalid="ignore"):
             return np.where(np.isnan(y[at]), np.nan, total / points)
 
-    def _add(self, y: np.ndarray) -> None:
+    def _append_sums(self, y: np.ndarray) -> None:
         if len(y) >= self._sums.shape[1]:
             longer = np.zeros((2, 2 * len(y) + 1))
             longer[:, : self._count + 1] = self._sums[:, : self._count + 1]
@@ -125,13 +125,13 @@ class Thinning:
         block = max((size for size in BLOCKS if (last - first) // size >= ENOUGH), default=1)
         if block == 1:
             return np.arange(first, last)
-        extremes = self._grown(y, block, last)
+        extremes = self._extremes_of_blocks(y, block, last)
         begin, end = -(-first // block), last // block
         return np.concatenate(
             [np.arange(first, begin * block), extremes[begin:end].ravel(), np.arange(end * block, last)]
         )
 
-    def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
+    def _extremes_of_blocks(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
         """Return the indices of the lowest and the highest point in each block of a curve, [blocks, 2].
 
         A block has `block` adjacent points. Only full blocks up to index `last` of y are included. Blocks
@@ -226,13 +226,13 @@ class Pen(msgspec.Struct, frozen=True):
         picked = thinned(x, y, low, high)
         picked = picked[~np.isnan(y[picked])]  # expensive measures are missing at some points
         if curve.places.is_passed:
-            picked = picked[_passed(x[picked])]
+            picked = picked[_is_furthest(x[picked])]
         at, under = x[picked], ground(x[picked])
         raw = y[picked] - under
         shown, band, lines = raw, None, []
-        tint, style = colour_of(curve), self._style(curve)
+        tint, style = colour_of(curve), self._line_style(curve)
         if options.smooth and length and curve.places.clock is not None:
-            shown = smoothed(y, picked, _reach(curve)) - under
+            shown = smoothed(y, picked, _half_window(curve)) - under
             lines.append(Series("", at, raw, tint, faint=True))
         if curve.stderr is not None and options.band and not self.number:
             error = curve.stderr[:length][picked]
@@ -247,22 +247,28 @@ class Pen(msgspec.Struct, frozen=True):
         curve_name = "" if self.number else short_name(look.view, curve)
         lines.append(
             Series(
-                curve_name, at[before], shown[before], tint, style=style, band=band, mark=self._mark(curve)
+                curve_name,
+                at[before],
+                shown[before],
+                tint,
+                style=style,
+                band=band,
+                mark=self._curve_letter(curve),
             )
         )
         return lines
 
-    def _style(self, curve: CurveView) -> LineStyle:
+    def _line_style(self, curve: CurveView) -> LineStyle:
         if self.number:
             return pinned_style(self.number)
         return style_of(curve)
 
-    def _mark(self, curve: CurveView) -> str | None:
+    def _curve_letter(self, curve: CurveView) -> str | None:
         letter = letter_of(curve)
         return (letter.lower() if self.number else letter) or None
 
 
-def _passed(x: np.ndarray) -> np.ndarray:
+def _is_furthest(x: np.ndarray) -> np.ndarray:
     """Return whether x at each point is beyond the x of all points before it.
 
     "Beyond" means in the direction from the first to the last x. Only such points of a curve are drawn.
@@ -273,13 +279,15 @@ def _passed(x: np.ndarray) -> np.ndarray:
 
 
 def smoothing(look: Look) -> str:
-    reaches = [_reach(curve) for curve in look.view.curves if curve.places.clock is not None and len(curve.x)]
+    reaches = [
+        _half_window(curve) for curve in look.view.curves if curve.places.clock is not None and len(curve.x)
+    ]
     if not (look.options.smooth and reaches):
         return ""
     return f"averaged over ± {max(reaches)} point{'s' * (max(reaches) > 1)}"
 
 
-def _reach(curve: CurveView) -> int:
+def _half_window(curve: CurveView) -> int:
     """Return half the width of the moving average, in evaluation points."""
     return max(1, round(curve.places.planned * SMOOTHED_SHARE))
 

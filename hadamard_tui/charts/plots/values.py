@@ -93,15 +93,17 @@ _of: WeakKeyDictionary[Look, list[ShownValue]] = WeakKeyDictionary()
 def values(look: Look) -> list[ShownValue]:
     """Return the values of all curves and heat maps of a picture, followed by those of its pinned runs."""
     if look not in _of:
-        _of[look] = _values(look)
+        _of[look] = _shown_values(look)
     return _of[look]
 
 
-def _values(look: Look) -> list[ShownValue]:
-    own_values = [_of_heat(look, number, heat) for number, heat in enumerate(look.view.heats)]
+def _shown_values(look: Look) -> list[ShownValue]:
+    own_values = [_value_of_heat_map(look, number, heat) for number, heat in enumerate(look.view.heats)]
     signed = _is_signed(look.view)
-    own_values += [replace(_of_curve(look, look.view, curve), signed=signed) for curve in look.view.curves]
-    return [*own_values, *_pinned(look)]
+    own_values += [
+        replace(_value_of_curve(look, look.view, curve), signed=signed) for curve in look.view.curves
+    ]
+    return [*own_values, *_pinned_values(look)]
 
 
 def looked_at(look: Look, learner_name: str) -> ShownValue | None:
@@ -110,7 +112,7 @@ def looked_at(look: Look, learner_name: str) -> ShownValue | None:
     If the picture compares learners, return the smallest value of a learner that has not diverged and is not
     a reference. Otherwise, return the value of `learner_name`, or the first value if this learner has none.
     """
-    candidates = [value for value in _unpinned(look) if value.value is not None]
+    candidates = [value for value in _unpinned_values(look) if value.value is not None]
     if look.view.picture.measure.structure().is_risk:  # means over the remaining replicas have no meaning
         candidates = [value for value in candidates if not value.diverged]
     if compares(look.view):
@@ -120,7 +122,7 @@ def looked_at(look: Look, learner_name: str) -> ShownValue | None:
             for value in candidates
             if value.curve is None or only_references or not value.curve.training.is_reference
         ]
-        return min(compared, key=_value, default=None)
+        return min(compared, key=_measured_number, default=None)
     wanted = [value for value in candidates if value.learner == learner_name] or candidates
     at_point = [
         value for value in wanted if value.curve is None or value.curve.training.point in (None, look.point)
@@ -135,9 +137,9 @@ def compares(view: View) -> bool:
 
 def equals(look: Look, best: ShownValue) -> int:
     """Return how many other learners have the value `best`, up to rounding."""
-    lowest = _value(best)
-    candidates = [value for value in _unpinned(look) if value.value is not None and not value.diverged]
-    return sum(_is_same(_value(value), lowest, value.rounding) for value in candidates) - 1
+    lowest = _measured_number(best)
+    candidates = [value for value in _unpinned_values(look) if value.value is not None and not value.diverged]
+    return sum(_is_same(_measured_number(value), lowest, value.rounding) for value in candidates) - 1
 
 
 def _is_same(value: float, other: float, rounding: float) -> bool:
@@ -147,23 +149,23 @@ def _is_same(value: float, other: float, rounding: float) -> bool:
     )
 
 
-def _unpinned(look: Look) -> list[ShownValue]:
+def _unpinned_values(look: Look) -> list[ShownValue]:
     return values(look)[: len(look.view.curves) + len(look.view.heats)]
 
 
-def _value(measured: ShownValue) -> float:
+def _measured_number(measured: ShownValue) -> float:
     assert measured.value is not None, "those without are left out"
     return measured.value
 
 
-def _pinned(look: Look) -> Iterator[ShownValue]:
+def _pinned_values(look: Look) -> Iterator[ShownValue]:
     for place, run in enumerate(look.pinned, start=1):
         signed = _is_signed(run.view)
         for curve in run.view.curves:
-            yield replace(_of_curve(look, run.view, curve, place, run.name), signed=signed)
+            yield replace(_value_of_curve(look, run.view, curve, place, run.name), signed=signed)
 
 
-def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: str = "") -> ShownValue:
+def _value_of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: str = "") -> ShownValue:
     """Return the value of a curve. `run` is 0 for the run on the screen, and 1, 2, … for pinned runs."""
     letter = letter_of(curve) or " "
     without_value = ShownValue(
@@ -171,7 +173,7 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: 
         name=f"{curve_name(view, curve)} · {run_name}" if run else curve_name(view, curve),
         kind_place=curve.kind_place,
         learner=curve.learner,
-        state=_without_value(look, curve, run > 0),
+        state=_reason_without_value(look, curve, run > 0),
         rounding=look.rounding,
         is_count=_is_count(view),
         curve=curve,
@@ -183,17 +185,17 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: 
     line = line_for(view, curve, x)
     return replace(
         without_value,
-        state=_state(look, curve, number, run > 0),
+        state=_curve_state(look, curve, number, run > 0),
         value=y if np.isfinite(y) or (np.isinf(y) and _is_place(view)) else None,
         line=line,
         which="" if line is None else line_in_brief(view, line),
         height=None if line is None else line.at(x),
         binds=line is None or line.binds(curve),
-        diverged=_lost_by(curve, number),
+        diverged=_lost_replicas(curve, number),
     )
 
 
-def _lost_by(curve: CurveView, place: int) -> int:
+def _lost_replicas(curve: CurveView, place: int) -> int:
     """Return how many replicas have diverged up to evaluation point `place` of a curve.
 
     If the curve ends at this point because all replicas diverged, return the number of all replicas.
@@ -225,8 +227,8 @@ def _is_count(view: View) -> bool:
     return counted or (view.picture.measure.structure().is_integer and view.quantity.as_measured)
 
 
-def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
-    if lost := _lost_by(curve, number):
+def _curve_state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
+    if lost := _lost_replicas(curve, number):
         where = f" at {curve.ends.diverged_at:g}" if curve.places.clock is not None else ""
         return f"{curve.ends.fate}{where}" + (f": {lost}/{curve.replicas}" if lost < curve.replicas else "")
     at_last = number == len(curve.x) - 1
@@ -240,7 +242,7 @@ def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
     return "stopped" if look.stopped and not ended else "learning"
 
 
-def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
+def _reason_without_value(look: Look, curve: CurveView, pinned: bool) -> str:
     """Return why a curve has no value at the table's x. For example, "to 64": the curve ends at x = 64."""
     if curve.training.oracle_tuned and not len(curve.x):
         return "trying rates"
@@ -253,7 +255,7 @@ def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
     return f"to {number(places.max())}" if places.max() < look.shown_at else f"from {number(places.min())}"
 
 
-def _of_heat(look: Look, number: int, heat: HeatView) -> ShownValue:
+def _value_of_heat_map(look: Look, number: int, heat: HeatView) -> ShownValue:
     column, row = np.flatnonzero(heat.x == look.x), np.flatnonzero(heat.y == look.y)
     value = float(heat.z[row[0], column[0]]) if len(column) and len(row) else np.nan
     is_defined = not np.isnan(value)

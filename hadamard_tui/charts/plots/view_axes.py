@@ -37,32 +37,34 @@ def bars(view: View) -> list[Series]:
     if not len(places) or not count:
         return []
     log = view.axes.x_log and bool((places > 0).all())
-    width = SHARE * _apart(places, log) / count
+    width = SHARE * _smallest_distance(places, log) / count
     return [
         series
         for number, curve in enumerate(view.curves)
-        for series in _drawn(curve, short_name(view, curve), (number - count / 2) * width, width, log)
+        for series in _bar_series(curve, short_name(view, curve), (number - count / 2) * width, width, log)
     ]
 
 
 def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
     places = np.unique(values[np.isfinite(values)])
-    half = _apart(places, log) / 2
-    low, high = _moved(places[[0, -1]], np.array([-half, half]), log).tolist()
+    half = _smallest_distance(places, log) / 2
+    low, high = _moved_places(places[[0, -1]], np.array([-half, half]), log).tolist()
     return low, high
 
 
-def _apart(places: np.ndarray, log: bool) -> float:
+def _smallest_distance(places: np.ndarray, log: bool) -> float:
     along = np.log(places) if log else places
     return float(np.diff(along).min()) if len(along) > 1 else 1.0
 
 
-def _moved(places: np.ndarray, by: np.ndarray | float, log: bool) -> np.ndarray:
+def _moved_places(places: np.ndarray, by: np.ndarray | float, log: bool) -> np.ndarray:
     moved: np.ndarray = places * np.exp(by) if log else places + by
     return moved
 
 
-def _drawn(curve: CurveView, series_name: str, offset: float, width: float, log: bool) -> Iterator[Series]:
+def _bar_series(
+    curve: CurveView, series_name: str, offset: float, width: float, log: bool
+) -> Iterator[Series]:
     """Yield series for the bars of a curve: one line with gaps for all bars, then their error bars.
 
     Args:
@@ -71,14 +73,14 @@ def _drawn(curve: CurveView, series_name: str, offset: float, width: float, log:
     finite = np.isfinite(curve.y)
     x, y = curve.x[finite], curve.y[finite]
     nothing = np.full_like(y, np.nan)
-    sides = _moved(x, offset, log), _moved(x, offset + width, log)
+    sides = _moved_places(x, offset, log), _moved_places(x, offset + width, log)
     around = np.stack([sides[0], sides[0], sides[1], sides[1], sides[1]], 1).ravel()
     up = np.stack([np.zeros_like(y), y, y, np.zeros_like(y), nothing], 1).ravel()
     foot, top = (np.stack([edge, edge, edge, edge, nothing], 1).ravel() for edge in (np.zeros_like(y), y))
     tint, band = colour_of(curve), (np.minimum(foot, top), np.maximum(foot, top))
     yield Series(series_name, around, up, tint, band=band, mark=letter_of(curve) or None)
     if curve.stderr is not None:
-        error, middle = curve.stderr[finite], _moved(x, offset + width / 2, log)
+        error, middle = curve.stderr[finite], _moved_places(x, offset + width / 2, log)
         whiskers = np.stack([y - error, y + error, nothing], 1).ravel()
         yield Series("", middle.repeat(3), whiskers, tint)
 
@@ -93,7 +95,10 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.axes.y_label} against {view.axes.x_label}"
     x_axis, x_log = _x_axis(look)
-    is_whole, names = are_whole(view.places), tuple(sorted(view.axes.names.items())) or _few(view)
+    is_whole, names = (
+        are_whole(view.places),
+        tuple(sorted(view.axes.names.items())) or _ticks_at_few_places(view),
+    )
     axes = partial(
         Axes,
         title,
@@ -103,12 +108,12 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
         x_log=x_log,
         x_whole=is_whole,
         x_names=names,
-        x_falls=_falls(view),
+        x_falls=_is_x_decreasing(view),
     )
     highest, refused = twice_the_start(view), ""
     is_of_risk = negligible(view) < highest < np.inf
     if options.y_log or options.window is not None or not is_of_risk:
-        ys = [_finite(curve, x_axis) for curve in series]
+        ys = [_finite_values(curve, x_axis) for curve in series]
         curves = [y for curve, y in zip(series, ys, strict=True) if curve.mark]
         rounding = max(rounded_off(curves, view.quantity.rounding), negligible(view))
         values = np.concatenate([*ys, np.empty(0)])
@@ -117,25 +122,25 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
         if y_axis is not None:
             return axes(y_limits=y_axis, y_log=True, y_rounding=rounding), ""
     if is_of_risk and options.window is None:
-        return axes(y_limits=_of_risk(series)), refused
+        return axes(y_limits=_risk_axis_limits(series)), refused
     held = values.clip(-highest, highest)
     held[np.abs(held) <= negligible(view)] = 0.0
     return axes(y_limits=still_limits(held) if along_records(view) else limits(held)), refused
 
 
-def _falls(view: View) -> bool:
+def _is_x_decreasing(view: View) -> bool:
     """Return whether the x-axis shows a measured value that decreases along every curve."""
     ends = [curve.x[[0, -1]] for curve in view.curves if curve.places.is_passed and len(curve.x) > 1]
     return bool(ends) and all(start > end for start, end in ends)
 
 
-def _few(view: View) -> tuple[Tick, ...]:
+def _ticks_at_few_places(view: View) -> tuple[Tick, ...]:
     places = view.places
     is_few = 1 < len(places) <= FEW and not any(curve.places.is_passed for curve in view.curves)
     return at_places(places.tolist()) if is_few else ()
 
 
-def _finite(curve: Series, x_axis: Limits) -> np.ndarray:
+def _finite_values(curve: Series, x_axis: Limits) -> np.ndarray:
     seen: np.ndarray = curve.y[(curve.x >= x_axis[0]) & (curve.x <= x_axis[1]) & np.isfinite(curve.y)]
     return seen
 
@@ -147,7 +152,7 @@ def twice_the_start(view: View) -> float:
     return 2 * float(np.nanmax(starts)) if has_start else np.inf
 
 
-def _of_risk(series: Sequence[Series]) -> Limits:
+def _risk_axis_limits(series: Sequence[Series]) -> Limits:
     starts = [float(curve.y[0]) for curve in series if len(curve.y) and (curve.mark or curve.name)]
     heights = [y for curve in series if len(y := curve.y[~np.isnan(curve.y)])]
     return risk_limits(starts or [1.0], heights or [np.ones(1)])

@@ -48,9 +48,9 @@ def different_lines(lines: Sequence[LineView]) -> list[LineView]:
     name. If it is equal for several curves, it is shown once, without the names of the curves.
     """
     shown: list[LineView] = []
-    for plain_name, alike in _grouped((line.plain_name, line) for line in lines).items():
+    for plain_name, alike in _lines_by_key((line.plain_name, line) for line in lines).items():
         shown += [replace(alike[0], name=plain_name, values="", apart=())] if _are_same(alike, 0.0) else alike
-    owned = _grouped(((line.called, line.values), line) for line in shown if line.curve)
+    owned = _lines_by_key(((line.called, line.values), line) for line in shown if line.curve)
     for first, *repetitions in owned.values():
         if _are_same([first, *repetitions], ROUNDING):
             shown[shown.index(first)] = replace(first, curve="", formula="")
@@ -72,7 +72,7 @@ def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
     )
 
 
-def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[LineView]]:
+def _lines_by_key(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[LineView]]:
     groups: dict[Hashable, list[LineView]] = {}
     for key, line in pairs:
         groups.setdefault(key, []).append(line)
@@ -85,19 +85,19 @@ def curve_ends(view: View) -> str:
     if len(known_places(view)) and not along_records(view):
         for curve in view.curves:
             if curve.ends.ended and (letter := letter_of(curve)):
-                for reason, x in _reasons(curve, view):
+                for reason, x in _reasons_for_gaps(curve, view):
                     letters_by_reason.setdefault(reason, {}).setdefault(x, []).append(letter)
     axis_words = f"{x_name(view)} = " if sum(map(len, letters_by_reason.values())) == 1 else ""
     return " · ".join(
         f"{', '.join(letters)}: {reason.format(axis_words + where)}"
         for reason, places in letters_by_reason.items()
-        for letters, where in _together(
+        for letters, where in _letters_and_places(
             {view.axes.names.get(x) or tick_label(x): place_letters for x, place_letters in places.items()}
         )
     )
 
 
-def _together(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
+def _letters_and_places(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
     """Return pairs of curves' letters and the x values at which these curves begin or end, as text.
 
     If each x value has a single curve, return one pair: all letters, and all x values joined by commas.
@@ -107,7 +107,7 @@ def _together(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
     return [(letters, place) for place, letters in places.items()]
 
 
-def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
+def _reasons_for_gaps(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
     """Yield the reasons why a curve does not span the x-axis, as pairs of a text and an x value.
 
     The text has a placeholder {} for the x value.
@@ -142,8 +142,8 @@ def plot(look: Look) -> Plot:
     series = view_series(look)
     axes, refused = view_axes(look, series)
     stretched = [upright(curve, axes) for curve in series]
-    note = " · ".join(filter(None, (refused, curve_ends(look.view), _place(look))))
-    return Plot([*_region(look), *stretched], axes, note, look.playhead, smoothing(look))
+    note = " · ".join(filter(None, (refused, curve_ends(look.view), _remark_on_x(look))))
+    return Plot([*_excluded_region(look), *stretched], axes, note, look.playhead, smoothing(look))
 
 
 def view_series(look: Look) -> list[Series]:
@@ -153,26 +153,28 @@ def view_series(look: Look) -> list[Series]:
     All other curves come last.
     """
     curves = [
-        curve for number, run in enumerate(look.pinned, start=1) for curve in _pinned(run, Pen(look, number))
+        curve
+        for number, run in enumerate(look.pinned, start=1)
+        for curve in _pinned_series(run, Pen(look, number))
     ]
-    curves += [*look.stored, *([] if look.ghost is None else _ghost(look.ghost))]
+    curves += [*look.stored, *([] if look.ghost is None else _previous_run_series(look.ghost))]
     if look.view.picture.draw == "bars":
         curves += bars(look.view)
     else:
         curves += [
             series
-            for curve in _each_once(look.view.curves)
-            for series in Pen(look).draw(_as_level(curve, look.view))
+            for curve in _curves_without_copies(look.view.curves)
+            for series in Pen(look).draw(_curve_or_level(curve, look.view))
         ]
-    lines = [_line(line, look) for line in different_lines(look.view.lines)]
-    lines += _guessed(look)
+    lines = [_theory_line_series(line, look) for line in different_lines(look.view.lines)]
+    lines += _guess_marks(look)
     through = marks(look.view, [*curves, *lines], bool(look.resolved.x_log))
-    lines = [*through, *lines, *_points(look.view)]
+    lines = [*through, *lines, *_training_point_series(look.view)]
     faint = [curve for curve in curves if curve.faint]
     return [*faint, *lines, *(curve for curve in curves if not curve.faint)]
 
 
-def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
+def _curves_without_copies(curves: Sequence[CurveView]) -> list[CurveView]:
     """Return the curves to draw, without copies of a reference learner for each value of the sweep axes.
 
     A reference learner is drawn like a theory line. If its curves are equal, one is drawn, with the learner's
@@ -195,10 +197,10 @@ def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
 def _begins_as(curve: CurveView, other: CurveView) -> bool:
     """Return whether the shorter curve `other` consists of the first points of `curve`."""
     shared = slice(len(other.x))
-    return _same(curve.x[shared], other.x) and _same(curve.y[shared], other.y)
+    return _are_equal_arrays(curve.x[shared], other.x) and _are_equal_arrays(curve.y[shared], other.y)
 
 
-def _as_level(curve: CurveView, view: View) -> CurveView:
+def _curve_or_level(curve: CurveView, view: View) -> CurveView:
     """Replace a reference learner's curve by a horizontal line if all points of the curve have the same x.
 
     The line has the last y of the curve, and spans the x of all other curves. Any other curve is returned
@@ -218,7 +220,7 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
     return replace(curve, x=np.linspace(places.max(), places.min(), len(curve.x)), y=y, stderr=None)
 
 
-def _region(look: Look) -> list[Series]:
+def _excluded_region(look: Look) -> list[Series]:
     """Return the region below the proved lower bounds of all learners to which such bounds apply.
 
     The curves of these learners cannot lie in this region.
@@ -227,36 +229,36 @@ def _region(look: Look) -> list[Series]:
     is no region.
     """
     views = [look.view, *(run.view for run in look.pinned)]
-    bounds = [(curve.learner, _proved(view, curve)) for view in views for curve in view.curves]
+    bounds = [(curve.learner, _proved_bounds(view, curve)) for view in views for curve in view.curves]
     bound_learners = {learner_name for learner_name, lines in bounds if lines}
     bounds_by_curve = [lines for learner_name, lines in bounds if learner_name in bound_learners]
     if not bounds_by_curve or not all(bounds_by_curve):
         return []
     x = np.unique(
-        np.concatenate([line.x[_picked(line, look)] for lines in bounds_by_curve for line in lines])
+        np.concatenate([line.x[_drawn_indices(line, look)] for lines in bounds_by_curve for line in lines])
     )
-    held = [reduce(np.fmax, [_along(line, x) for line in lines]) for lines in bounds_by_curve]
+    held = [reduce(np.fmax, [_interpolated_line(line, x) for line in lines]) for lines in bounds_by_curve]
     band = np.full_like(x, -np.inf), reduce(np.fmin, held)
     return [Series("", x, np.full_like(x, np.nan), theory(), band=band, faint=True, is_region=True)]
 
 
-def _proved(view: View, curve: CurveView) -> list[LineView]:
+def _proved_bounds(view: View, curve: CurveView) -> list[LineView]:
     about = [] if curve.training.is_reference else bounds_on(view, curve)
     return [line for line in about if line.direction == "lower" and line.binds(curve) and len(line.x)]
 
 
-def _along(line: LineView, x: np.ndarray) -> np.ndarray:
+def _interpolated_line(line: LineView, x: np.ndarray) -> np.ndarray:
     heights: np.ndarray = np.interp(x, line.x, line.y, left=np.nan, right=np.nan)
     return heights
 
 
-def _picked(line: LineView, look: Look) -> np.ndarray:
+def _drawn_indices(line: LineView, look: Look) -> np.ndarray:
     picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
     defined: np.ndarray = picked[~np.isnan(line.y[picked])]
     return defined
 
 
-def _pinned(run: Pinned, pen: Pen) -> list[Series]:
+def _pinned_series(run: Pinned, pen: Pen) -> list[Series]:
     """Return the series of a pinned run: lower bounds, drawn faint, and curves with small letters.
 
     The first series has no points. It gives the name of the run in the legend.
@@ -265,7 +267,7 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
     style = pinned_style(pen.number)
     title = Series(f"{run.name}{SMALL_LETTERS}", nothing, nothing, others(), style=style)
     bounds = [
-        replace(_line(line, pen.look), name="", formula="", style=style, faint=True)
+        replace(_theory_line_series(line, pen.look), name="", formula="", style=style, faint=True)
         for line in different_lines(run.view.lines)
         if line.direction in FROM_BELOW and not _is_drawn(line, pen.look.view)
     ]
@@ -273,10 +275,12 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
 
 
 def _is_drawn(line: LineView, view: View) -> bool:
-    return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
+    return any(
+        _are_equal_arrays(line.x, other.x) and _are_equal_arrays(line.y, other.y) for other in view.lines
+    )
 
 
-def _ghost(run: Pinned) -> list[Series]:
+def _previous_run_series(run: Pinned) -> list[Series]:
     """Return the curves of the previous run, drawn faint, with one legend entry for all."""
     nothing = np.empty(0)
     curves = [curve for curve in run.view.curves if len(curve.x)]
@@ -284,7 +288,7 @@ def _ghost(run: Pinned) -> list[Series]:
     return [Series(run.name, nothing, nothing, others(), "sparse"), *faint] if faint else []
 
 
-def _guessed(look: Look) -> list[Series]:
+def _guess_marks(look: Look) -> list[Series]:
     """Return marks at the x values from which, as the user guessed, losses stay below 0.1.
 
     All marks share one legend entry.
@@ -307,12 +311,12 @@ def _guessed(look: Look) -> list[Series]:
     )
 
 
-def _same(array: np.ndarray, other: np.ndarray) -> bool:
+def _are_equal_arrays(array: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.array_equal(array, other, equal_nan=True))
 
 
-def _line(line: LineView, look: Look) -> Series:
-    picked = _picked(line, look)
+def _theory_line_series(line: LineView, look: Look) -> Series:
+    picked = _drawn_indices(line, look)
     formula = "" if line.curve or line.apart else line.formula
     if formula and not look.view.quantity.as_measured:
         formula = f"from {formula}"
@@ -321,7 +325,7 @@ def _line(line: LineView, look: Look) -> Series:
     return Series(line_name(look.view, line), line.x[picked], line.y[picked], tint, style, formula=formula)
 
 
-def _points(view: View) -> list[Series]:
+def _training_point_series(view: View) -> list[Series]:
     """Return the training examples that a picture shows beside its curves, as a series of separate points.
 
     NaN after each point prevents a line to the next one.
@@ -333,7 +337,7 @@ def _points(view: View) -> list[Series]:
     return [Series("training points", x.repeat(2), apart, others(), "points")]
 
 
-def _place(look: Look) -> str:
+def _remark_on_x(look: Look) -> str:
     """Return a remark on the x at which the table of learners reads its values, such as "… k = 64".
 
     The remark is empty if the x-axis is the clock of the run, or if no vertical line marks the x in the
@@ -351,8 +355,8 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
     if picture.title:
         title = picture.title if len(view.heats) == 1 else f"{picture.title}: {heat.learner}"
     logarithmic = bool(options.x_log) and bool(heat.x[0] > 0), view.axes.rows_log and bool(heat.y[0] > 0)
-    levels = (_level(contour, heat, *logarithmic) for contour in heat.contours)
-    marks = (_contour(mark, heat) for mark in view.axes.marks)
+    levels = (_level_contour(contour, heat, *logarithmic) for contour in heat.contours)
+    marks = (_mark_contour(mark, heat) for mark in view.axes.marks)
     return HeatMap(
         heat.x,
         heat.y,
@@ -369,12 +373,12 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
     )
 
 
-def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
+def _level_contour(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
     return ContourLine(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
 
-def _contour(mark: Marked, heat: HeatView) -> ContourLine:
+def _mark_contour(mark: Marked, heat: HeatView) -> ContourLine:
     return ContourLine(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
 
 
@@ -392,7 +396,7 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
     if not (len(xs) and len(ys)):
         return []
     drawn_marks = []
-    for mark in _once(view.axes.marks):
+    for mark in _marks_without_duplicates(view.axes.marks):
         x, y = mark.between(xs[[xs.argmin(), xs.argmax()]], ys[[ys.argmin(), ys.argmax()]])
         drawn_marks.append(Series(mark.name, np.array(x), np.array(y), others(), STYLE))
     return drawn_marks
@@ -406,7 +410,7 @@ def upright(series: Series, axes: Axes) -> Series:
     return replace(series, y=np.array(axes.y_limits)) if is_upright else series
 
 
-def _once(marks: Sequence[Marked]) -> list[Marked]:
+def _marks_without_duplicates(marks: Sequence[Marked]) -> list[Marked]:
     """Return the marks of a picture without duplicates.
 
     Marks with equal coordinates become one mark. Its name consists of the first comma-separated parts, if all
