@@ -11,8 +11,8 @@ import numpy as np
 
 from engine.core.parts import BadInput
 from engine.core.texts import listed
+from engine.diagnosis.labelled_frame import FEW_CLASSES, labelled
 from engine.diagnosis.labelled_table import LabelledTable
-from engine.diagnosis.mixed_columns import FEW_CLASSES, labelled
 from engine.problems.data_files import TableSettings
 from engine.problems.first_rows import first_rows
 from engine.problems.mixed_frame import read_frame

@@ -305,6 +305,16 @@ class Table(NamedTuple):
     headings: Sequence[str]
     """Names of all columns of the file. Empty if the file has no names."""
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of features."""
+        n, d = self.numbers.shape
+        return n, d
+
+    def features(self, order: NDArray[np.int64], training: int) -> NDArray[np.float64]:
+        """Return the features [n, d] of the rows `order` [n], which do not depend on the training rows."""
+        return self.numbers[order]
+
     def feature_names(self) -> tuple[str, ...]:
         """Return the features' names; a feature without a name has its position, as in "column 3"."""
         headings = {place: self.headings[place] for place in self.layout.features} if self.headings else {}

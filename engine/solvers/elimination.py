@@ -87,7 +87,7 @@ class Equations:
         negative = (dataset.instances.rows < 0).cpu().numpy()
         seeds = [zlib.crc32(np.packbits(rows).tobytes()) for rows in negative for _ in range(self._members)]
         self._coins = [np.random.default_rng(seed) for seed in seeds]  # shared by all targets of a replica
-        self._solved = [ReducedEquations(self._d) for _ in range(members)]
+        self._solved = ReducedEquations(members, self._d)
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         x = instances.rows.double().cpu().numpy().repeat(self._members, 0)
@@ -101,19 +101,17 @@ class Equations:
         means = full_batches.reshape(len(full_batches), steps, self._batch, self._d + 1).mean(2)
         if self._population:
             means = np.zeros_like(means)
-        for rows, coins, solved in zip(means, self._coins, self._solved, strict=True):
-            by_coin = coins.random(rows.shape) < 0.5
-            for row, coin in zip(rows, by_coin, strict=True):
-                solved.see(np.where(row == 0, coin, row < 0))
+        by_coin = np.stack([coins.random(means.shape[1:]) for coins in self._coins]) < 0.5
+        equations = np.where(means == 0, by_coin, means < 0)
+        for step in range(steps):
+            self._solved.see(equations[:, step])
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        chosen = np.stack([solved.chosen for solved in self._solved])
         negative = (instances.rows < 0).double().cpu().numpy().repeat(self._members, 0)
-        odd = (negative @ chosen[:, :, None].astype(float))[:, :, 0] % 2
+        odd = (negative @ self._solved.chosen[:, :, None].astype(float))[:, :, 0] % 2
         signs: Floats = 1.0 - 2.0 * odd
         if self._abstain:
-            settled = [solved.settles(x > 0) for solved, x in zip(self._solved, negative, strict=True)]
-            signs *= np.stack(settled)
+            signs *= self._solved.settles(negative)
         return torch.from_numpy(signs).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
@@ -121,30 +119,35 @@ class Equations:
 
 
 class ReducedEquations:
-    """Linear equations over F₂ in d unknowns, in reduced form: each pivot occurs in one equation only."""
+    """Linear equations over F₂ in d unknowns, for B members, in reduced form.
 
-    def __init__(self, d: int) -> None:
-        self._rows, self._pivots = np.zeros((0, d + 1), bool), np.zeros(0, np.int64)
-        self.chosen: Bits = np.zeros(d, bool)
-        """Solution in which all unknowns without a pivot are 0."""
+    Each equation has a pivot, an unknown that occurs in no other equation of its member.
+    """
 
-    def settles(self, left_sides: Bits) -> Bits:
-        """Return which of n new equations have a right side that follows from the equations seen, [n].
+    def __init__(self, members: int, d: int) -> None:
+        self._rows: Bits = np.zeros((members, d, d + 1), bool)  # row i has the pivot i, or is 0 without it
 
-        `left_sides` [n, d] are the coefficients of the unknowns in the new equations.
+    @property
+    def chosen(self) -> Bits:
+        """Solutions [B, d] in which all unknowns without a pivot are 0."""
+        return self._rows[:, :, -1]
+
+    def settles(self, left_sides: Floats) -> Bits:
+        """Return which new equations [B, n] have a right side that follows from the equations seen.
+
+        `left_sides` [B, n, d] are the coefficients of the unknowns in the new equations, 0 or 1.
         """
-        follows = left_sides[:, self._pivots].astype(float) @ self._rows[:, :-1] % 2
-        settled: Bits = (follows == left_sides).all(1)
+        follows = left_sides @ self._rows[:, :, :-1].astype(float) % 2
+        settled: Bits = (follows == left_sides).all(2)
         return settled
 
-    def see(self, equation: Bits) -> None:
-        """Add an equation, a vector [d + 1] of d coefficients and the right side."""
-        reduced = equation ^ np.logical_xor.reduce(self._rows[equation[self._pivots]], axis=0)
-        if not reduced[:-1].any():
-            return
-        pivot = int(reduced[:-1].argmax())
-        self._rows[self._rows[:, pivot]] ^= reduced
-        self._rows = np.concatenate((self._rows, reduced[None]))
-        self._pivots = np.append(self._pivots, pivot)
-        self.chosen[:] = False
-        self.chosen[self._pivots] = self._rows[:, -1]
+    def see(self, equations: Bits) -> None:
+        """Add an equation per member, [B, d + 1]: d coefficients and the right side."""
+        multiples = self._rows & equations[:, :-1, None]
+        reduced = equations ^ np.logical_xor.reduce(multiples, axis=1)
+        (members,) = reduced[:, :-1].any(1).nonzero()
+        reduced = reduced[members]
+        pivots = reduced[:, :-1].argmax(1)
+        with_pivot = self._rows[members, :, pivots]
+        self._rows[members] ^= with_pivot[:, :, None] & reduced[:, None]
+        self._rows[members, pivots] = reduced

@@ -21,10 +21,11 @@ Divided by this value, 1 becomes so large that tanh saturates, but a rounding er
 class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
     """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)) with w = X⁺y, on rows outside the span of rows seen.
 
-    On rows inside this span, such as rows seen, the prediction is xᵀw. Let the entries of the instances be
-    random signs. An unseen row with the label y = ±1 then has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)) with ρ = k/d. The
-    tanh is the posterior mean of y given xᵀw alone. For k ≥ d, the prediction is a sign. The solver costs
-    O(d²) per example, and O(n d²) per evaluation on n rows. Source: theory/hadamard#random-signs.
+    k is the number of examples seen. The formula is used for rows x outside the span of the rows seen. For
+    rows in this span, the prediction is xᵀw. Let the entries of the instances be random signs. An unseen row
+    with the label y = ±1 then has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)) with ρ = k/d. The tanh is the posterior mean of
+    y given xᵀw alone. For k ≥ d, the prediction outside the span is sgn(xᵀw). The solver costs O(d²) per
+    example, and O(n d²) per evaluation on n rows. Source: theory/hadamard#random-signs.
     """
 
     def structure(self) -> SolverStructure:
@@ -47,21 +48,28 @@ class TanhFit(LeastSquaresFit):
         super().__init__(data)
         self._count, self._d = 0, data.instances.d
         self._targets = data.targets * data.variants
+        self._spanned: tuple[torch.Tensor, torch.Tensor] | None = None  # rows, and whether each is spanned
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         super().learn(instances, labels)
         self._count += instances.n
+        self._spanned = None
 
     def predict(self, instances: Instances) -> torch.Tensor:
         fitted = super().predict(instances).double()
         unseen_share = max(1 - self._count / self._d, SATURATED)
-        in_span = self._is_spanned(instances.rows.double()).repeat_interleave(self._targets, 0)
+        in_span = self._is_spanned(instances.rows).repeat_interleave(self._targets, 0)
         return torch.where(in_span, fitted, torch.tanh(fitted / unseen_share)).to(instances.dtype)
 
     def _is_spanned(self, rows: torch.Tensor) -> torch.Tensor:
         """Return whether each row [R, n, d] lies in the span of the rows seen, [R, n]."""
-        outside = torch.baddbmm(rows, rows, self._projector, alpha=-1)
-        return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
+        if self._spanned is not None and self._spanned[0] is rows:
+            return self._spanned[1]
+        exact = rows.double()
+        outside = torch.baddbmm(exact, exact, self._projector, alpha=-1)
+        is_spanned = outside.square().sum(2) <= DEPENDENT**2 * exact.square().sum(2)
+        self._spanned = rows, is_spanned
+        return is_spanned
 
     def weights(self) -> None:
         return

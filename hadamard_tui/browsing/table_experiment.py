@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from engine.core.parts import BadInput
-from engine.diagnosis.mixed_columns import FEW_CLASSES
+from engine.diagnosis.labelled_frame import FEW_CLASSES
 from engine.problems import table
 from engine.problems.data_files import TableSettings
 

@@ -9,9 +9,9 @@ import pytest
 
 from engine.core.parts import BadInput
 from engine.diagnosis.answer import examples_to_reach, span_bound
-from engine.diagnosis.mixed_columns import Treatment, in_groups
 from engine.diagnosis.table_reading import read_table
 from engine.problems.data_files import TableSettings
+from engine.problems.mixed_columns import Treatment, in_groups
 from engine.problems.table import MixedTable, Request, read
 
 NAMES = "size", "age", "rooms", "price"

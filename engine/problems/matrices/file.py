@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from engine.core.parts import BadField
 from engine.core.streams import Streams
 from engine.problems import table
 from engine.problems.data_files import (
@@ -23,6 +24,7 @@ from engine.problems.data_files import (
     TableSettings,
     make_absolute,
 )
+from engine.problems.encoded_table import EncodedTable, read_encoded
 from engine.problems.matrices import Matrix, MatrixStructure, RowNumbers, Rows
 from engine.problems.standardisation import standardise
 
@@ -45,6 +47,10 @@ class File(Matrix, frozen=True, tag="file"):
     "training". With `standardise`, every feature has mean 0 and standard deviation 1 on the training rows. A
     feature that is constant on the training rows becomes 0. `bias` adds a last feature that is 1 on every
     row. `rotate` rotates this feature together with all others.
+
+    With `encode`, columns of words and dates become features by skrub, and missing numbers become the median.
+    The training rows alone determine medians and the encodings of words. Every run says what became of each
+    column. Without `encode`, such columns are refused.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)
@@ -60,6 +66,13 @@ class File(Matrix, frozen=True, tag="file"):
         Meta(
             title="standardise",
             description="scale features to mean 0 and standard deviation 1 on the training rows",
+        ),
+    ] = False
+    encode: Annotated[
+        bool,
+        Meta(
+            title="encode",
+            description="turn words, dates and missing cells into numbers, by the training rows",
         ),
     ] = False
     bias: Annotated[bool, Meta(title="bias", description="add a last feature that is always 1")] = False
@@ -82,6 +95,8 @@ class File(Matrix, frozen=True, tag="file"):
     def __post_init__(self) -> None:
         super().__post_init__()
         make_absolute(self)
+        if self.encode and self.label is None:
+            raise BadField("label", "missing; `encode` needs the column of labels, which is not a feature")
 
     def structure(self) -> MatrixStructure:
         held = self._read_table()
@@ -100,7 +115,7 @@ class File(Matrix, frozen=True, tag="file"):
         )
 
     def size(self) -> tuple[int, int]:
-        n, d = self._read_table().numbers.shape
+        n, d = self._read_table().shape
         return n, d + self.bias
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
@@ -109,15 +124,17 @@ class File(Matrix, frozen=True, tag="file"):
         return RowNumbers(order, None if classes is None else classes.numbers[order])
 
     def data_report(self) -> DataReport:
+        if self.encode:
+            return self._read_table().report
         return table.report(self._table_request(), PLACE)
 
     def rows(self, streams: Streams) -> Rows:
-        order, numbers = self._drawn_order(streams), self._read_table().numbers
-        n, d = numbers.shape
+        order, held = self._drawn_order(streams), self._read_table()
+        n, d = held.shape
         rows = np.ones((len(order), n, d + self.bias))
         for of_replica, its_order in zip(rows, order, strict=True):
             features = of_replica[:, :d]
-            features[:] = numbers[its_order]
+            features[:] = held.features(its_order, self._training_rows(n))
             if self.standardise:
                 standardise(features, self._training_rows(n))
         return rows
@@ -137,5 +154,5 @@ class File(Matrix, frozen=True, tag="file"):
         )
         return table.Request(self.path, settings, self.label)
 
-    def _read_table(self) -> table.Table:
-        return table.read(self._table_request(), PLACE)
+    def _read_table(self) -> table.Table | EncodedTable:
+        return (read_encoded if self.encode else table.read)(self._table_request(), PLACE)
