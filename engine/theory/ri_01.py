@@ -13,10 +13,10 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
     """¼(1 − k/(d−1)): no rotation-invariant learner does better on the Hadamard problem shifted to 0 and 1.
 
     The bound holds in expectation over the random row signs and any noise, for square loss. For entropic
-    loss, ¼ is replaced by ln 2. Without the constant row, inner products of instances do not depend on the
-    signs: they are ½d for a row with itself and ¼d for two rows. So the d − 1 − k unseen labels are fair
-    coins, for every order of the rows. Least squares has the loss ¼(1 − k/(d−1))(k+2)/(k+1). Source: WKA21
-    Thm 4.
+    loss, ¼ is replaced by ln 2. One row of the Hadamard matrix is constant. The proof considers the d − 1
+    other rows. Their inner products do not depend on the row signs: ½d for a row with itself, and ¼d for two
+    rows. So the d − 1 − k unseen labels are fair coins, for every order of the rows. Least squares has the
+    loss ¼(1 − k/(d−1))(k+2)/(k+1). Source: WKA21 Thm 4.
     """
 
     title: ClassVar[str] = "bound on 0/1 rows"

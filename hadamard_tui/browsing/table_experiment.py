@@ -120,9 +120,8 @@ NET = {"kind": "dense", "widths": [32], "activation": "relu", "cw": 2, "outputs"
 def document(choices: TableChoices, rows: Table | EncodedTable) -> Raw:
     """Return an experiment in which several learners train on a table and are tested on held-out rows.
 
-    The features are standardised, so tr Σ = d. The learning rate of GD follows from the largest possible
-    curvature:
-    2 tr Σ for square loss, tr Σ / 4 for logistic loss.
+    The features are standardised, so their covariance matrix Σ has the trace d. The learning rate of GD is
+    derived from an upper bound on the curvature: 2 tr Σ for square loss, tr Σ / 4 for logistic loss.
 
     Raises: BadInput if the labels are not of the chosen kind.
     """
