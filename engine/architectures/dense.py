@@ -152,7 +152,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         bool,
         Meta(
             title="alternating biases",
-            description="start biases with sizes U(0, √(3 C_b)) and alternating signs, instead of Gaussian",
+            description="biases start with sizes U(0, √(3 C_b)) and alternating signs, not Gaussian",
             extra=SELDOM,
         ),
     ] = False

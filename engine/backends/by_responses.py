@@ -51,7 +51,7 @@ class ByResponses(Backend):
         if rule is None or net is None:
             return "it only trains architectures by an update rule"
         if rule.response(1) is None or not net.structure().trains_weights:
-            return "the learner is not known to be a linear neuron whose steps are sums of past gradients"
+            return "it only trains linear neurons whose steps are known sums of past gradients"
         if experiment.protocol.schedule().drawn_independently:
             return "examples may be seen twice"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)

@@ -37,7 +37,7 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
         bool,
         Meta(
             title="falls",
-            description="whether the map is above the value where the theory line is below its level",
+            description="whether the map is above the value wherever the line is below its level",
         ),
     ] = False
     share: Annotated[

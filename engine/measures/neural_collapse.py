@@ -40,9 +40,10 @@ class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
 
     label: ClassVar[str] = LABELS["within"]
 
-    quantity: Annotated[Quantity, Meta(title="quantity", description="NC1 in two forms, NC2, NC3 or NC4")] = (
-        "within"
-    )
+    quantity: Annotated[
+        Quantity,
+        Meta(title="quantity", description="within, spread: NC1; angles: NC2; weights: NC3; centres: NC4"),
+    ] = "within"
 
     def label_with(self, loss: str) -> str:
         return LABELS[self.quantity]

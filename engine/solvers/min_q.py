@@ -50,9 +50,9 @@ class MinQ(Solver, frozen=True, tag="min-q"):
     """The minimiser of Q_α, which is the limit of gradient flow on a diagonal net, w = u^D − v^D.
 
     Suppose that gradient flow on square loss starts at u = v = α θ and fits the examples. Here α is the scale
-    of the start, and θ [d] is its shape. It then converges to the w of least Q_α(w) among all w with Xw = y.
-    Here Q_α(w) = Σ_i α_i² q(w_i/α_i^D) with α_i = α θ_i. For D = 2, q(b) = 2 − √(4 + b²) + b asinh(b/2) and
-    q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1 − z)^(−p) − (1 + z)^(−p) and p = D/(D − 2).
+    of the start, and θ [d] is its shape. The flow then converges to the w of least Q_α(w) among all w with Xw
+    = y. Here Q_α(w) = Σ_i α_i² q(w_i/α_i^D) with α_i = α θ_i. For D = 2, q(b) = 2 − √(4 + b²) + b asinh(b/2)
+    and q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1 − z)^(−p) − (1 + z)^(−p) and p = D/(D − 2).
 
     As α → ∞, the solution becomes the w of least Σ_i w_i²/θ_i^(2D−2). For θ = 1, this is the solution of
     `lls`. As α → 0, the solution becomes the w of least Σ_i |w_i|/θ_i^(D−2). For θ = 1 or D = 2, this is a

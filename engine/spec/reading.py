@@ -105,7 +105,7 @@ def _parts_with_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[
 
 
 def _resolve_paths_of_axes(folder: Path, axes: Any, place: str) -> None:
-    """Make the values of sweep axes that set the file field `place` relative to `folder`.
+    """Resolve file paths in sweep axes that set the field `place`. The paths are relative to `folder`.
 
     Charts show the paths as written.
     """

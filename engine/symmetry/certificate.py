@@ -68,8 +68,8 @@ def certificate(
     Under rotations, a rule with an invariant counterpart is compared with this counterpart. For example,
     diagonal AdaGrad is compared with the rule that has one rate for all inputs. Diagonal AdaGrad is rotation
     invariant on ±1 data only, but rotated data are not ±1. Therefore, the counterpart is trained on the
-    rotated data. If its predictions agree, the learner has the predictions of a rotation-invariant rule on
-    the given data.
+    rotated data. If the predictions agree, the learner predicts on the given data as a rotation-invariant
+    rule does.
 
     Return None if the matrix has more than MOST_ENTRIES entries. Source: theory/symmetry#rotation-invariance.
     """
