@@ -625,7 +625,8 @@ class HadamardApp(FailingApp):
     def end(self, code: int) -> None:
         """Ask the app to end with an exit code. A signal handler may call this at any time.
 
-        If the app has already ended, do nothing, because the process is writing its state.
+        If the main loop of the app has already closed, do nothing. The process then only writes its state
+        before it ends.
         """
         if self._loop_of_app is None:
             self.end_at_once(code)

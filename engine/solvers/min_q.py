@@ -49,18 +49,18 @@ Point = tuple[Floats, Floats, Floats, Floats]
 class MinQ(Solver, frozen=True, tag="min-q"):
     """The minimiser of Q_α, which is the limit of gradient flow on a diagonal net, w = u^D − v^D.
 
-    Suppose that gradient flow on square loss starts at u = v = α θ and fits the examples. It then converges
-    to the w of least Q_α(w) among all w with Xw = y. Here Q_α(w) = Σ_i α_i² q(w_i/α_i^D) with α_i = α θ_i.
-    For D = 2, q(b) = 2 − √(4 + b²) + b asinh(b/2) and q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1
-    − z)^(−p) − (1 + z)^(−p) and p = D/(D − 2).
+    Suppose that gradient flow on square loss starts at u = v = α θ and fits the examples. Here α is the scale
+    of the start, and θ [d] is its shape. The flow then converges to the w of least Q_α(w) among all w with Xw
+    = y. Here Q_α(w) = Σ_i α_i² q(w_i/α_i^D) with α_i = α θ_i. For D = 2, q(b) = 2 − √(4 + b²) + b asinh(b/2)
+    and q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1 − z)^(−p) − (1 + z)^(−p) and p = D/(D − 2).
 
     As α → ∞, the solution becomes the w of least Σ_i w_i²/θ_i^(2D−2). For θ = 1, this is the solution of
     `lls`. As α → 0, the solution becomes the w of least Σ_i |w_i|/θ_i^(D−2). For θ = 1 or D = 2, this is a
-    solution of `basis-pursuit`. Newton's method solves the dual problem for a decreasing sequence of values
-    down to α, anew for every k. The solver raises ArithmeticError unless Xw = y up to 1e-10, and the duality
-    gap is below 1e-9 of the objective. If no w fits the labels, the solution fits the predictions of least
-    squares instead. α has the unit of the weights of the net. Source: WGL20 Thm 1;
-    theory/implicit-bias#kernel-and-rich; theory/implicit-bias#shaped-start.
+    solution of `basis-pursuit`. Each fit solves the dual problem by Newton's method for decreasing scales,
+    the last of which is α. The solver raises ArithmeticError if Xw differs from y by more than 1e-10. It also
+    raises ArithmeticError if the duality gap exceeds 1e-9 of the objective. If no w satisfies Xw = y, the
+    labels y are replaced by the predictions XX⁺y of least squares. α has the unit of the weights of the net.
+    Source: WGL20 Thm 1; theory/implicit-bias#kernel-and-rich; theory/implicit-bias#shaped-start.
     """
 
     alpha: Annotated[
@@ -174,17 +174,17 @@ class Path:
 
 
 def _ratio_of_scales(depth: int) -> float:
-    """Return the ratio of each stored scale c to the next larger one."""
+    """Return the ratio of successive scales at which `Path` solves the dual problem, below 1."""
     return float(10**-0.5 if depth == 2 else 10 ** (-0.1 * depth))
 
 
 class Dual:
     """Newton's method on the dual problem of least Q_α: the maximum of a function G(ν).
 
-    G(ν) = ν·b − c Σ_i θ_i² H(z_i) with z_i = θ_i^(D−2) (Aᵀν)_i. A [r, d] has orthonormal rows, Aw = b has the
-    same solutions as Xw = y, θ is the shape of the start, and the scale c is proportional to α^D. The
-    gradient of G is b − Aw for w_i = c θ_i^D h(z_i), where H′ = h. The maximum of G is the least Q over all w
-    with Aw = b.
+    A [r, d] has orthonormal rows, and Aw = b has the same solutions as Xw = y. θ is the shape of the start,
+    the scale c is proportional to α^D, and h is the function of `MinQ`. With H′ = h and z_i = θ_i^(D−2)
+    (Aᵀν)_i, G(ν) = ν·b − c Σ_i θ_i² H(z_i). The gradient of G is b − Aw for w_i = c θ_i^D h(z_i). The maximum
+    of G is the least Q over all w with Aw = b.
 
     For D ≥ 3, every z_i lies in (−1, 1). Near ±1, the distances 1 − z and 1 + z cannot be computed exactly
     enough from z. They are therefore stored too, and every step changes z and both distances.
@@ -193,7 +193,7 @@ class Dual:
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int, shape: Floats) -> None:
         """Begin at a scale c so large that the function h is nearly linear.
 
-        The start is the ν for which w = c θ^D h′(0) z fits the labels.
+        Newton's method starts at the ν that would be exact if h were linear, h(z) = h′(0) z.
         """
         self.scale = scale
         self._rows, self._labels = rows, labels

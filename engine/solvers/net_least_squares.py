@@ -32,9 +32,9 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
 
     Each fit minimises Σ (f(x) − y)² by the Levenberg–Marquardt method in a trust region, with the exact
     Jacobian. It begins at random weights N(0, s²), which are the same for all replicas. The best fit is kept.
-    It need not be the global minimum. If there are fewer parameters than labels, p = k (d + 1) < n, only a
-    set of labels of measure 0 can be fitted exactly. The solver raises ArithmeticError if non-finite numbers
-    occur. Source: theory/parities-and-noise#fitting-anything.
+    It need not be the global minimum. The net has p = k (d + 1) parameters. If p is less than the number of
+    labels n, almost no label vectors can be fitted exactly. The solver raises ArithmeticError if non-finite
+    numbers occur. Source: theory/parities-and-noise#fitting-anything.
     """
 
     units: Annotated[Count, Meta(title="hidden units k", description="number of hidden units")] = 4

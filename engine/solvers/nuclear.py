@@ -105,16 +105,17 @@ def _basis_of_row_space(X: Floats) -> Floats:
 
 
 def _shrunk_singular_values(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
-    """Reduce each singular value of W, where w = vec W, by `by`, but not below 0."""
+    """Reduce the singular values of the matrix with entries w by the number `by`, down to 0 at least."""
     left_vectors, singular_values, right_vectors = np.linalg.svd(w.reshape(shape), full_matrices=False)
     shrunk: Floats = ((left_vectors * np.maximum(singular_values - by, 0)) @ right_vectors).ravel()
     return shrunk
 
 
 def _relative_duality_gap(w: Floats, dual: Floats, basis: Floats, shape: tuple[int, int]) -> float:
-    """Return the relative gap between the nuclear norm ‖W‖_* and its lower bound ⟨Λ, W⟩.
+    """Return (‖W‖_* − ⟨Λ, W⟩)/‖W‖_*, where ⟨Λ, W⟩ is a lower bound on the nuclear norm ‖W‖_*.
 
-    Λ is the dual variable, projected onto the span of the instances and scaled to ‖Λ‖₂ ≤ 1.
+    Λ is the dual variable, projected onto the span of the instances and scaled to ‖Λ‖₂ ≤ 1. `basis` [r, d] is
+    an orthonormal basis of this span.
     """
     along = basis.T @ (basis @ dual)
     along /= max(float(np.linalg.norm(along.reshape(shape), 2)), 1.0)

@@ -36,10 +36,11 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     The rule assumes that every label ±1 is a product of unknown signs, one for each factor. With two factors,
     a label is known if a path of examples leads from x¹ to x². Successive examples on this path share the
     first factor and the second factor in turn. The label is then the product of the labels along the path.
-    With r factors, Gaussian elimination decides whether a label is known: the indicator vector of its tuple
-    of factors must be a sum, over F₂, of those of seen tuples. Two factors are the same or opposite if |x·x̃|
-    = ‖x‖‖x̃‖, so rotations of single factors do not change predictions. For two factors, the prediction is
-    sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²), where M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 = 0. Source: theory/hadamard#factors.
+    With r factors, the indicator vector of an instance marks its row of each factor by a 1. A label is known
+    if its indicator vector is a sum, over F₂, of indicator vectors seen. Gaussian elimination decides this.
+    Two factors are the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors do not change
+    predictions. For two factors with orthogonal rows, the prediction is sgn(x¹ᵀ Σ_{p≥0} (MMᵀ)^p M x²), summed
+    to any sufficiently large p. Here M = Σ_t y_t x¹_t x²_tᵀ and sgn 0 = 0. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None
@@ -99,7 +100,7 @@ class Paths:
         """Return random projections of each factor, [R, n, VIEWS, r], and of each instance, [R, n].
 
         A factor's VIEWS projections have an unknown common scale, which depends on the other factors. The
-        projection of an instance determines its sign.
+        sign of an instance's projection distinguishes the instance x from −x.
         """
         weights = torch.from_numpy(self._weights).to(instances.device, instances.dtype)
         if instances.n <= MOST_ROWS:
@@ -149,7 +150,7 @@ class Paths:
 
 
 def _projection_weights(factors: tuple[int, ...]) -> Floats:
-    """Return weights [1, VIEWS r + 1, D] of random projections of instances x¹ ⊗ … ⊗ xʳ.
+    """Return weights [1, VIEWS · r + 1, d] of random projections of instances x¹ ⊗ … ⊗ xʳ [d].
 
     There are VIEWS projections for each of the r factors. Such a projection multiplies this factor by its own
     random vector, and all other factors by fixed vectors. The last projection multiplies every factor by its

@@ -20,9 +20,9 @@ class Perceptron(Solver, frozen=True, tag="perceptron"):
     """The perceptron from w = 0: w ← w + y_j x_j if y_j x_jᵀw ≤ 0, in passes until a pass makes no mistake.
 
     Every pass takes the examples in order. For every k, training begins anew, and makes at most `passes`
-    passes. Labels are ±1, and the model has no bias. If y_j x_jᵀw is at most √ε times the largest ‖x‖², it
-    counts as 0, and so as a mistake. Here ε is the machine epsilon. Otherwise, rounding would decide the
-    mistakes on orthogonal examples. Separable examples with ‖x‖ ≤ R and margin γ cause at most (R/γ)²
+    passes. Labels are ±1, and the model has no bias. An example also counts as a mistake if y_j x_jᵀw is
+    positive but at most √ε max‖x‖², with the machine epsilon ε. Without this tolerance, rounding would decide
+    the mistakes on orthogonal examples. Separable examples with ‖x‖ ≤ R and margin γ cause at most (R/γ)²
     mistakes. A mistake costs O(d + k), because inner products of the examples are stored. Source: Rosenblatt
     1958; Novikoff 1962; theory/symmetry#half-spaces.
     """

@@ -61,9 +61,10 @@ class Root:
     def add(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Add instances [R, b, d] one by one. Return P x [R, d, b] and s = 1 + xᵀP x [R, 1, b] for each.
 
-        P is the matrix before the instance x is added. With φ = SᵀXᵀ and L Lᵀ = I + φᵀφ, the diagonal of L
-        holds the numbers √s, and the columns of Sφ L⁻ᵀ are P x/√s. S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source:
-        Andrews 1968; for one instance Potter 1963.
+        P = S Sᵀ is the matrix just before its instance x is added. X contains all b added instances. Let φ =
+        SᵀXᵀ and L Lᵀ = I + φᵀφ. The diagonal of L contains √s for each instance, and the columns of Sφ L⁻ᵀ
+        are P x/√s. At the end, S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source: Andrews 1968; for one instance Potter
+        1963.
         """
         phi = self._root.mT @ rows.mT  # [R, d, b]
         eye = torch.eye(rows.shape[1], dtype=phi.dtype, device=phi.device)

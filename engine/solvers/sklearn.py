@@ -173,9 +173,9 @@ class Fit:
     def _fit_estimator(self, rows: Floats, labels: Floats, replica: int) -> Any:
         """Fit an estimator to rows [k, d] and labels [targets of the fit, k].
 
-        Return an array of numbers that are always predicted, one per target, instead of an estimator in two
-        cases. If there are too few examples, the numbers are 0. If a classifier has seen only one label, they
-        are this label.
+        In two cases, return an array of constant predictions, one per target, instead of an estimator. With
+        too few examples, the predictions are 0. If a classifier has seen only one label, the predictions are
+        this label.
         """
         if len(rows) < self._solver.least:
             return np.zeros(len(labels))

@@ -21,10 +21,11 @@ Divided by this value, 1 becomes so large that tanh saturates, but a rounding er
 class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
     """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)) with w = X⁺y, on rows outside the span of rows seen.
 
-    On rows inside this span, such as rows seen, the prediction is xᵀw. Let the entries of the instances be
-    random signs. An unseen row with the label y = ±1 then has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)) with ρ = k/d. The
-    tanh is the posterior mean of y given xᵀw alone. For k ≥ d, the prediction is a sign. The solver costs
-    O(d²) per example, and O(n d²) per evaluation on n rows. Source: theory/hadamard#random-signs.
+    k is the number of examples seen. The formula is used for rows x outside the span of the rows seen. For
+    rows in this span, the prediction is xᵀw. Let the entries of the instances be random signs. An unseen row
+    with the label y = ±1 then has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)) with ρ = k/d. The tanh is the posterior mean of
+    y given xᵀw alone. For k ≥ d, the prediction outside the span is sgn(xᵀw). The solver costs O(d²) per
+    example, and O(n d²) per evaluation on n rows. Source: theory/hadamard#random-signs.
     """
 
     def structure(self) -> SolverStructure:

@@ -38,13 +38,13 @@ class VAW(Solver, frozen=True, tag="vaw"):
     """The Vovk–Azoury–Warmuth forecaster: ridge regression that also counts the predicted instance as seen.
 
     After k examples, the prediction for a row x is ŷ = bᵀ(A + x xᵀ)⁻¹x. Here A = εI + Σ_{j≤k} x_j x_jᵀ and b
-    = Σ_{j≤k} y_j x_j. By Sherman and Morrison, the prediction equals xᵀw/(1 + xᵀA⁻¹x) with the ridge solution
-    w for λ = ε = `eps`, which is not linear in x. Predictions are updated example by example in float64. The
+    = Σ_{j≤k} y_j x_j. By the Sherman–Morrison formula, ŷ = xᵀw/(1 + xᵀA⁻¹x), where w is the ridge solution
+    for λ = ε = `eps`. So ŷ is not linear in x. Predictions are updated example by example in float64. The
     example x_k changes the products xᵀw of all rows x by multiples of xᵀA⁻¹x_k. It changes their leverages
-    xᵀA⁻¹x by multiples of (xᵀA⁻¹x_k)². If the examples are the rows in order, one matrix product gives these
-    numbers for several examples. An example then costs O(d² + n d). Once all leverages are small, products of
-    float32 data are computed in float32, because they are only small corrections to sums in float64. Source:
-    Azoury, Warmuth 2001; Vovk 2001; theory/conventions#update-rules.
+    xᵀA⁻¹x by multiples of (xᵀA⁻¹x_k)². If the examples are the evaluated rows in order, one matrix product
+    gives xᵀA⁻¹x_k for several examples x_k. An example then costs O(d² + n d). For float32 data and small
+    leverages, these products are computed in float32. They are then only small corrections to sums in
+    float64. Source: Azoury, Warmuth 2001; Vovk 2001; theory/conventions#update-rules.
     """
 
     eps: Annotated[
@@ -124,10 +124,7 @@ class Forecast:
                 self._check_leverages_are_small()
 
     def _check_leverages_are_small(self) -> None:
-        """Find out whether leverages can be updated by differences without losing precision.
-
-        This is so if all leverages are small.
-        """
+        """Set `_exact`: whether leverages are small enough to be updated without loss of precision."""
         self._exact = bool(self._computed.amax() <= LARGE)
 
     def _compute_steps_ahead(self, x: torch.Tensor) -> None:

@@ -31,16 +31,16 @@ AxisName = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=20
 class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sweep axis: a name for expressions of the preset, and the values that it takes in turn.
 
-    A value is a number, or a table that assigns numbers to several names. With `set`, each value replaces a
-    field of the preset, and may also be a word or a part. A range runs from `from` to `to` in equal steps.
-    With `log`, neighbouring values differ by equal factors: of 2 or 10 if the ends allow it and `points` is
-    not set. Charts label values with `names` if they are set, and otherwise label a table with one of its
-    numbers.
+    A value is a number, or a table that assigns numbers to several names. With `set`, each value replaces the
+    field of the preset that `set` names. The value may then also be a word, or the table of a part such as an
+    update rule. A range runs from `from` to `to` in equal steps. With `log`, it runs in equal factors.
+    Without `points`, the factor is 2 or 10 if `to` is reached by such factors. Charts label the values with
+    `names` if `names` is set. Otherwise, charts show the numbers themselves.
 
     With `until = "read"`, a learner runs at the values of this axis in increasing order, and stops early.
-    This happens separately for each combination of values on the other axes. Pictures read off a number along
-    this axis, such as the number of rows that suffice. The learner stops as soon as all these numbers and
-    their standard errors are known.
+    This happens separately for each combination of values on the other axes. Pictures with `read` compute one
+    number from all values along this axis, such as the first value at which the loss is small. The learner
+    stops as soon as all these numbers and their standard errors are known.
     """
 
     name: Annotated[
@@ -51,7 +51,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_POINTS)] | None,
         Meta(
             title="values",
-            description="such as 0.1, 0.2, or for several names {K = 2, C = 3}, {K = 4, C = 5}",
+            description="such as 0.1, 0.2; with several names, one table per value: {K = 2, C = 3}",
         ),
     ] = None
     from_: Annotated[Number | None, Meta(title="from", description="first value of a range")] = msgspec.field(

@@ -25,7 +25,7 @@ Text = Callable[[str], str]
 
 
 def rename_learner(raw: Raw, former: str, other: str) -> None:
-    """Rename a learner in claims about its curves, and in pictures that divide other curves by its curve.
+    """Rename a learner in claims about its curves, and in the field `relative` of pictures.
 
     Curves whose names include sweep values, such as `GD, d = 4`, are renamed too.
     """
@@ -118,9 +118,10 @@ PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
 def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
     """Return why some claims of a changed document are not judged, by the index of the claim.
 
-    A claim whose text stands in the preset describes the preset's own runs. It is judged only if these runs
-    and its picture are unchanged. Any other claim was written by the user, and is judged. A different seed,
-    more replicas and new titles do not count as changes.
+    A claim with the same text as a claim of the preset is about the runs of the preset. Such a claim is
+    judged only if `document` has the same runs and the same picture as the preset. Any other claim was
+    written by the user, and is judged. A different seed, more replicas and new titles do not count as
+    changes.
 
     Args:
         sweep: the sweep of `document`.
@@ -160,7 +161,6 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
 
 
 def _computed_parts(experiment: Experiment) -> tuple[Any, ...]:
-    """Return what the measured numbers depend on, besides seed, replicas and precision."""
     return experiment.problem, experiment.protocol, experiment.learners
 
 
@@ -176,7 +176,7 @@ THRESHOLD = 0.1
 
 
 def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
-    """Return a copy of a document that sweeps over a number, with an axis called AXIS and pictures of it.
+    """Return a copy of a document with a sweep axis called AXIS, and with pictures of the sweep.
 
     Claims are left out, because they are about a single value of the swept number.
 
@@ -191,11 +191,11 @@ def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
 
 
 def _pictures_of_sweep(document: Raw, experiment: Experiment, symbol: str) -> list[Raw]:
-    """Return a picture against the sweep axis and, if runs have a clock, one of all curves along it.
+    """Return a picture with the sweep axis as x. If runs have a clock, add a picture of all curves in time.
 
-    The first picture shows when the loss first falls below THRESHOLD. The time after which it stays below
-    would hide the law: in hadamard-128, a single row of equal entries raises the loss of EGU above THRESHOLD
-    again, at whatever time the row is seen.
+    The first picture shows when the loss first falls below THRESHOLD. The last time at which the loss exceeds
+    THRESHOLD would depend less clearly on the swept number. In hadamard-128, a single row of equal entries
+    raises the loss of EGU above THRESHOLD again, at a random time.
     """
     has_clock = experiment.protocol.extent(experiment.n).last > 0
     measures = [picture["measure"] for picture in document["pictures"]] or [{"kind": "loss"}]

@@ -170,10 +170,11 @@ def _check_measure(
 def _dimensions_of_measure(
     experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
 ) -> Dimensions:
-    """Return the dimensions along which a measure varies, for the learners that it applies to.
+    """Return the clocks, indices and axes along which the measure of a picture varies.
 
-    These learners are unknown if `experiments` lack some of the `learners`. The result then has all clocks,
-    and the dimensions of all learners in `experiments`.
+    Only learners for which the measure can be computed count. If `experiments` lack some of the `learners`,
+    these learners are unknown. The result then has every clock of CLOCKS, and counts all learners in
+    `experiments`.
     """
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):
@@ -299,7 +300,7 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
 
 
 def _check_all_dimensions_covered(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """Check that x, y, `read` or `at` covers every dimension along which the measure varies."""
+    """Check that the picture's x, y, `read` or `at` uses every dimension along which the measure varies."""
     over = None if picture.reading is None else picture.reading.over
     x = _names_in_expression(picture, "x", where)
     clocks = [dimension for dimension in (*dimensions.clocks, *dimensions.measures) if dimension in x]
@@ -420,7 +421,7 @@ def _check_picture_of_claim(claim: Claim, picture: Picture, where: str) -> None:
 
 
 def check_places(experiment: Experiment) -> None:
-    """Check that claims about a single run refer to points at which it is evaluated, such as "k = 64".
+    """Check that `at` of each claim about a single run is an evaluation point of the run, such as k = 64.
 
     Raises: BadInput.
     """

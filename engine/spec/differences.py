@@ -71,9 +71,9 @@ def differences(before: Raw, after: Raw) -> list[SetupDifference]:
 
 
 def _swept_places(document: Raw) -> set[tuple[str, ...]]:
-    """Return the part and the place of each value that a sweep axis replaces.
+    """Return the part and the place of each field that a sweep axis sets.
 
-    Such a value is the first of the sweep, so its change says nothing beside the sweep.
+    Changes of such a field are not listed, because the document contains only its first value of the sweep.
     """
     places: set[tuple[str, ...]] = set()
     for axis in document["axes"]:
@@ -121,7 +121,10 @@ def _sweep_words(axis_name: str, axis: Raw) -> str:
 
 
 def _old_names(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
-    """Return the old name of each learner or axis that differs in its name only, by its new name."""
+    """Return the old names of renamed learners or axes, by new name.
+
+    A learner or axis counts as renamed if nothing but its name differs.
+    """
     before = [learner for learner_name, learner in old.items() if learner_name not in new]
     after = [learner for learner_name, learner in new.items() if learner_name not in old]
     return {
@@ -161,7 +164,7 @@ def _optimizer_in_words(learner: Raw) -> str:
 def _kind_in_words(part: Raw) -> str:
     """Return a part's kind, and for a class of a library also its name and its rate.
 
-    The rate is shown because it may be the default of the part, which is not the default of the class.
+    The rate is shown because our default rate may differ from that of the library's class.
     """
     if "options" not in part:
         return str(part["kind"])

@@ -66,9 +66,9 @@ def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
 
 
 def without_defaults(kind: Any, raw: Any) -> Any:
-    """Remove, from a raw value (TOML data), the entries of tables that equal their defaults.
+    """Remove all fields that equal their defaults from the tables of a raw value (TOML data).
 
-    So the result stays the same if a later version of a part has a further field with a default.
+    A later version of a Struct may have more fields with defaults. The result is then still the same.
     """
     if isinstance(raw, list | tuple):
         return [without_defaults(items_of(alternatives(kind)), member) for member in raw]
@@ -152,8 +152,8 @@ def is_struct(kind: Any) -> bool:
 def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.Struct] | None:
     """Return the Struct that a table in a document describes. `kinds` are the types that are allowed there.
 
-    If only one of the types is a Struct, it is this one. Otherwise, it is the part whose kind is the table's
-    `kind`. Return None if there is no such Struct.
+    If only one of the types is a Struct, return this Struct. Otherwise, return the part with the `kind` of
+    the table. Return None if there is no such part.
     """
     structs, kind = _structs_by_tag(kinds), table.get("kind")
     if len(structs) == 1:
@@ -290,9 +290,9 @@ def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
 def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mapping[str, float]) -> Raw:
     """Evaluate the expressions in a document's texts, and return the document with the finished texts.
 
-    Texts may use d, n, m and sweep axes. They may use the numbers of the protocol, the target, the matrix,
-    the problem and the run by field name. They may also use the numbers of the same claim or mark, and the
-    numbers in `at` of the same picture.
+    Texts may use d, n, m and sweep axes. Texts may also name number fields of the protocol, the target, the
+    matrix, the problem and the run. The text of a claim or mark may name number fields of this claim or mark.
+    The text of a picture may name numbers in the picture's `at`.
 
     Args:
         numbers: the document with all other expressions replaced by numbers.
@@ -336,8 +336,8 @@ def _numbers_in(table: Any) -> Iterator[tuple[str, float]]:
 def as_document(described: Experiment | Raw) -> Raw:
     """Return an experiment as a document. If `described` is a document, return a copy.
 
-    The expressions in an experiment's texts are evaluated already. So braces in these texts are doubled, to
-    be read as braces.
+    In texts of documents, braces enclose expressions. The texts of an experiment contain no expressions any
+    more. So their braces are doubled, which makes them plain text.
     """
     document: Raw = dict(msgspec.to_builtins(described))
     if isinstance(described, Experiment):

@@ -64,7 +64,7 @@ def _check_texts(sweep: Sweep) -> None:
             if text != first[place]:
                 fault = f"the text is {quoted(text)} at {point.label}, but has another number elsewhere"
                 raise BadInput(
-                    place, f"{fault}; use no axis in braces, and no number that depends on an axis"
+                    place, f"{fault}; in braces, use neither a sweep axis nor a number that depends on one"
                 )
 
 
@@ -304,7 +304,7 @@ def _points_of_sweep(
 def _document_at_point(
     raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
 ) -> Mapping[str, Any] | None:
-    """Return the document at one sweep point, with only its learners; None if it has no learner."""
+    """Return the document at one sweep point, with the learners of this point; None if the point has none."""
     document = dict(raw)
     if any(axis.set for axis, _ in pairs):
         document = copy.deepcopy(document)

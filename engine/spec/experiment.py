@@ -125,7 +125,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 def missing(measure: Measure, setup: Setup, learner: Learner) -> str | None:
-    """Return None if a measure can be computed for a learner; otherwise, a condition that it violates.
+    """Return None if a measure can be computed for a learner; otherwise, a condition that is violated.
 
     The text completes the sentence "it is measured only where …".
     """
@@ -135,7 +135,7 @@ def missing(measure: Measure, setup: Setup, learner: Learner) -> str | None:
 
 
 def no_hessian(setup: Setup, learner: Learner) -> str | None:
-    """Return None if the Hessian of a net's loss can be computed; otherwise, a condition for it."""
+    """Return None if the Hessian of a net's loss can be computed; otherwise, a condition that is violated."""
     loss, outputs = setup.loss, _output_count(learner)
     if not loss.joint or outputs == setup.m:
         return None

@@ -70,8 +70,8 @@ class Field(msgspec.Struct, frozen=True):
 def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
     """Return the fields of a Struct that input forms show.
 
-    These are all fields with plain values, and those fields with a part as value that have a title. Fields
-    that the class defines itself come before inherited fields.
+    All fields with plain values are shown. A field whose value is a part is shown only if the field has a
+    title. Fields that the class defines itself come before inherited fields.
     """
     described = inspect.type_info(struct)
     assert isinstance(described, inspect.StructType), "only Structs have fields"

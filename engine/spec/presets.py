@@ -106,7 +106,8 @@ def sweep_of(preset: str, described: Raw) -> Sweep:
     """Return the sweep of `described`, the document of a preset with the user's overrides.
 
     A claim of the preset is not judged if the overrides change the runs that it describes. No claim is judged
-    if the preset alone is invalid, for example because it requires a file that the overrides set.
+    if the preset without overrides is invalid. For example, the preset may require a file that only the
+    overrides name.
 
     Raises: BadInput whose place begins with `preset`.
     """
@@ -134,7 +135,7 @@ def _raw_with_overrides(preset: str, overrides: Iterable[str]) -> Raw:
 
 @contextmanager
 def _errors_naming(preset: str) -> Iterator[None]:
-    """Add the name of the preset to the place that BadInput errors name.
+    """Put the name of the preset before the place in each BadInput raised in the block.
 
     The user's own parts are loaded first, so that their errors are not attributed to the preset.
     """

@@ -95,7 +95,7 @@ class _Result(msgspec.Struct):
 
 
 def _parts_with_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
-    """Yield name, table and file fields of the matrix and of the target, the parts that may read files."""
+    """Yield the matrix and the target, which may read files: name, table, and names of file fields."""
     problem = raw.get("problem")
     for part_name, family in (("matrix", "matrices"), ("target", "targets")):
         part = problem.get(part_name) if isinstance(problem, dict) else None
@@ -105,7 +105,7 @@ def _parts_with_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[
 
 
 def _resolve_paths_of_axes(folder: Path, axes: Any, place: str) -> None:
-    """Resolve paths of data files, relative to `folder`, in the sweep axes that set the field `place`.
+    """Resolve file paths in sweep axes that set the field `place`. The paths are relative to `folder`.
 
     Charts show the paths as written.
     """
@@ -153,8 +153,8 @@ def _list_or_text(text: str) -> str | list[str]:
 def put(raw: Raw, place: str, value: Any) -> None:
     """Set the value of a field such as `learners[0].update.lr` in `raw`.
 
-    A new `kind` drops the hyperparameters that only the former kind has. Setting a rule, a solver or an
-    architecture of a learner with a new name adds this learner. Raises: BadInput.
+    A new `kind` drops the hyperparameters that only the former kind has. If `place` is a rule, a solver or an
+    architecture of an unknown learner, a learner with this name is added. Raises: BadInput.
     """
     *parents, last = _steps_of_place(place)
     _add_learner(raw, [*parents, last])
@@ -337,8 +337,8 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
 
     A part that is given by its kind alone becomes a table. The matrix is resolved first; expressions in the
     matrix may use its own d. The target is resolved next; expressions in the target may use d, n and the
-    sizes that the matrix defines. All other expressions may also use m. Without update rules, the protocol is
-    optional. Without training, the target is optional, too, and labels are then 0.
+    sizes that the matrix defines. All other expressions may also use m. The protocol is optional if no
+    learner has an update rule. If nothing is trained, the target is optional, too, and labels are then 0.
 
     Raises: BadInput for an expression without a value, and for an invalid matrix or target.
     """
@@ -397,7 +397,7 @@ def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: 
 
 
 def _names_with_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
-    """Return `names`, with d if the matrix sets it, for the expressions in the matrix's fields."""
+    """Add d, evaluated, to `names` if the matrix sets d. Other fields of the matrix may then use d."""
     if not isinstance(matrix, Mapping) or "d" not in matrix:
         return names
     first = resolved(kind, {"kind": matrix.get("kind"), "d": matrix["d"]}, "problem.matrix", names)
@@ -415,7 +415,11 @@ def _converted(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> A
 def _explained_error(
     error: msgspec.ValidationError, place: str, raw: Any, written: Mapping[str, Any]
 ) -> BadInput:
-    """Convert an error of msgspec to a BadInput, which quotes `written` and lists the allowed values."""
+    """Convert an error of msgspec to a BadInput that lists the allowed values.
+
+    `raw` contains the resolved values. The message quotes `written`, the values before expressions were
+    resolved.
+    """
     message, _, path = str(error).partition(" - at `$")
     where = f"{place}{path.rstrip('`')}".lstrip(".")
     cause = error.__cause__
@@ -521,7 +525,10 @@ def _struct_members(kind: Any) -> list[inspect.StructType]:
 
 
 def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False) -> Any:
-    """Return the type of the value at path `where`. In a union of types, the kind in `raw` selects one."""
+    """Return the type of the value at path `where`.
+
+    In a union of types, the `kind` in `raw` selects the type.
+    """
     kind: Any = _type_of_experiments()
     steps = _steps_of_place(where)
     for number, step in enumerate(steps):

@@ -45,7 +45,7 @@ class Point:
         return all(abs(coordinate - number) <= NEAR * abs(number) for coordinate, number in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
-        """Return a copy of the point with a learning rate, as if rates were one more sweep axis."""
+        """Return a copy of the point at a learning rate, whose index among the rates is `number`."""
         return replace(self, place=(*self.place, number), names={**self.names, RATE: rate})
 
     @property
@@ -78,9 +78,10 @@ class Sweep:
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """Return the claims, with their numbers evaluated for the curve `apart` of a picture.
+        """Return the claims, with their numbers evaluated for one curve of a picture.
 
         Numbers of a claim may be expressions of sweep axes, such as d, whose values differ between curves.
+        `apart` contains the indices of the curve's values on these axes.
         """
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
@@ -139,7 +140,8 @@ def only(experiment: Experiment) -> Sweep:
 def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
     """Return the marks of a picture, with the values that they have at the sweep points of the picture.
 
-    Raises: BadInput if a mark has several values for one straight line, or at one position along a curve.
+    A mark is drawn as a straight line, or as a curve if its value depends on the axis along x or y. Raises:
+    BadInput if the sweep gives a straight line, or one point of a curve, several values.
     """
     pictures = sweep.experiment.pictures
     number = next((number for number, other in enumerate(pictures) if other == picture), None)
@@ -179,7 +181,7 @@ def _straight_mark(title: str, mark: Mark) -> Marked:
 def _curved_mark(
     sweep: Sweep, picture: Picture, mark_name: str, pairs: list[tuple[Point, Mark]], where: str
 ) -> Marked:
-    """Return a mark that varies along an axis: its y with the picture's x, or its x with y."""
+    """Return a mark whose y depends on the picture's x, or whose x depends on the picture's y."""
     at_y = pairs[0][1].x is None
     along = picture.x if at_y else picture.y
     height_by_place: dict[float, float] = {}

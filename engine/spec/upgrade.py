@@ -104,7 +104,7 @@ def _names_of_learners(raw: Mapping[str, Any]) -> set[str]:
 def _upgraded_picture(picture: Any) -> Any:
     """Return a picture in its present form.
 
-    Formerly, the list `lines` contained marks beside theory lines. A mark is a straight line at a value.
+    Formerly, the list `lines` contained theory lines and marks. Marks are moved to the list `marks`.
     """
     if isinstance(picture, Mapping):
         picture = _picture_of_all_gaps(picture)
@@ -122,9 +122,10 @@ def _upgraded_picture(picture: Any) -> Any:
 
 
 def _picture_of_all_gaps(picture: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Replace the former measure `jacobian-gap` of one gap by the present measure of all gaps.
+    """Replace the former measure `jacobian-gap` with `after` by the present measure of all gaps.
 
-    The field `at` then selects the gap after the singular value with index `after`.
+    A gap is the ratio of successive singular values. The picture's `at` then selects the gap after the
+    singular value with index `after`.
     """
     measure = picture.get("measure")
     after = measure.get("after") if isinstance(measure, Mapping) else None

@@ -60,14 +60,16 @@ def certificate(
     """Return the largest relative change of a prediction under a group of transformations of instances.
 
     The learner is trained on (X, y) and on (Xgᵀ, y), in float64 on the CPU. For Xgᵀ, its initial weights are
-    transformed to correspond to the initial weights for X. This is done for two random g that nearly generate
-    the group. Of two rotations, one has determinant −1. Predictions on all rows are compared at every
-    evaluation point of the first replica while they are finite. The change is max |Δŷ| / max |ŷ|. If it is
-    below UNCHANGED, the learner is invariant on these data.
+    transformed to correspond to the initial weights for X. This is done for two random elements g of the
+    group. Of two rotations, one has determinant −1. Predictions of the first replica on all rows are compared
+    at every evaluation point, as long as the predictions are finite. The change is max |Δŷ| / max |ŷ|. If it
+    is below UNCHANGED, the learner is invariant on these data.
 
     Under rotations, a rule with an invariant counterpart is compared with this counterpart. For example,
-    diagonal AdaGrad is compared with the rule that has one rate for all inputs. Rotated ±1 data are not ±1,
-    so invariance on these data means that the learner equals its counterpart here.
+    diagonal AdaGrad is compared with the rule that has one rate for all inputs. Diagonal AdaGrad is rotation
+    invariant on ±1 data only, but rotated data are not ±1. Therefore, the counterpart is trained on the
+    rotated data. If the predictions agree, the learner predicts on the given data as a rotation-invariant
+    rule does.
 
     Return None if the matrix has more than MOST_ENTRIES entries. Source: theory/symmetry#rotation-invariance.
     """
@@ -88,10 +90,11 @@ def change_by_rounding(
     """Return the largest relative change of a prediction when instances are perturbed by rounding errors.
 
     The change is measured as in `certificate`, for pairs of random perturbations. One pair is tried. If
-    `to_explain` is given, up to PAIRS pairs are tried, until the result is large enough to explain it.
+    `to_explain` is given, up to PAIRS pairs are tried, until the returned change is large enough to explain
+    `to_explain`.
 
-    `to_explain` is a change that was measured under transformations. If it is at most MAGNIFIED times the
-    result, the learner may have amplified rounding errors, so the change proves nothing.
+    `to_explain` is a change that was measured under transformations. If `to_explain` is at most MAGNIFIED
+    times the returned change, amplified rounding errors may explain it. Then it does not disprove invariance.
 
     Return None if the matrix is too large.
     """
@@ -208,8 +211,9 @@ class Comparison:
     ) -> float:
         """Return the largest relative change of a prediction over all evaluations of the first replica.
 
-        The change is divided by the size of the predictions, or of their movement, as `Comparison` was told.
-        The runs on changed data advance in step with a run on unchanged data, and stop when it stops.
+        The change is divided by the largest prediction or, with `relative_to_movement`, by the largest
+        movement of a prediction. The runs on changed data advance in step with a run on unchanged data, and
+        stop when it stops.
         """
         protocol, data, learner = self._experiment.protocol, self.data, self._learners[0]
         schedule = protocol.schedule()
@@ -255,8 +259,8 @@ def _predictions_by_evaluation(
 ) -> Iterator[torch.Tensor]:
     """Continue a training run to its end, and yield its predictions on all instances at each evaluation.
 
-    If several evaluations are completed together, yield once for all of them. Predictions are clipped to
-    `limits`, unless it is None.
+    If several evaluations are completed together, yield only the predictions at the last of them. Predictions
+    are clipped to `limits`, unless it is None.
 
     Args:
         ends: checks whether training ends early, one for each setting of the hyperparameters. Once all of

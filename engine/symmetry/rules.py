@@ -84,7 +84,8 @@ class Symmetry(NamedTuple):
     def word(self) -> str:
         """Verdict: `invariant`, `not invariant`, or `unstable` if rounding may have caused the change.
 
-        For a rule that computes in a precision below float64, `invariant` replaces `unstable`.
+        For a rule that computes in less precision than float64, changes by rounding are normal. Such changes
+        then count as `invariant`.
         """
         if self.change < UNCHANGED:
             return "invariant"
@@ -217,9 +218,9 @@ def _small_experiment(update: Update, architecture: Any, loss: str, seed: int) -
 
 
 class _Model:
-    """Model (a linear neuron or a net) that is trained by a rule, on unchanged and on transformed data.
+    """Model (a linear neuron or a net) that a rule trains twice, on unchanged and on transformed data.
 
-    Predictions of both are compared.
+    The predictions of the two training runs are compared.
     """
 
     def __init__(self, setup: Experiment) -> None:
@@ -311,7 +312,8 @@ def assert_invariant(make_optimizer: MakeOptimizer, group: str = "rotations", se
 
     `symmetry` measures the change. The group is rotations, permutations, sign flips or scalings. For example,
     `assert_invariant(lambda parameters: torch.optim.SGD(parameters, lr=0.1))` passes. Raises: AssertionError
-    with the measured change, also if the optimizer amplifies rounding, so that nothing can be concluded.
+    with the measured change. This is also raised if the optimizer amplifies rounding so much that the
+    measurement is inconclusive.
     """
     measured = symmetry(make_optimizer, group, seed)
     if measured.word != "invariant":

@@ -59,10 +59,10 @@ def _verdict_on_steps(trained: Trained, setup: Setup) -> Verdict:
 
 
 def _unchanged_group(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
-    """Return the largest group known to change no predictions of a learner that is not rotation invariant.
+    """Return the largest known group of transformations that change no predictions of a learner.
 
-    Its initial weights favour some features. Permutations and sign flips of the features, for example, may
-    still change no predictions.
+    The learner is not rotation invariant, because its initial weights favour some features. But permutations
+    and sign flips of the features, for example, may change no predictions.
     """
     architecture, update = trained
     if learner.noise is not None and len(architecture.layers) > 1:
@@ -80,8 +80,9 @@ def _verdict_with_options(learner: Learner, steps: Verdict) -> Verdict:
     """Return the verdict on training steps with the learner's options, such as clipping and noise.
 
     Schedules, clipping by norm and decay in proportion to the weights multiply vectors by scalars, so they
-    keep rotation invariance. Gaussian noise favours no direction. But some rules are invariant only on data
-    for which all entries of a gradient have the same size, and noise changes these sizes.
+    keep rotation invariance. Gaussian noise favours no direction. But some rules are invariant only as long
+    as all entries of a gradient have the same size. Gaussian noise on gradients gives them different sizes,
+    so such rules lose their invariance.
 
     Source: theory/symmetry#habits.
     """

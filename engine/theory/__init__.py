@@ -188,7 +188,7 @@ class At:
 
 
 class LineStructure(NamedTuple):
-    """What a theory line says: a bound or an exact value, of which statistic, and for which learners.
+    """Properties of a theory line: whether it is a bound, and its statistic and learners.
 
     With the defaults, the line is a reference: a value to compare a measure with, about which no theorem is
     claimed.
@@ -245,9 +245,9 @@ class LineStructure(NamedTuple):
 
     @property
     def about(self) -> str | None:
-        """Statistic over replicas with which the line must be compared, or None if every statistic will do.
+        """Statistic over replicas, such as the mean, that the line is about; None if it may be any statistic.
 
-        Every statistic will do if the line holds in every run, has a separate value for every replica, or is
+        It may be any statistic if the line holds in every run, has a separate value for every replica, or is
         only a reference.
         """
         goes_with_all = not self.in_expectation or self.per_replica or self.direction == "reference"
@@ -259,8 +259,9 @@ class Line(Part, frozen=True):
 
     Most lines are about the hypothesis that a learner has learned from exactly k different rows. If a line
     does not need this condition, it sets `needs_k_rows` to False in its structure. For example, lower bounds
-    that decrease with k do not need it. They also hold for the mean of the hypotheses up to k, for clipped
-    predictions, and for k examples drawn with replacement, because at most k of these examples are different.
+    that decrease with k do not need it. They also hold for clipped predictions, and for the mean of the
+    weights learned from 0, 1, …, k examples. They hold for k examples drawn with replacement, too, because at
+    most k of these are different.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "holds", "binds"))
@@ -280,7 +281,7 @@ class Line(Part, frozen=True):
 
     @classmethod
     def every(cls) -> tuple[Line, ...]:
-        """Return all theory lines of this class that charts show. A band has two lines, its edges."""
+        """Return all theory lines of this class that charts show, such as both edges of a band."""
         return (cls(),)
 
     @property
@@ -332,7 +333,7 @@ class Line(Part, frozen=True):
         return {}
 
     def value(self, at: At) -> Floats:
-        """Return the values of the theory line at the evaluation points that the protocol plans.
+        """Return the values of the theory line at the evaluation points of a run that does not end early.
 
         The array has the shape [S, *index] for S evaluation points and the indices of the measure, or
         broadcasts to this shape. If the line is `per_replica`, the shape is [R, S, *index].
@@ -371,8 +372,9 @@ class ByVerdict(Line, frozen=True):
 def on_learner(line: Line, learner: Learner, setup: Setup, judged: Verdict) -> Finding:
     """Return whether a theorem applies to a learner, given the verdict on the learner, and the reason.
 
-    This calls `line.binds`, or `line.binds_by_verdict`, which `binds` only wraps. It also excludes a solver
-    that is fitted to all training rows at once, in protocols in which k counts only the rows of mini-batches.
+    This calls `line.binds`, or `line.binds_by_verdict`, which `binds` only wraps. In some protocols, a solver
+    is fitted to all training rows at once, but k counts only the rows of mini-batches. No theorem about k
+    examples applies to such a solver.
     """
     look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
@@ -434,8 +436,8 @@ class RotationInvariant(ByVerdict, frozen=True):
 def bound_by_turning(learner: Learner, predicate: str) -> Finding:
     """Return the positive finding that a bound applies to a learner because the data are rotated at random.
 
-    The bound is one for rotation-invariant learners, and the learner itself need not be invariant. On data
-    that are rotated at random, its results have the same distribution as if it first rotated all data at
+    The bound is proved for rotation-invariant learners, but this learner need not be invariant. On data that
+    are rotated at random, the learner's results have the same distribution as if it first rotated all data at
     random. A learner that does so is rotation invariant.
 
     Args:
@@ -493,10 +495,10 @@ def in_words(constant: float) -> str:
 def fair_signs(setup: Setup, reason: str) -> Finding:
     """Return whether a label of unknown sign costs at least c on average over rows, and the reason.
 
-    c is `loss_constant`. The sign of a label is unknown if the label is an independent fair coin, or if it
-    changes sign with a row of unknown sign. For labels ±1, an unknown sign costs at least c. For other labels
-    y and square loss, it costs at least y². On orthogonal rows of length √d in random order, the mean of y²
-    is ‖w*‖² = 1. Label noise only raises the cost.
+    c is `loss_constant`. The sign of a label is unknown if the label is an independent fair coin. It is also
+    unknown if a random sign multiplies both the row and its label. For labels ±1, an unknown sign costs at
+    least c. For other labels y and square loss, it costs at least y². On orthogonal rows of length √d in
+    random order, the mean of y² is ‖w*‖² = 1. Label noise only raises the cost.
 
     Args:
         reason: reason to return if the answer is yes.
@@ -524,9 +526,9 @@ def _labels_in_words(problem: Problem) -> str:
 def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
     """Return None if labels of unseen rows do not influence a learner; otherwise, the reason why they do.
 
-    They do if the rate is tuned by losses on all rows, or if its unit is the sharpness at the start, which is
-    computed from the labels of all rows. For square loss and predictions linear in the parameters, the
-    sharpness does not depend on labels.
+    Labels of unseen rows influence a learner if losses on all rows determine its rate. They also do if the
+    unit of the rate is the sharpness at the start, because all labels determine the sharpness. For square
+    loss and predictions linear in the parameters, the sharpness does not depend on labels.
     """
     if learner.is_tuned:
         return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")
@@ -690,8 +692,8 @@ def at_rate_lr(learner: Learner, setup: Setup) -> Finding | None:
 def product_curve(at: At) -> Floats:
     """Return (1 − k/n)(1 − k/d), or 0 for k > d: a lower bound on the loss after k of n rows are seen.
 
-    1 − k/n is the share of the rows that are unseen. For d features, 1 − k/d is the least expected loss on an
-    unseen row.
+    1 − k/n is the share of the rows that are unseen. 1 − k/d is a lower bound on the expected loss on an
+    unseen row, relative to the loss of the prediction 0.
     """
     n, d = at.experiment.n, at.experiment.d
     return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
@@ -706,7 +708,7 @@ def product_formula(setup: Setup) -> str:
 
 
 def several_targets(setup: Setup) -> Finding:
-    """Return whether there are several targets, square loss and unclipped predictions. Add the reason."""
+    """Return whether there are several targets, square loss and no clipping, and the reason."""
     finding = more_than_one_target(setup)
     if not finding.holds:
         return finding
@@ -733,11 +735,13 @@ def stays_in_span(learner: Learner, setup: Setup, judged: Verdict, any_start: bo
     """Return whether the weights of a linear learner stay in the span of their start and the instances seen.
 
     The finding contains the reason. Unless `any_start` is set, the weights must start at 0. The check relies
-    on rotation invariance. Consider the map that keeps the span of the instances seen fixed, and changes the
-    sign of every vector orthogonal to it. This map leaves the instances unchanged. So the weights of an
-    invariant learner that starts at 0 have no component orthogonal to the span. The check also admits every
-    solver whose predictions are linear in the k labels seen, because the predictions for all targets then
-    have rank k at most.
+    on rotation invariance. Consider the orthogonal map that is 1 on the span of the instances seen, and −1 on
+    vectors orthogonal to the span. This map changes neither the instances nor a start at 0, so it does not
+    change the weights of an invariant learner. Therefore, these weights have no component orthogonal to the
+    span.
+
+    The check also admits solvers whose predictions are linear in the k labels seen. Their predictions for all
+    targets have rank k at most, as if the weights were in the span of k instances.
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:

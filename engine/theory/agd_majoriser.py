@@ -18,9 +18,11 @@ from engine.theory import At, Floats, Line, LineStructure, along_every_step, onl
 class ByDerivation(Line, frozen=True):
     """Base class of theory lines that follow from the derivation of automatic gradient descent's rate.
 
-    The derivation assumes ‖x‖ = √d₀, ‖y‖ = √d_L, ReLU, ‖W_l‖₂ = √(d_l/d_{l−1}) at every step, gradients of
-    stable rank 1, and an error of the linearisation that is orthogonal to the residual. Training satisfies
-    the last three assumptions only approximately. So these lines are values to compare with, not bounds.
+    Layer l of L has d_{l−1} inputs and d_l outputs. The derivation assumes ReLU, instances of length √d₀ and
+    labels y of length √d_L. It also assumes that at every step, ‖W_l‖₂ = √(d_l/d_{l−1}) and gradients have
+    stable rank 1. Finally, the change of predictions that is not linear in the step must be orthogonal to the
+    residual. Training satisfies the assumptions about steps only approximately. So these lines are values to
+    compare with, not bounds.
     """
 
     source: ClassVar[str] = "BMHY23, constants corrected"
@@ -68,8 +70,8 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
     Here ℓ is half the mean square error before the step. G is the size of the gradient of ℓ, averaged over
     layers (see the measure `gradient-summary`). With η = ln((1 + √(1 + 4G))/2) and under the assumptions of
     the rate's derivation, a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)². φ is 0 for G = 0 and at least
-    G²/4.51 for G ≤ 2 (the paper's bound G²/11 is not sharp). At the start, the line equals the measured loss.
-    Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
+    G²/4.51 for G ≤ 2. The bound G²/11 of Bernstein et al. is not sharp. At the start, the line equals the
+    measured loss. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     title: ClassVar[str] = "AGD majoriser"

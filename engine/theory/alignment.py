@@ -17,11 +17,12 @@ from engine.theory import At, ByVerdict, Floats, LineStructure, whole_cube
 class Alignment(ByVerdict, frozen=True, tag="alignment"):
     """C = max_k W_k/(n choose k): bound on the share of the gradient that correlates with the labels.
 
-    W_k is the sum of the squared Fourier coefficients of degree k of the labels on the cube {±1}ⁿ. C is the
-    alignment of the labels f under permutations and sign flips, C = sup_{E h² = 1} E_g(E_x f(gx) h(x))².
-    Suppose that these maps do not change the distribution of the starting weights. Then the net at its start
-    does not distinguish f from its images under the maps. In expectation, at most a share C of its gradient
-    correlates with f. For a parity of k bits, C = 1/(n choose k). Source: AB22; theory/symmetry#alignment.
+    W_k is the sum of the squared Fourier coefficients of degree k of the labels on the cube {±1}ⁿ. Let g be a
+    random permutation of the bits with random sign flips, and f the label as a function of x. C is the
+    alignment of f, C = sup_h E_g(E_x f(gx) h(x))² over all functions h with E h² = 1. Suppose that the maps g
+    do not change the distribution of the starting weights. Then the net at its start does not distinguish f
+    from x ↦ f(gx). So in expectation, the part of the gradient that is due to f is at most a share C. For a
+    parity of k bits, C = 1/(n choose k). Source: AB22; theory/symmetry#alignment.
     """
 
     title: ClassVar[str] = "alignment bound"

@@ -24,13 +24,14 @@ from engine.theory.layer_recursion import (
 class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursion"):
     """c_l = K₁₂/√(K₁₁ K₂₂), K_ab ← C_b + C_w E σ(z_a) σ(z_b), (z₁, z₂) ~ N(0, K): correlation of two inputs.
 
-    The inputs are the first two rows. C_w is the variance of the weights times the number of a unit's inputs,
-    and C_b is the variance of the biases. K is the covariance of the signals of a layer on both inputs. The
-    line is the limit as the width n → ∞, at the start of training. χ⊥ is the factor by which a layer
-    multiplies squared distances of nearby inputs (`chi-perp`). If χ⊥ < 1, the signals of all inputs merge
-    exponentially fast with depth, c_l → 1 (order). If χ⊥ > 1, they stay apart (chaos). ReLU nets are critical
-    at C_w = 2, where 1 − c_l ≃ 9π²/(2l²). In a tanh net at C_w = 1, the correlation stays below 1. Source:
-    RYH ch. 5; theory/wide-nets#criticality.
+    c_l is the correlation of a layer's signals on two inputs, the first two rows. The means E are over random
+    weights. C_w is the variance of the weights times the number of a unit's inputs, and C_b is the variance
+    of the biases. K is the covariance of the signals of a layer on both inputs. The line is the limit as the
+    width n → ∞, at the start of training. χ⊥ is the factor by which a layer multiplies squared distances of
+    nearby inputs (`chi-perp`). If χ⊥ < 1, the signals of all inputs merge exponentially fast with depth, c_l
+    → 1 (order). If χ⊥ > 1, they stay apart (chaos). ReLU nets are critical at C_w = 2, where 1 − c_l ≃
+    9π²/(2l²). In a tanh net at C_w = 1, the correlation stays below 1. Source: RYH ch. 5;
+    theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "wide limit of correlations"

@@ -32,10 +32,11 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     t, k)/C(T, k) = ∏_(i<t) (1 − k/(T − i)).
 
     If examples are drawn independently (`replacement`), a row is still unseen with probability (1 − 1/d)^k.
-    The bound is then c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have only
-    one sign. If a target combines several features, its labels do not all have size 1. For such targets, both
-    bounds hold for square loss, in expectation over the order. For an invariant learner, all orthogonal rows
-    of length √d are equivalent to Hadamard rows. Least squares attains both bounds. Source: WKA21 App. A.
+    The bound is then c(1 − 1/d)^k, in expectation over the draws. If every row comes with only one sign, this
+    sign must be random, and the expectation is also over the signs. If a target combines several features,
+    its labels do not all have size 1. The bounds for copies and for draws then hold for square loss, in
+    expectation over the order. For an invariant learner, all orthogonal rows of length √d are equivalent to
+    Hadamard rows. Least squares attains the bounds. Source: WKA21 App. A.
     """
 
     title: ClassVar[str] = "bound on duplicates"
@@ -95,7 +96,7 @@ def missed(n: int, copies: int, rows: int, k: Floats) -> Floats:
     """Return the expected share of groups from which no row is drawn.
 
     A group consists of `copies` consecutive rows. The k rows are drawn at random, without replacement, from
-    the first T = `rows` of the n rows. If t of these T rows belong to a group, none of its rows is drawn with
+    the first T = `rows` of the n rows. If t of these T rows belong to a group, the group is missed with
     probability ∏_(i<t) (1 − k/(T − i)).
     """
     inside = np.clip(rows - copies * np.arange(n // copies), 0, copies)

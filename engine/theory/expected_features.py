@@ -15,10 +15,10 @@ from engine.theory import At, Floats, Line, LineStructure
 class ExpectedFeatures(Line, frozen=True, tag="expected-features"):
     """E x_i, the mean of feature i, if known: on a ring, the stationary probability of a walk at site i.
 
-    If the step length σ depends on the site, the probability of a site is proportional to 1/σ². On a large
-    ring, the walk spends 4/5 of its time in the half with step length 1, and 1/5 in the half with step length
-    2. On d sites, where d is a multiple of four, the first share is 4d/(5d + 4). Source:
-    theory/noise-of-sgd#valleys.
+    If the step length σ depends on the site, the probability of a site is proportional to 1/σ². Steps have
+    length 1 in the first half of the ring, and length 2 in the second half. On a large ring, the walk spends
+    4/5 of its time in the first half. On d sites, where d is a multiple of four, this share is 4d/(5d + 4).
+    Source: theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "stationary distribution"

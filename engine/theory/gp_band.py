@@ -17,9 +17,9 @@ from engine.theory import At, Floats, Line, LineStructure, only_numbers
 class GPBand(Line, frozen=True, tag="gp-band"):
     """The posterior mean of f ~ GP(0, K), given noisy labels, plus and minus one standard deviation.
 
-    The noise has the variance λ. The mean k(K + λI)⁻¹y equals the prediction of kernel ridge regression with
-    the penalty λ, and the variance is K(x, x) − k(K + λI)⁻¹kᵀ. The row vector k contains the kernels of x
-    with the examples. Source: theory/kernels-and-entropy#kernels.
+    The label noise has the variance λ. Let k be the row vector of the kernel's values K(x, x_j) at the
+    examples x_j. The mean k(K + λI)⁻¹y equals the prediction of kernel ridge regression with the penalty λ.
+    The variance is K(x, x) − k(K + λI)⁻¹kᵀ. Source: theory/kernels-and-entropy#kernels.
     """
 
     title: ClassVar[str] = "posterior edge"

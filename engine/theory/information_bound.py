@@ -25,13 +25,13 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
 
     λ_1 ≥ λ_2 ≥ … are the singular values of J = ∂(predictions of the n training rows)/∂W₁ at the start. Π_s
     projects the one-hot labels y of K classes onto the complement of the first s left singular vectors of J.
-    In the theorem, the information space is spanned by the singular vectors with λ ≥ √(nK)·ᾱ. After Γ/(2ηKᾱ²)
-    steps, a wide net misclassifies e^(−Γ) + ‖Π y‖/√n + Γ/(ᾱ√n) of new instances, up to unknown constants. The
-    theorem leaves ᾱ open. The equation λ_s = √(nK)·ᾱ gives one information space for each s, and the line
-    uses the best s at every step, with all constants set to 1. Only the shape of the line can be compared
-    with curves, not its height. If labels are randomly corrupted, the theorem is about new instances with
-    corrupted labels. If a learner is better than chance, it makes fewer mistakes on the true labels than on
-    the corrupted ones. Source: OFLS19; theory/parities-and-noise#nuisance-space.
+    The theorem has two free parameters, ᾱ and Γ. Its information space is spanned by the singular vectors
+    with λ ≥ √(nK)·ᾱ. After t = Γ/(2ηKᾱ²) steps, a wide net misclassifies the share e^(−Γ) + ‖Π y‖/√n +
+    Γ/(ᾱ√n) of new instances, up to unknown constants. The line sets λ_s = √(nK)·ᾱ, uses the best s at every
+    step t, and sets all constants to 1. Only the shape of the line can be compared with curves, not its
+    height. If labels are randomly corrupted, the theorem is about new instances with corrupted labels. It
+    then also bounds the error on true labels, which is smaller if the learner is better than chance. Source:
+    OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
     title: ClassVar[str] = "shape of the Jacobian bound"

@@ -17,12 +17,12 @@ class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
     """Var V_l/(E V_l)² = ∏(1 + 5/n_j) − 1 over layers j ≤ l for ReLU, ∏(1 + 2/n_j) − 1 for linear nets.
 
     The line holds for a single input of fixed length at the start, at every width. V_l is the variance of the
-    signals of layer l + 1 over draws of that layer's weights, given layer l. The line is the variance of V_l
-    over random starts, divided by its squared mean. Each layer multiplies V_l by an independent mean of n_j
-    numbers σ(g)², with g ~ N(0, 1). The variance of these numbers is 5 times their squared mean for ReLU, and
-    2 times for linear σ. Given the last hidden layer, the output z is N(0, V_L). So the line is also E z⁴/(3
-    (E z²)²) − 1, which measures the deviation from a Gaussian. The line requires a positively homogeneous σ
-    and no biases. Source: RYH ch. 4; theory/wide-nets#infinite-width.
+    signals of layer l + 1, over draws of the weights of layer l + 1, given layer l. The line is the variance
+    of V_l over random starts, divided by its squared mean. Each layer j multiplies the variance by the mean
+    of n_j independent numbers σ(g)², with g ~ N(0, 1). The variance of these numbers is 5 times their squared
+    mean for ReLU, and 2 times for linear σ. Given the last hidden layer, the output z is N(0, V_L). So the
+    line is also E z⁴/(3 (E z²)²) − 1, which measures the deviation from a Gaussian. The line requires a
+    positively homogeneous σ and no biases. Source: RYH ch. 4; theory/wide-nets#infinite-width.
     """
 
     title: ClassVar[str] = "product over layers"
@@ -47,11 +47,10 @@ class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
 
 
 def is_homogeneous(learner: Learner) -> Finding:
-    """Return whether each layer of a learner's net at its start multiplies the signals' variance by a factor.
+    """Return whether every layer multiplies the signals' variance by an independent random factor.
 
-    The finding contains the reason. The factors of different layers are independent random numbers. This
-    requires a Gaussian start, no biases, and a positively homogeneous transfer function. Every replica must
-    draw its own start.
+    The finding contains the reason. Layers do so in untrained nets with a Gaussian start, no biases, and a
+    positively homogeneous transfer function. Every replica must draw its own start.
     """
     signals = signals_of(learner)
     if signals is None or signals.activation not in HOMOGENEOUS or any(signals.cb):

@@ -25,10 +25,11 @@ OF_ROWS_SEEN = AverageLoss(rows="train")
 class MissingEntry(Line, frozen=True, tag="missing-entry"):
     """max_ij |W_ij| ≥ |W₂₂| ≥ (1 − ℓ)²/ℓ, ℓ² = W₁₁² + (W₁₂ − 1)² + (W₂₁ − 1)², for W = A₁ᵀ A₂ ⋯ A_L.
 
-    All matrices are 2 × 2. The entries W₁₁ = 0 and W₁₂ = W₂₁ = 1 are observed, and W₂₂ is missing. Gradient
-    flow keeps the sign of the determinant W₁₁W₂₂ − W₁₂W₂₁. So if the determinant starts positive, |W₂₂| >
-    W₁₂W₂₁/|W₁₁| as long as ℓ < 1. As the loss ℓ²/3 goes to 0, every norm of W goes to infinity, so such nets
-    minimise no norm. Source: Razin, Cohen 2020; theory/implicit-bias#matrix-completion.
+    As the net fits the observed entries, the largest entry of W is bounded from below. All matrices are 2 ×
+    2. The entries W₁₁ = 0 and W₁₂ = W₂₁ = 1 are observed, and W₂₂ is missing. Gradient flow keeps the sign of
+    the determinant W₁₁W₂₂ − W₁₂W₂₁. So if the determinant starts positive, |W₂₂| > W₁₂W₂₁/|W₁₁| as long as ℓ
+    < 1. As the loss ℓ²/3 goes to 0, every norm of W goes to infinity, so such nets minimise no norm. Source:
+    Razin, Cohen 2020; theory/implicit-bias#matrix-completion.
     """
 
     title: ClassVar[str] = "missing-entry bound"

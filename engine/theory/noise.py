@@ -22,16 +22,17 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
     """(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²))): lower bound on the loss for label noise σ².
 
     The bound holds in expectation over instances and noise, for Gaussian instances or points of a sphere,
-    ‖w*‖ = 1 and square loss on the noisy labels. An unseen row costs σ² plus the error about w*. For a
-    rotation-invariant learner, w* is effectively uniform on the sphere, so the learner's error is at least
-    that of Bayes' rule. By van Trees' inequality on the sphere, this error is at least (d−1)σ²/(k + (d−1)σ²),
-    which is about dσ²/k for many examples. The paper has the statement and the method of the symmetrised
-    problem; this curve and its proof are derived here. Source: NOISE25; Gill, Levit 1995;
+    ‖w*‖ = 1 and square loss on the noisy labels. The expected loss of weights ŵ on an unseen row is σ² + ‖ŵ −
+    w*‖². For a rotation-invariant learner, w* is effectively uniform on the sphere, so the learner's error is
+    at least that of Bayes' rule. By van Trees' inequality on the sphere, this error is at least (d−1)σ²/(k +
+    (d−1)σ²), which is about dσ²/k for many examples. The paper has the statement and the method of the
+    symmetrised problem; this curve and its proof are derived here. Source: NOISE25; Gill, Levit 1995;
     theory/hadamard#bounds.
 
-    Proof: partial integration over the sphere along the fields e_i − w_i w gives Σ_i E(ŵ_i − w_i) ξ_i = d − 1
-    for ξ_i = ⟨e_i − w_i w, Xᵀ(y − Xw)⟩/σ² − (d − 1) w_i. It also gives Σ_i E ξ_i² = (d − 1) k/σ² + (d − 1)².
-    By the Cauchy–Schwarz inequality, (d − 1)² ≤ E‖ŵ − w‖² Σ_i E ξ_i².
+    Proof: let w = w* be uniform on the sphere, ŵ the learner's weights, and e_i the unit vectors. Let ξ_i =
+    ⟨e_i − w_i w, Xᵀ(y − Xw)⟩/σ² − (d − 1) w_i. Partial integration over the sphere along the fields e_i − w_i
+    w gives Σ_i E(ŵ_i − w_i) ξ_i = d − 1. It also gives Σ_i E ξ_i² = (d − 1) k/σ² + (d − 1)². By the
+    Cauchy–Schwarz inequality, (d − 1)² ≤ E‖ŵ − w‖² Σ_i E ξ_i².
     """
 
     title: ClassVar[str] = "bound with label noise"

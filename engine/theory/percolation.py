@@ -31,10 +31,10 @@ from engine.theory import (
 class OfFactors(ByVerdict, frozen=True):
     """Base class of theory lines for instances x¹ ⊗ … ⊗ xʳ.
 
-    The lines apply to learners that are invariant under rotations of single factors. The predictions of such
-    learners have the same distribution as if the rows of factor l were √d_l e_i, where e_i are the unit
-    vectors. So the random signs of the rows influence predictions only through the labels. A label is the
-    product of one fair random sign per factor.
+    The lines apply to learners that are invariant under rotations of single factors. The rows of each factor
+    are orthogonal. So the predictions of such learners have the same distribution as if the rows of factor l
+    were √d_l e_i, where e_i are the unit vectors. So the random signs of the rows influence predictions only
+    through the labels. A label is the product of one fair random sign per factor.
     """
 
     def structure(self) -> LineStructure:
@@ -76,16 +76,17 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
     z are called columns. The pairs seen are the edges of a bipartite graph, and the sum is over its connected
     components. The bound holds in expectation over the signs of the rows, for any loss whose least mean value
     on a fair label ±1 is c. The order of the pairs must be independent of these signs and of the learner's
-    random choices. The bound is computed exactly for the pairs seen. In random order, it falls once k exceeds
-    √(d d′), like the complement of the largest component of a random graph. `path-rule` attains the bound for
-    square loss. It is known that connectivity decides whether a matrix of rank one can be completed (Király,
-    Theran, Tomioka 2012). The bound for all learners with this symmetry is derived here; no earlier statement
-    is known to us. Source: theory/hadamard#factors.
+    random choices. The bound is computed exactly for the pairs seen. In random order, the bound falls once k
+    exceeds √(d d′). A random graph then has a large connected component, and the labels of all pairs in this
+    component are determined. `path-rule` attains the bound for square loss. It is known that connectivity
+    decides whether a matrix of rank one can be completed (Király, Theran, Tomioka 2012). The bound for all
+    learners with this symmetry is derived here; no earlier statement is known to us. Source:
+    theory/hadamard#factors.
 
-    Proof: labels are σ_u τ_v, where σ_u = s_u H_ua and τ_v = t_v H′_vb are independent and fair. Suppose that
-    row u and column v are not connected. If all σ and τ in the component of u are flipped, no label seen
-    changes, but y_uv does. So, given everything seen, y_uv is ±1 with probability ½ each, and costs at least
-    c.
+    Proof: the label of row u and column v is σ_u τ_v, with independent fair signs σ_u and τ_v. They are fair
+    because the rows and the columns have random signs. Suppose that row u and column v are not connected. If
+    all σ and τ in the component of u are flipped, no label seen changes, but y_uv does. So, given everything
+    seen, y_uv is ±1 with probability ½ each, and costs at least c.
     """
 
     title: ClassVar[str] = "percolation bound"

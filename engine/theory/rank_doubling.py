@@ -29,9 +29,9 @@ class RankDoubling(ByVerdict, frozen=True, tag="rank-doubling"):
     features. Such a learner cannot distinguish two features that agree on all k instances seen, because
     exchanging the two features does not change these instances. Group the features by their entries in these
     k instances. There are at most 2^k groups, and every weight vector is constant on each group. So the
-    weight vectors lie in a space of at most 2^k dimensions. Multiplicative updates attain this rank; gradient
-    descent stays in a space of k dimensions. Source: the talk on WKA21, "rank grows exponentially fast";
-    theory/hadamard#all-targets.
+    weight vectors lie in a space of at most 2^k dimensions. Multiplicative updates such as EGU attain the
+    rank 2^k. Gradient descent from 0 also satisfies the bound, but its weight vectors have at most the rank
+    k. Source: the talk on WKA21, "rank grows exponentially fast"; theory/hadamard#all-targets.
     """
 
     title: ClassVar[str] = "doubling bound"

@@ -16,8 +16,9 @@ from engine.theory.svd_two_layer import SVDTwoLayer
 class RankTwoLayer(Line, frozen=True, tag="rank-two-layer"):
     """2k + 1: the maximal rank of the weights W₁ᵀw₂ of all targets for two linear layers.
 
-    These weights lie in the span of the k instances x_t, the k vectors A x_t and the vector W₁(0)ᵀw₂(0),
-    where A = W₁(0)ᵀW₁(0). Source: WKA21 Thm 12; theory/hadamard#all-targets.
+    After k examples, these weights, with one vector for each target, lie in the span of the k instances x_t,
+    the k vectors A x_t and the vector W₁(0)ᵀw₂(0), where A = W₁(0)ᵀW₁(0). Source: WKA21 Thm 12;
+    theory/hadamard#all-targets.
     """
 
     title: ClassVar[str] = "two-layer rank bound"

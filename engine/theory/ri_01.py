@@ -13,10 +13,10 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
     """¼(1 − k/(d−1)): no rotation-invariant learner does better on the Hadamard problem shifted to 0 and 1.
 
     The bound holds in expectation over the random row signs and any noise, for square loss. For entropic
-    loss, ¼ is replaced by ln 2. Without the constant row, inner products of instances do not depend on the
-    signs: they are ½d for a row with itself and ¼d for two rows. So the d − 1 − k unseen labels are fair
-    coins, for every order of the rows. Least squares has the loss ¼(1 − k/(d−1))(k+2)/(k+1). Source: WKA21
-    Thm 4.
+    loss, ¼ is replaced by ln 2. One row of the Hadamard matrix is constant. The proof considers the d − 1
+    other rows. Their inner products do not depend on the row signs: ½d for a row with itself, and ¼d for two
+    rows. So the d − 1 − k unseen labels are fair coins, for every order of the rows. Least squares has the
+    loss ¼(1 − k/(d−1))(k+2)/(k+1). Source: WKA21 Thm 4.
     """
 
     title: ClassVar[str] = "bound on 0/1 rows"
@@ -36,7 +36,9 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
         if not structure.random_signs:
             return Finding(False, "requires random row signs, and `row_signs` is off")
         if not target.structure(matrix).are_features:
-            return Finding(False, f"requires features 0 and 1 as labels, and the target is {target.kind}")
+            return Finding(
+                False, f"the labels must be the features numbered 0 and 1, but the target is {target.kind}"
+            )
         if experiment.loss.bit_constant is None:
             return Finding(
                 False, f"requires a loss for labels 0 and 1, and {experiment.protocol.loss} loss needs signs"

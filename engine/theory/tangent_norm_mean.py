@@ -18,10 +18,11 @@ class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
     """E Θ(x, x) = E ŷ² Σ_l r_l over the L + 1 layers, with r_l = 1 or n_{l−1}/C_w.
 
     Θ(x, x) is the tangent kernel of an instance x with itself, the squared length of the gradient of the
-    prediction ŷ. r_l is 1 in the parametrisation `ntk` and n_{l−1}/C_w in `standard`. The line holds at the
-    start, for positively homogeneous σ without biases, at every width, averaged over instances. For ReLU at
-    C_w = 2, the line is 2 (L + 1) ‖x‖²/d in the parametrisation `ntk`. As long as no unit switches on or off,
-    ŷ is linear in the weights of a layer, so each layer contributes a multiple of E ŷ². Source: HN20;
+    prediction ŷ. r_l is 1 in the parametrisation `ntk`. In `standard`, r_l is n_{l−1}/C_w for a layer with
+    n_{l−1} inputs and weights of variance C_w/n_{l−1}. The line holds at the start, for positively
+    homogeneous σ without biases, at every width, averaged over instances. For ReLU at C_w = 2, the line is 2
+    (L + 1) ‖x‖²/d in the parametrisation `ntk`. As long as no unit switches on or off, ŷ is linear in the
+    weights of a layer, so each layer contributes a multiple of E ŷ². Source: HN20;
     theory/regions-and-random-matrices#paths.
     """
 
@@ -35,7 +36,7 @@ class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
 
     def holds(self, experiment: Setup) -> Finding:
         return Finding(
-            True, "the distribution of signals at the start depends only on the lengths of instances"
+            True, "the distribution of a net's signals at the start depends only on the lengths of instances"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

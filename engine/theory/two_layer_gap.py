@@ -18,11 +18,12 @@ RATE = 0.5
 class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     """1 − max(k, 2(k−1))/d for k ≤ d/2 + 1, the loss of two linear layers with a constructed start and φ.
 
-    φ is the feature map. The line is the limit of the loss of `two-layer-decoder` as ε, μ, 1/L → 0, for each
-    of the targets [H, −H]. The predictions have rank 2(k − 1), and `svd-two-layer` allows 2k + 1. So the
-    bound `svd-two-layer` is tight up to 3/d. From k = 4 on, the line refutes the conjecture that no start and
-    no φ give a loss below 1 − (k+1)/d. For usual starts, and for φ independent of the order of the rows, the
-    question is open. Derived here; no earlier statement is known to us. Source: theory/hadamard#two-layers.
+    φ is the feature map. The line is the loss of the architecture `two-layer-decoder` in the limit ε, μ, 1/L
+    → 0 of its parameters, for each of the targets [H, −H]. The predictions have rank 2(k − 1), and
+    `svd-two-layer` allows 2k + 1. So the bound `svd-two-layer` is tight up to 3/d. From k = 4 on, the line
+    refutes the conjecture that no start and no φ give a loss below 1 − (k+1)/d. For usual starts, and for φ
+    independent of the order of the rows, the question is open. Derived here; no earlier statement is known to
+    us. Source: theory/hadamard#two-layers.
     """
 
     title: ClassVar[str] = "reach of two layers"

@@ -15,11 +15,12 @@ from engine.theory import At, Floats, Line, LineStructure, descends, only_square
 class ValleyDrift(Line, frozen=True, tag="valley-drift"):
     """dv/dk = −η² σ² λ′(v)/(1 − ηλ(v)), λ = 1 + v²: drift along a valley's floor to small curvature λ.
 
-    The valley is L = λ(v) u², with its floor at u = 0. The noise keeps ⟨u²⟩ = ησ²/(1 − ηλ), so the mean
-    gradient along the floor is λ′(v)⟨u²⟩. With α = 2σ², the ratio of the gradients' covariance to the Hessian
-    2λ, the drift is the paper's −η²(α/2)λ′/(1 − ηλ). The solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c −
-    2η²σ²k, so v² is a Lambert function. Training starts at u = 0, so at first the measured drift lags behind
-    the line. The line for u is 0, its mean. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
+    The valley is L = λ(v) u², with its floor at u = 0. Label noise of standard deviation σ keeps ⟨u²⟩ =
+    ησ²/(1 − ηλ). So the mean gradient along the floor is λ′(v)⟨u²⟩. Wei and Schwab write the drift as
+    −η²(α/2)λ′/(1 − ηλ). Here α = 2σ² is the ratio of the gradients' covariance to the Hessian 2λ. The
+    solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, so v² is a Lambert function. Training starts at
+    u = 0, so at first the measured drift lags behind the line. In the direction of u, the line is 0, the mean
+    of u. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "drift along the valley"

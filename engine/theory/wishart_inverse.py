@@ -16,9 +16,9 @@ from engine.theory.marchenko_pastur import fewer_gaussian_rows
 class WishartInverse(Line, frozen=True, tag="wishart-inverse"):
     """d/(d − n − 1): the mean of 1/λ over the eigenvalues of XXᵀ/d, for n ≤ d − 2 Gaussian rows.
 
-    For large d, the mean approaches 1/(1 − α) with α = n/d. So least squares amplifies noise without bound as
-    n approaches d. For n ≥ d − 1, the mean is infinite. Source:
-    theory/regions-and-random-matrices#random-matrices.
+    The mean is also over draws of the rows X. For large d, the mean approaches 1/(1 − α) with α = n/d. So
+    least squares amplifies noise without bound as n approaches d. For n ≥ d − 1, the mean is infinite.
+    Source: theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "inverse Wishart mean"

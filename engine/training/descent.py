@@ -76,7 +76,7 @@ class KeptRecords:
 
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
-    """Choose the records to store weights [d] at, within MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES."""
+    """Choose the records with stored weights [d], within MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES."""
     # At least 2, because the first and the last record of every curve are stored.
     limit = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
     return KeptRecords(max(1, -(-(records - 1) // (limit - 1))), records - 1)
@@ -150,14 +150,14 @@ class Descent:
     def _squared_jacobian(self, instances: Instances, speeds: dict[str, float]) -> torch.Tensor:
         """Return 2λ²/n of every net, with λ the largest singular value of ∂(all predictions)/∂θ.
 
-        `speeds` multiply the squared derivatives with respect to their tensors. For a linearised net, 2λ²/n
-        is the sharpness of its square loss. It limits stable rates as a sharpness does.
+        `speeds` contains one factor for each tensor, which multiplies the squared derivatives by this tensor.
+        For a linearised net, 2λ²/n is the sharpness of the square loss.
         """
         squares = squared_jacobians(self._architecture, self.tensors, instances, speeds)
         return (2 / instances.n * squares).to(instances.dtype)
 
     def _plain_rates(self) -> Rates:
-        """Convert rates to plain numbers. Rates in units of 1/S are divided by the present S of every net."""
+        """Return rates as plain numbers: multiples of 1/sharpness are divided by each net's sharpness."""
         if self._unit is None:
             return self._multiples
         units = self._unit()
@@ -172,8 +172,8 @@ class Descent:
     def rotate(self, rotation: torch.Tensor) -> None:
         """Rotate the initial weights to match instances rotated to U x, with U = `rotation`.
 
-        Call it before the first example. If the learner sets a seed for its start, the start does not change,
-        because it is not random.
+        Call this before the first example. A start from the learner's own seed is not random, so it is not
+        rotated.
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
@@ -318,7 +318,10 @@ class Descent:
     def _multiplied_weights(
         self, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> tuple[Params, State]:
-        """Make a multiplicative step on one example with entries ±1: e^(−η g) has two values only."""
+        """Make a multiplicative step on one example with entries ±1.
+
+        e^(−η g) has only two different entries, so only two exponentials are computed.
+        """
         assert self._update is not None, "_multiplies says so"
         factor = torch.exp(slope(self.predict(instances)) * -self._rates["w"])  # [B, 1]
         factors = {"w": instances.chosen(factor, 1 / factor)}
@@ -378,7 +381,7 @@ def rates_of(learner: Learner) -> tuple[float, ...]:
 
 
 def speeds_of(learner: Learner, d: int) -> dict[str, float]:
-    """Return the factor of each trained tensor's rate: the learner's times the architecture's."""
+    """Return each trained tensor's rate factor: that of the learner times that of the architecture."""
     factors = learner.net.layout(d).rate_factors
     return {
         layer: factors.get(layer, 1.0) * learner.layer_rates.get(layer, 1.0) for layer in learner.net.layers

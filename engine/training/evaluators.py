@@ -33,7 +33,7 @@ class Evaluator(Protocol):
         """Evaluate a hypothesis that has seen `seen` examples now, or store what is needed to do it later."""
 
     def looks(self, record: int) -> bool:
-        """Return whether evaluation number `record` needs the hypothesis itself, not only its loss."""
+        """Return whether evaluation number `record` reads weights or predictions of the hypothesis."""
 
     def measured(self) -> Measures:
         """Return the values measured since the last call."""
@@ -55,8 +55,8 @@ class Blocks:
     """Buffer that collects weights [B, d] of several evaluation points, and multiplies them together.
 
     Blocks have a fixed size. The number of an evaluation point determines its position in a block, and empty
-    positions are filled with zeros. So every product has the same shape, and its results have the same bits
-    wherever a call of `advance` ends.
+    positions are filled with zeros. So every matrix product of weights and instances has the same shape.
+    Therefore, the bits of its results do not depend on how calls of `advance` divide a training run.
     """
 
     def __init__(self, size: int) -> None:
@@ -134,7 +134,7 @@ class Mistakes:
         self._record += len(predictions)
 
     def count_by(self, right: Callable[[], torch.Tensor]) -> None:
-        """Handle the next evaluation. `right()` is the number of right minus wrong predictions, [B]."""
+        """Handle the next evaluation. `right()` returns correct minus wrong predictions, numbers [B]."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._shares.append(self._data.over_targets((1 - right()[None] / self._data.instances.n) / 2))
@@ -175,8 +175,8 @@ class ByPredictions:
     """Evaluator for any loss, which averages the losses of the predictions of all rows.
 
     It computes predictions for each evaluation point or, if this is faster, for blocks of evaluation points.
-    If the loss is `steady`, so that the bits of its values do not depend on their position in a tensor, it is
-    averaged for many evaluation points at once. Any other loss is averaged one by one.
+    The bits of values of a `steady` loss do not depend on their position in a tensor. Such a loss is averaged
+    for many evaluation points at once. Any other loss is averaged for one evaluation point at a time.
     """
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error", "train", "unseen"})
@@ -350,8 +350,8 @@ def evaluator(
     """Return the cheapest evaluator for a training run.
 
     The mean square loss of predictions xᵀw is a quadratic function, which needs no predictions. For labels
-    xᵀw*, it is a function of w − w*. For other labels, it is a function of w, which is precise enough if w is
-    less precise than float64.
+    xᵀw*, it is a function of w − w*. For other labels, it is a function of w, which loses digits by
+    cancellation. So this function of w is used only for w in float32, and computed in float64.
     """
     if loss.is_square and weights is not None and not includes(measures, "train", "unseen"):
         if data.w_star is not None:
@@ -364,7 +364,7 @@ def evaluator(
 
 
 def _pays_to_use_gram(data: Data, weights: torch.Tensor, records: int) -> bool:
-    """Return whether losses from the Gram matrix are as exact as losses from predictions, and faster."""
+    """Return whether losses computed from XᵀX are as exact as from predictions, and cheaper."""
     instances = data.instances
     vectors = records * len(data.labels) // data.replicas
     return instances.has_moment and weights.dtype == torch.float32 and vectors >= instances.d

@@ -119,8 +119,8 @@ class Recorder:
         Args:
             order: numbers of the rows [R, n] in the order of training, by default the order of the data.
             by: evaluator, by default the cheapest one.
-            every_record: whether to take expensive measures at all evaluation points, for protocols whose
-                evaluation points the user chooses.
+            every_record: whether to take expensive measures at all evaluation points. True if the user
+                chooses the evaluation points of the protocol.
         """
         data, measures = inputs.data, inputs.measures
         self._data, self._hypothesis = data, hypothesis

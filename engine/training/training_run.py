@@ -49,7 +49,8 @@ class TrainingRun(Recording, Protocol):
 class Unstarted:
     """Training run that starts at its first call of `advance`.
 
-    Drawing a start may take long. Meanwhile, the learners before it show their first results.
+    Drawing the initial weights may take long. The delay lets learners that come earlier in the experiment
+    show their first results meanwhile.
     """
 
     def __init__(self, begin: Callable[[], Recording]) -> None:
@@ -97,8 +98,9 @@ def _is_solved(kind: type) -> bool:
 def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor) -> Iterator[None]:
     """Train a hypothesis on examples, the instances [R, n, d] with labels [B, n].
 
-    Yield between pieces of work. Gradient descent makes one update for all examples. A solver receives the
-    examples one by one, and then solves for one batch member after the other.
+    Gradient descent makes one update for all examples, and nothing is yielded. A solver receives the examples
+    one by one, and then solves for each member of its batch in turn. For solvers, None is yielded between
+    these pieces of work.
     """
     if isinstance(hypothesis, Descent):
         hypothesis.learn(instances, labels)

@@ -268,8 +268,9 @@ On stiff problems, implicit methods can take longer steps.
 class Reversed:
     """A vector field with its coordinates in reversed order, so that rounding errors are different.
 
-    A symmetry of the flow may hide an instability for a long time. Two solutions with the same rounding
-    errors would then leave the symmetric solution in the same direction, and agree.
+    A solution that starts near an unstable symmetric solution leaves it in a direction that rounding errors
+    determine. Two solvers with the same rounding errors would leave in the same direction, and wrongly
+    confirm each other. Reversed coordinates give other rounding errors.
     """
 
     def __init__(self, field: GradientField) -> None:
@@ -288,9 +289,10 @@ class VerifiedTrajectory:
 
     Local errors are below the tolerances, but an unstable flow amplifies them until they exceed the weights.
     Conserved quantities need not show this. So the class compares the solution with a second solution, which
-    has loose tolerances and takes few steps. Once they disagree, the second solution may be wrong. It is then
-    replaced by a third solution with tighter tolerances, computed from t = 0. If this one disagrees, too, the
-    first solution counts as inaccurate. Source: Hairer, Nørsett, Wanner 1993, II.4.
+    has loose tolerances and takes few steps. If they disagree, either of them may be wrong. The second
+    solution is then replaced by a third solution with tighter tolerances, computed from t = 0. If the third
+    solution also disagrees with the first, the first solution counts as inaccurate. Source: Hairer, Nørsett,
+    Wanner 1993, II.4.
     """
 
     def __init__(self, field: GradientField, end: float, accuracy: Accuracy) -> None:
@@ -345,7 +347,7 @@ class VerifiedTrajectory:
 
 
 def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy, float]]:
-    """Yield the accuracy of each comparison, and the difference up to which it confirms the solution."""
+    """Yield the accuracy of each solution to compare with, and the largest difference that is accepted."""
     # Only the solution itself has a limit of evaluations, because the cost of comparisons must not decide
     # whether the solution is confirmed.
     unlimited = accuracy._replace(evaluations=sys.maxsize)

@@ -278,8 +278,8 @@ class Update(Part, frozen=True):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         """Return whether training steps commute with rotations of the instances, and the reason.
 
-        If steps commute with permutations of a layer's inputs, they must also commute with permutations of
-        the layer's units.
+        Rules must not treat the units of a layer differently: if steps commute with permutations of a layer's
+        inputs, they must also commute with permutations of its units.
 
         Args:
             matrix: the data matrix that provides the instances.
@@ -342,9 +342,9 @@ class Diagonal(Update, frozen=True):
     """Base class of rules that divide each gradient entry by an average size of its past values.
 
     With `shared`, all inputs of a first-layer unit use the mean of their squared gradients, [B, h, 1]. Then
-    the unit's steps are multiples of its gradients, and commute with rotations of the instances. If each step
-    uses a single example with entries ±1, all squares within a unit are equal, and `shared` makes no
-    difference. These rules return `by_sizes` as their `invariance`. Source:
+    each step of the unit is a multiple of the unit's present gradient, and commutes with rotations of the
+    instances. If each step uses a single example with entries ±1, all squares within a unit are equal, and
+    `shared` makes no difference. These rules return `by_sizes` as their `invariance`. Source:
     theory/symmetry#rotation-invariance.
     """
 
@@ -491,7 +491,7 @@ def as_matrix(w: torch.Tensor) -> torch.Tensor:
 
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """Return why a rule that sets its own initial weights cannot train this architecture; None if it can."""
+    """Return why a rule that sets its own start cannot train an architecture; None for a linear neuron."""
     if architecture.structure().trains_weights:
         return None
     return (

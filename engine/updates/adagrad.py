@@ -17,8 +17,7 @@ from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, UpdateStruc
 class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
     """Diagonal AdaGrad: h ← h + g², w ← w − η g / √(ε + h), from h = 0.
 
-    ε is inside the square root, whereas torch adds ε to the square root. Source: Duchi, Hazan, Singer 2011;
-    theory/conventions#update-rules.
+    torch has √h + ε in place of √(ε + h). Source: Duchi, Hazan, Singer 2011; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.03125

@@ -18,7 +18,7 @@ NEWTON = 8
 
 
 class Automatic(Update, frozen=True):
-    """Base class of rules that compute their learning rate from G, a weighted mean of gradient norms."""
+    """Base class of rules that compute their rate from G, a weighted mean of the layers' gradient norms."""
 
     loss_scale: Annotated[
         float,
@@ -37,9 +37,9 @@ class AGD(Automatic, frozen=True, tag="agd"):
 
     Here s_l = √(d_l/d_{l−1}), G = (c/L) Σ_l s_l ‖∇_l‖_F and η = ln((1 + √(1 + 4G))/2). This η minimises the
     bound −ηG + ½(e^η − 1)² on the change of half the mean square error. Layer l has d_{l−1} inputs and d_l
-    outputs, and a weight vector has one output. The training loss of a net with m outputs is the sum of their
-    square errors. Half the mean square error is c times this sum, for c = 1/(2m). Weights start as the
-    architecture sets them. In the paper, they start as semi-orthogonal matrices times s_l.
+    outputs, and a weight vector has one output. The training loss of a net with m outputs is the sum of the
+    square errors of the outputs. Half the mean square error is c = 1/(2m) times the training loss. Weights
+    start as the architecture sets them. In the paper, they start as semi-orthogonal matrices times s_l.
 
     With the net's `l2_penalty` λ, the bound has the additional term ½ aη². Here a = cλ d̃/L, and d̃ is the
     mean of d_l/d_{l−1}. Because e^η − 1 ≥ η, the bound has a simpler upper bound, which is least at η = ln((1

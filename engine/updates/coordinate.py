@@ -15,10 +15,10 @@ class Coordinate(Update, frozen=True, tag="coordinate"):
 
     The rule is steepest descent in ‖·‖₁ over the entries of all layers. If several |g_j| are equally large up
     to rounding, the first entry is chosen. On exponential loss, the rule is AdaBoost with shrinkage: features
-    are the weak learners, and the weight of an example is its share of the loss. With steps along ∇ ln L, g_j
-    is the edge of the chosen weak learner. AdaBoost without shrinkage takes steps ½ ln((1 + g_j)/(1 − g_j)),
-    which lower the loss most for features ±1. With the steps η g_j, the weights converge in direction to the
-    maximum ‖·‖₁ margin. Source: Freund, Schapire 1997; Telgarsky 2013; GLSS18a;
+    are the weak learners, and the weight of an example is its share of the loss. For the gradient of ln L
+    instead of L, g_j is the edge of the chosen weak learner. AdaBoost without shrinkage takes steps ½ ln((1 +
+    g_j)/(1 − g_j)), which lower the loss most for features ±1. With the steps η g_j, the weights converge in
+    direction to the maximum ‖·‖₁ margin. Source: Freund, Schapire 1997; Telgarsky 2013; GLSS18a;
     theory/implicit-bias#optimisation-geometry.
     """
 

@@ -19,9 +19,10 @@ class KFAC(Update, frozen=True, tag="kfac"):
 
     a is the input of a layer that computes z = Wa, and δ is the derivative ∂L/∂z of the loss of a single
     example. E is the mean over the examples of a step. G is the gradient of the layer. At step t, the
-    previous averages get the weight min(1 − 1/t, β). A bias counts as a layer with the input 1. The rule is
-    rotation invariant: if every instance x becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ. Source:
-    Martens, Grosse 2015; theory/symmetry#modern-optimizers.
+    previous averages get the weight min(1 − 1/t, β). The biases of a layer have their own A and S, as if they
+    were the weights of a separate layer with the input 1. The rule is rotation invariant: if every instance x
+    becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ. Source: Martens, Grosse 2015;
+    theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.05

@@ -17,9 +17,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 class Lion(Update, frozen=True, tag="lion"):
     """Lion: w ← w − η sign(β₁m + (1 − β₁)g), then m ← β₂m + (1 − β₂)g, from m = 0.
 
-    The sign of a sum of gradients is in general not in the span of the gradients. This is so even if the sign
-    of each single gradient is in the span, as for steps along single ±1 examples. Source: Chen et al. 2023;
-    theory/symmetry#modern-optimizers.
+    Lion is not rotation invariant, because the sign of a sum of gradients is in general not in the span of
+    the gradients. On single examples ±1, the sign of a single gradient is in this span, but the sign of their
+    sum is not. Source: Chen et al. 2023; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.001953125

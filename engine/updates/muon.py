@@ -40,9 +40,9 @@ class Muon(Update, frozen=True, tag="muon"):
     `newton-schulz`, O divides the matrix by its Frobenius norm and applies five steps X ← aX + (bA + cA²)X
     with A = XXᵀ. The result is an odd polynomial of the matrix. Torch computes the five steps in bfloat16.
     With `svd`, O is exactly UVᵀ for the singular vectors U and V. If the matrix does not have full rank, some
-    of these vectors are arbitrary. With `hidden`, only the layers between the first and the last take these
-    steps, as the authors recommend. The first layer, the last layer and all biases take steps of Adam with
-    its usual constants. Source: Jordan et al. 2024; theory/symmetry#modern-optimizers.
+    of these vectors are arbitrary. With `hidden`, Muon moves only the layers between the first and the last,
+    as the authors recommend. The first layer, the last layer and all biases take steps of Adam with its usual
+    constants. Source: Jordan et al. 2024; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.02
@@ -83,7 +83,10 @@ class Muon(Update, frozen=True, tag="muon"):
         return descended(params, {layer: directions[layer] for layer in params}, rates), {"M": M, **adams}
 
     def _layers_for_adam(self, params: Params) -> list[str]:
-        """Return the first layer, the last layer, and tensors with one input; none without `hidden`."""
+        """Return the names of the tensors that Adam moves; none without `hidden`.
+
+        These are the first layer, the last layer, and all tensors with one input, such as biases.
+        """
         if not self.hidden:
             return []
         layers = [layer for layer, w in params.items() if w.shape[-1] > 1]
@@ -103,7 +106,7 @@ class Muon(Update, frozen=True, tag="muon"):
         return directions
 
     def _verdict_for_vectors(self) -> Verdict | None:
-        """Return None if the verdict is that of `invariance`."""
+        """Return the verdict for nets whose layers are single vectors; None to use `invariance`."""
         if self.by == "newton-schulz" or self.hidden:
             return None
         return Verdict(True, "a gradient vector has full rank, and its direction is its only singular vector")

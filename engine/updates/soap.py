@@ -31,9 +31,11 @@ class SOAP(Update, frozen=True, tag="soap"):
 
     `refresh` selects the variant in the authors' released code. In this variant, the first gradient moves no
     weights, and steps use the eigenbasis of the previous step. After every `refresh` steps, a QR
-    decomposition of L Q_L and of R Q_R updates the basis. So gradients may have components along eigenvectors
-    that were arbitrary when the basis was computed. SOAP of pytorch-optimizer is this variant, with ε outside
-    the square root and basis updates in float32. Source: Vyas et al. 2025; theory/symmetry#modern-optimizers.
+    decomposition of L Q_L and of R Q_R updates the basis. In a basis of earlier gradients, some eigenvectors
+    belong to the eigenvalue 0 and are arbitrary. Present gradients may have components along these
+    eigenvectors, so steps may depend on an arbitrary choice. SOAP of pytorch-optimizer is this variant, with
+    ε outside the square root and basis updates in float32. Source: Vyas et al. 2025;
+    theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.01
@@ -147,9 +149,9 @@ def _refreshed_basis(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Sort and update the columns of Q, which approximate the eigenvectors of S.
 
-    Return the order [B, d] of the columns q by qᵀSq, largest first, and the new Q. The new Q is the
-    orthogonal factor of a QR decomposition of S Q in this order. Batch members that are not `due` keep their
-    order and their Q.
+    Return the order [B, d] of the columns q of Q by qᵀSq, largest first, and the new Q. The new Q is the
+    orthogonal factor of a QR decomposition of S Q, with the columns of Q in the new order. Batch members that
+    are not `due` keep their order and their Q.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

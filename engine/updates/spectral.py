@@ -24,9 +24,10 @@ class Spectral(Update, frozen=True, tag="spectral"):
 
     P S Qᵀ is the singular value decomposition of Z. W has the shape `factors`, and its entries, row by row,
     are the weights of a linear neuron on instances x zᵀ. The rule acts on singular values as `hypentropy`
-    acts on single weights. It equals matrix EG± on the symmetric dilation of W, started at β/2 · I. Separate
-    rotations of x and of z do not change predictions. Each step computes a singular value decomposition.
-    Source: Ghai, Hazan, Singer 2020; theory/hadamard#factors.
+    acts on single weights. The rule equals matrix EG± for the symmetric matrix [[0, W], [Wᵀ, 0]], whose
+    positive and negative parts start at β/2 · I. Separate rotations of x and of z do not change predictions.
+    Each step computes a singular value decomposition. Source: Ghai, Hazan, Singer 2020;
+    theory/hadamard#factors.
     """
 
     lr: Rate = 0.05

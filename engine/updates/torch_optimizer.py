@@ -228,7 +228,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
 
 class Optimizers(dict[str, Params]):
-    """State of an update rule that holds the optimizers of the nets, instead of named tensors.
+    """State of an update rule that consists of torch optimizers of the nets, instead of named tensors.
 
     A step changes the optimizers in place.
 
@@ -290,7 +290,7 @@ class OptimizerGroup:
         return OptimizerGroup(nets, parameters, optimizer, self.rates, self.steps)
 
     def step(self, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
-        """Make a step. `params` only give the shapes of the tensors that are passed to `evaluate`."""
+        """Make a step. `evaluate` receives tensors with the shapes of `params`."""
         self._set_changed_rates(rates)
         self.optimizer.step(*([] if evaluate is None else [self._loss_closure(evaluate, params)]))
         self.steps += 1
@@ -308,7 +308,7 @@ class OptimizerGroup:
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
 
     def _set_changed_rates(self, rates: NetRates) -> None:
-        """Pass on changed learning rates only, because optimizers may adapt their rates."""
+        """Set only rates that changed since the last step, because optimizers may adapt the others."""
         layers = {parameter: layer for layer, parameter in self.parameters.items()}
         for group in self.optimizer.param_groups:
             layer = layers[group["params"][0]]

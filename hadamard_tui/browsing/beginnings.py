@@ -108,11 +108,6 @@ def _problem_of(raw: Raw) -> Iterator[FirstProblem]:
 
 
 def _learner_name(parts: tuple[tuple[str, str], ...], names: Counter[str]) -> str:
-    """Return a name for a learner, from its parts or from presets.
-
-    A net is named after its architecture, and its update rule unless this is `gd`. Another learner gets the
-    name that most presets give it.
-    """
     part, kind = parts[0]
     if part == "solver" or kind == "linear":
         return names.most_common(1)[0][0]

@@ -93,7 +93,7 @@ PresetGroup = tuple[str, Sequence[PresetEntry]]
 
 
 def groups(opened: str | None = None) -> list[PresetGroup]:
-    """Return the groups of the list: the user's presets, recommended presets, paths, and the rest by subject.
+    """Return the groups: the user's presets, recommended presets, guided paths, and the rest by subject.
 
     The first group starts with entries for a new experiment and for the user's table.
 

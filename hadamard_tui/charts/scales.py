@@ -178,13 +178,15 @@ def _tick_labels(values: Sequence[float]) -> list[str]:
     if not math.isclose(round(step / 10.0**finest), step / 10.0**finest, rel_tol=1e-6):
         finest -= 1  # steps such as 2.5 need one more digit
     plain = [f"{value + 0.0:.{max(0, -finest)}f}" for value in values]
-    powers = [_scientific_text(value, max(0, _decade(value) - finest)) if value else "0" for value in values]
+    powers = [
+        _scientific_text(value, max(0, _decade_of(value) - finest)) if value else "0" for value in values
+    ]
     if max(map(len, plain)) <= max(_PLAIN_WIDTH, max(map(len, powers))):
         return plain
     return powers
 
 
-def _decade(value: float) -> int:
+def _decade_of(value: float) -> int:
     return math.floor(math.log10(abs(value)) + 1e-9)
 
 

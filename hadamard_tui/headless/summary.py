@@ -252,7 +252,6 @@ def _divergence_lines(experiment: Experiment, trace: Trace, strayed: Sequence[st
 
 
 def _divergence_phrase(curve: Curve, clock: str) -> str:
-    """Return when, and in how many replicas, a learner diverged or lost accuracy, as a phrase."""
     why = f": {WHY_INACCURATE}" if curve.inaccurate.any() else ""
     if curve.replicas == 1:
         return f"{curve.name} {curve.fate} at {clock} = {curve.diverged_at:g}{why}"

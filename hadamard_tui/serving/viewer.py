@@ -226,7 +226,6 @@ class Viewer:
 
 
 def _driver_packet(message: Message) -> bytes:
-    """Encode a message from the page as a packet for Textual's web driver."""
     match message:
         case Stdin(text):
             return _with_header(b"D", text.encode())

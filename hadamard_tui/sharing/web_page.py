@@ -291,10 +291,10 @@ def _curve_values(curve: Series, axes: Axes, page: SvgPage) -> dict[str, Any] | 
     x, y = x[order], y[order]
     pixels = np.rint(Scale(axes.x_limits, axes.x_log, round(page.right - page.left)).place(x))
     last = np.append(np.diff(pixels) > 0, True)
-    return {"x": _rounded(x[last]), "y": _rounded(y[last]), "own": curve.mark is not None}
+    return {"x": _rounded_values(x[last]), "y": _rounded_values(y[last]), "own": curve.mark is not None}
 
 
-def _rounded(values: np.ndarray) -> list[float | None]:
+def _rounded_values(values: np.ndarray) -> list[float | None]:
     return [float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None for value in values.tolist()]
 
 
@@ -302,9 +302,9 @@ def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
     page, axes = heat_map_page(heat, has_legend=False), heat.axes
     low, high = axes.x_limits
     cells = {
-        "x": _rounded(heat.x),
-        "y": _rounded(heat.y),
-        "z": [_rounded(row) for row in heat.z] if heat.z.size <= MOST_CELLS else [],
+        "x": _rounded_values(heat.x),
+        "y": _rounded_values(heat.y),
+        "z": [_rounded_values(row) for row in heat.z] if heat.z.size <= MOST_CELLS else [],
         "top": page.top,
         "bottom": page.bottom,
         "yLow": axes.y_limits[0],

@@ -145,7 +145,6 @@ class TimedDriver(LinuxDriver):
         self._is_suspended = False
 
     def _schedule_resume(self, *_: object) -> None:
-        """Take over the terminal again after the program was suspended."""
         self._loop_of_app.call_soon_threadsafe(self._resume_app)
 
     def _resume_app(self) -> None:

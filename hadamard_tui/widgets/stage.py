@@ -468,7 +468,6 @@ def _tab_word(panel_name: str, context: PanelContext) -> str:
 
 
 def _note_of_key(action: str) -> str:
-    """Return the note on a stored chart: the key that computes the chart anew."""
     return f"{key(action)} computes it"
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import msgspec
 
 from engine.core import catalogue
-from engine.core.parts import BadInput
+from engine.core.parts import BadInput, Verdict
 from engine.learners.learner import Learner
 from engine.measures import named
 from engine.problems.problem import Problem
@@ -133,15 +134,43 @@ def bases_of(line: Line) -> tuple[Base, ...]:
 def bound(line: Line, base: int) -> tuple[Learner, ...]:
     """Learners that a line binds on the base with this number."""
     experiment = bases_of(line)[base].experiment
-    return tuple(learner for learner in learners() if _is_bound(line, learner, experiment))
+    with_verdicts = zip(learners(), _verdicts(experiment), strict=True)
+    return tuple(learner for learner, judged in with_verdicts if _is_bound(line, learner, experiment, judged))
 
 
-def _is_bound(line: Line, learner: Learner, experiment: Experiment) -> bool:
+def _is_bound(line: Line, learner: Learner, experiment: Experiment, judged: Verdict | None) -> bool:
     """Whether a line binds a learner; False if the learner does not fit the experiment."""
-    try:
-        return on_learner(line, learner, experiment, verdict(learner, experiment)).holds
-    except (AssertionError, ValueError, IndexError, KeyError, TypeError):
+    if judged is None:
         return False
+    try:
+        return on_learner(line, learner, experiment, judged).holds
+    except MISFITS:
+        return False
+
+
+def _verdicts(experiment: Experiment) -> tuple[Verdict | None, ...]:
+    """Verdicts on all learners, None for those that do not fit; bases with the same matrix share them."""
+    d, matrix, single = experiment.d, experiment.problem.matrix, experiment.protocol.schedule().single
+    key = repr((d, raw_of(matrix), single))
+    if key not in _verdicts_by_matrix:
+        # Nothing else of the experiment may matter to a verdict, and nothing else is there.
+        protocol = SimpleNamespace(schedule=lambda: SimpleNamespace(single=single))
+        setup = SimpleNamespace(d=d, problem=SimpleNamespace(matrix=matrix), protocol=protocol)
+        _verdicts_by_matrix[key] = tuple(_verdict_if_it_fits(learner, setup) for learner in learners())
+    return _verdicts_by_matrix[key]
+
+
+def _verdict_if_it_fits(learner: Learner, setup: Any) -> Verdict | None:
+    try:
+        return verdict(learner, setup)
+    except MISFITS:
+        return None
+
+
+MISFITS = (AssertionError, ValueError, IndexError, KeyError, TypeError)
+"""Errors of a learner that does not fit an experiment."""
+
+_verdicts_by_matrix: dict[str, tuple[Verdict | None, ...]] = {}
 
 
 def _of_tables() -> Iterator[Experiment]:

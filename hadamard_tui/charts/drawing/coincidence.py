@@ -38,8 +38,8 @@ def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
     """Group the series that coincide on the screen. Return lists of the indices of the series.
 
     All members of a group are near its first member wherever both are visible. Series with a letter come
-    first, then lines by increasing gaps in their dashes. Every drawn series with a name is in exactly one
-    group.
+    first. Then come lines, from solid lines to lines with the sparsest dashes. Every drawn series with a name
+    is in exactly one group.
     """
     drawn = [
         at for at, curve in enumerate(series) if curve.name and not curve.faint and lines.shown[at].any()
@@ -65,8 +65,8 @@ def _are_near(lines: Spans, index: int, other: int) -> bool:
 def _is_near_in_columns(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarray:
     """Return whether two lines are visible and near each other in each column, bool [columns].
 
-    On steep lines, one dot sideways is many dots up or down. So if `steep` is True, the distance may be
-    larger, by half the height of the shorter run of dots.
+    On steep lines, one dot sideways is many dots up or down. With `steep`, lines may therefore be farther
+    apart, by half the smaller of their heights in the column.
     """
     near: np.ndarray = lines.shown[index] & lines.shown[other]
     room: np.ndarray | int = NEAR
@@ -80,9 +80,9 @@ def _is_near_in_columns(lines: Spans, index: int, other: int, steep: bool = Fals
 def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int, ...]] = ()) -> np.ndarray:
     """Return where a line is not drawn because it coincides with another line, bool [series, columns].
 
-    If two dashed lines that coincide were both drawn, each would fill the gaps of the other. So only the
-    line with the smallest gaps is drawn, or the first line of those with equal gaps. Curves with a letter
-    are not hidden.
+    If two dashed lines that coincide were both drawn, each would fill the gaps of the other. So only the line
+    with the smallest gaps is drawn. If several lines have equally small gaps, only the first is drawn. Curves
+    with a letter are not hidden.
 
     Args:
         groups: indices of series that are drawn as one line anyway.
@@ -102,7 +102,7 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
 def drawn_once(
     series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
 ) -> list[Series]:
-    """Return the series with gaps where `repeated` hides a line. `axes` are those of `lines`."""
+    """Return the series, interrupted where `repeated` hides a line. `axes` are those of `lines`."""
     hidden = repeated(series, lines, groups)
     edges = Scale(axes.x_limits, axes.x_log, lines.shown.shape[1]).edges()
     return [
@@ -185,9 +185,10 @@ def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]
 
 
 def are_close(curve: Series, other: Series, axes: Axes) -> bool:
-    """Return whether two curves differ by at most the share CLOSE of the y-axis, wherever both are visible.
+    """Return whether two curves are close to each other wherever both are visible.
 
-    On a log axis, they must also differ by at most the factor FACTOR.
+    They may differ by CLOSE times the visible range of the y-axis. On a log axis, they must also differ by at
+    most the factor FACTOR.
     """
     y, at = (_on_scale(values, axes.y_log) for values in _heights_at_shared_x(curve, other, axes))
     low, high = _on_scale(np.array(axes.y_limits), axes.y_log)
@@ -200,11 +201,6 @@ def are_close(curve: Series, other: Series, axes: Axes) -> bool:
 
 
 def _heights_at_shared_x(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    """Return the y values of two curves at the same x values.
-
-    These are the visible x values of the curve with fewer points, whose y come first. The other curve is
-    interpolated there.
-    """
     few, many = sorted(
         (np.stack([part.x, part.y])[:, np.isfinite(part.x) & np.isfinite(part.y)] for part in (curve, other)),
         key=lambda points: points.shape[1],

@@ -80,8 +80,8 @@ def top_line(axes: Axes, columns: int) -> TopLine:
 def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns: int) -> TickLine:
     """Return the line below a chart, with the tick labels and the label of x.
 
-    The label of x comes after the last tick. If there is no room for it, it replaces the labels of some ticks
-    between the first and the last.
+    The label of x comes after the last tick. If there is no room there, the label of x replaces some tick
+    labels between the first and the last.
 
     Args:
         ticks: pairs of a column of the plot area and a tick label, from left to right.
@@ -267,8 +267,8 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
 def _named_ticks(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
     """Return ticks with the names of rows, such as names of learners, for a y-axis without numbers.
 
-    Only names inside the visible part of the axis have ticks. If several names share a row, only the first
-    has one.
+    Only names inside the visible part of the axis have ticks. If several names share a row of cells, only the
+    first name has a tick.
     """
     named_ticks: list[Tick] = []
     last = None

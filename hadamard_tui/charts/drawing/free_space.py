@@ -29,8 +29,9 @@ class PlacedText(NamedTuple):
 def place_sentences(sentences: Sequence[str], is_free: np.ndarray) -> tuple[PlacedText, ...]:
     """Return places for sentences in free cells, in their order from top to bottom.
 
-    Sentence i of s prefers the height (i + ½) / s of the plot area, and there the block of fewest lines. If
-    one sentence does not fit, the result is empty, because the sentences belong together.
+    Sentence i of s is placed as close as possible to the height (i + ½) / s of the plot area. There, it is
+    wrapped into as few lines as possible. If one sentence does not fit, the result is empty, because the
+    sentences belong together.
 
     Args:
         is_free: for each cell of the plot area, whether nothing is drawn there, [rows, columns].

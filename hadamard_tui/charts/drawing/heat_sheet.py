@@ -119,7 +119,7 @@ def _axis_scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
 
 
 def _slots_from_top(heat: HeatMap, size: int) -> np.ndarray:
-    """Return the numbers 0 … size − 1 from top to bottom, where number 0 is at the lower limit of y."""
+    """Return the numbers of slots, from top to bottom. Slot 0 is at the lower limit of y."""
     return np.arange(size) if heat.y_down else np.arange(size)[::-1]
 
 
@@ -134,7 +134,8 @@ def _paint_half_blocks(
 ) -> np.ndarray:
     """Paint the values of a heat map as half blocks, and return the background ink for marks on them.
 
-    It is the mean of the inks of both halves if both are colours or both are greys.
+    If both halves of a cell are colours or both are greys, its background is their mean. Otherwise, it is the
+    ink with the larger number.
     """
     ix = cells_at(np.arange(across.size), across, heat.x)
     iy = cells_at(_slots_from_top(heat, up.size), up, heat.y)
@@ -162,8 +163,8 @@ def _paint_digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scal
 def _contour_lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
     """Return the contour lines to paint: pairs of a line's dots and the character that draws them.
 
-    An empty character means braille. All lines in braille share one pair, so that both are visible where they
-    cross.
+    An empty character means braille. All lines in braille share one pair, so that crossing lines are both
+    visible.
     """
     wide, high = across.size * DOTS_ACROSS, up.size // HALVES * DOTS_DOWN
     planes = []

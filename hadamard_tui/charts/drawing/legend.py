@@ -134,7 +134,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class EntryPart(NamedTuple):
-    """Part of a legend entry that names one series, which has the index `at` in the chart."""
+    """Name of one series in a legend entry. `at` is the index of the series in the chart."""
 
     name: str
     at: int
@@ -250,8 +250,8 @@ def _entry_parts(
 ) -> tuple[EntryPart, ...]:
     """Return the parts of a legend entry for series that coincide on the screen. Each name appears once.
 
-    The name of a theory line omits the name of its curve, and values that the curve's name contains. If the
-    line is equal for several learners, its name contains no learner.
+    If a theory line is in an entry with a curve, its name omits words and values that the curve's name
+    contains. If the theory line is equal for several learners, its name contains no learner.
     """
     parts: list[EntryPart] = []
     shared = _shared_line_names(series, group, y_log)
@@ -305,7 +305,7 @@ def wrapped(
 ) -> tuple[tuple[Piece, ...], ...]:
     """Return the lines of a legend, shortened by the steps of `legend`.
 
-    The last remark of the note is left out if all curves would otherwise lose their names.
+    A note consists of remarks. The last remark is left out if all curves would otherwise lose their names.
     """
     rows = _wrapped_legend(entries, width, lines, most_lines, note)
     if BETWEEN not in note or _are_named(rows, entries):
@@ -353,8 +353,8 @@ def _wrapped_legend(
 def _parts_with_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
     """Replace curves' names by their letters in names of theory lines: "bound of EGU" becomes "bound of A".
 
-    If several curves have a theory line of the same name, this name is written once, as in "bound of A", "of
-    B".
+    If several curves have theory lines that differ only in the curve, the common words are written once:
+    "bound of A", "of B".
     """
     letters = {part.name: part.mark for part in _parts_of(entries) if part.mark}
     named_lines: set[str] = set()
@@ -393,8 +393,9 @@ def _forms_with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator
 def _shorter_forms(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield shorter and shorter forms of the legend entries. Letters are never left out.
 
-    First, names that repeat an earlier name are left out. If there are series without letters, the names of
-    curves are left out before words become unreadable, as READABLE defines it.
+    First, names that repeat an earlier name are left out. Words are then shortened. Before they become
+    unreadable, as READABLE defines, curves with letters lose their names, so that series without letters keep
+    theirs.
     """
     all_parts = _parts_of(entries)
     repeated = {part.at for number, part in enumerate(all_parts) if _is_repeated(part, all_parts[:number])}
@@ -429,7 +430,7 @@ def _folded_entries(
 ) -> list[list[tuple[str, int]]]:
     """Return the legend entries with `names` in place of the names of curves.
 
-    Of theory lines that differ only by values of sweep axes, only the first has an entry.
+    If theory lines have the same name apart from values of sweep axes, only the first of them has an entry.
     """
     named: set[str] = set()
     folded, remaining_names = [], iter(names)
@@ -448,7 +449,7 @@ def _folded_entries(
 def _forms_by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield a form of the legend that has the name of each learner once, before the letters of its curves.
 
-    Each theory line also appears once. Nothing is yielded if this saves no names.
+    Each theory line also appears once. Nothing is yielded if this form has as many names as curves.
     """
     curves: dict[str, list[EntryPart]] = {}
     lines: dict[str, EntryPart] = {}
@@ -487,7 +488,7 @@ def _forms_with_names(
 
 
 def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
-    """Return whether an earlier entry already names this theory line, so that a line sample is enough."""
+    """Return whether an earlier entry has the name of this theory line. If so, its line sample is enough."""
     return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 
 

@@ -133,7 +133,7 @@ def edge_marks(
 
 
 def _columns_of_runs(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
-    """Return the column in which each run of adjacent chosen points begins.
+    """Return the column in which each run of adjacent points with `chosen` set begins.
 
     Runs that begin close to the previous one are left out. A column is never the last one of the chart,
     because the arrow and the letter that are placed there take two cells.
@@ -230,9 +230,9 @@ def line_names(
 ) -> list[NameAt]:
     """Return a position for the name of each series without a letter, such as a theory line.
 
-    The position is as near as possible to the right end of the line. It must be free, and nearer to the line
-    than to other lines, except lines that coincide with it. If two lines are at most a row apart, the name of
-    the upper line is above both, and the name of the lower line is below both.
+    The position is as near as possible to the right end of the line. The position must be free, and nearer to
+    the line than to other lines. Lines that coincide with the line do not count. If two lines are at most a
+    row apart, the name of the upper line is above both, and the name of the lower line is below both.
 
     Args:
         groups: indices of series that coincide.
