@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Penalised(NamedTuple):
-    """Net of ReLU units that minimises the mean squared error plus λ times the cost R."""
+    """Net of ReLU units that minimises the mean squared error plus λR, with the cost R of the module."""
 
     objective: float
     norm: float

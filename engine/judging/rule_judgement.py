@@ -193,7 +193,7 @@ class RuleJudgement:
 
     @property
     def at_rate(self) -> str:
-        """Rate at which the symmetries were measured, as an addition to a sentence."""
+        """Text such as " (at η = 0.1)" for the rate at which the symmetries were measured."""
         return "" if self.rate is None else f" (at η = {self.rate:g})"
 
     @property

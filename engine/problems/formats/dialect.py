@@ -475,7 +475,7 @@ def index_of(
             continue
         if differ or not is_plain_id:
             called = f"is called {quoted_cell(name)}" if name else "has no name"
-            return IndexFinding(columns, f"column {column} {called} and does not count the rows")
+            return IndexFinding(columns, f"column {column} {called}, but its entries do not number the rows")
         break
     return IndexFinding(columns)
 

@@ -43,7 +43,11 @@ class Classes(Target, frozen=True, tag="classes"):
     ] = 0.0
     size: Annotated[
         Literal["1", "sqrt(K)"],
-        Meta(title="size", description="value of the label 1 of K one-hot targets: 1, or √K", extra=SELDOM),
+        Meta(
+            title="size",
+            description="label of an instance for its own class, 1 or √K; its labels for other classes are 0",
+            extra=SELDOM,
+        ),
     ] = "1"
     each: Annotated[
         bool,
