@@ -84,7 +84,8 @@ def _learner_names(experiment: Experiment) -> str:
 def load(name: PresetName, *changes: str) -> Preset:
     """Return a preset with changes such as `"problem.matrix.d=256"`. Raises: BadInput.
 
-    A run judges the claims of the preset if they are still meaningful after the changes.
+    A run judges a claim of the preset only if the changes affect neither the runs nor the picture of the
+    claim.
     """
     _check_texts(changes)
     document = presets.document(fspath(name), changes)
@@ -142,7 +143,8 @@ class Trace:
     """The results of a run or of a sweep: curves, theory lines and outcomes of claims.
 
     Args:
-        results: the traces at all sweep points; they may still grow.
+        results: the curves and theory lines at all sweep points. During a run, points are still added to
+            them.
         document: the experiment as a preset document.
     """
 
@@ -302,8 +304,9 @@ class Runner(Generic[T]):
     ) -> T:
         """Run a preset with a field such as `"problem.matrix.d"` set to each of the `values`.
 
-        The first picture shows, against the `values`, when the loss first falls below a tenth. If that does
-        not apply, it shows the last value of the measure. Raises: BadInput.
+        The x-axis of the first picture shows the `values`. The y-axis shows when the loss first falls below
+        0.1. If the preset's first measure is not the loss, or if the protocol has no clock, the y-axis shows
+        the last value of this measure. Raises: BadInput.
         """
         return self.run(along(setup, place, values), progress=progress)
 
@@ -322,7 +325,7 @@ def judge(
     progress: Progress | None = None,
     options: Mapping[str, object] = NO_SETTINGS,
 ) -> Judgement:
-    """Return the judgement of an update rule: its symmetries, and its losses compared with the lower bound.
+    """Return the judgement of an update rule: its symmetries, and its losses beside the Hadamard bound.
 
     The rule is a name that `hadamard-tui judge` accepts, a class of torch optimizers or a `functools.partial`
     of it, or an update rule of the engine. `options` are constructor arguments. Raises: BadInput.

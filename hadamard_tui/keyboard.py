@@ -376,7 +376,7 @@ ACTIONS = (
         "recipe",
         "k",
         "Choose",
-        "Go to the first row, where arrows move along preset, matrix, learner, architecture and protocol",
+        "Go to the top row, where ← → move along preset, matrix, learner, architecture and protocol",
         CHANGE,
     ),
     Action("setup", "s", "Set-up", "Show or hide the set-up, with all its fields", CHANGE),

@@ -326,10 +326,11 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return the initial tensors that take the place of `params` if every instance x is rotated to U x.
+        """Return the initial tensors for instances U x, given the initial tensors `params` for instances x.
 
-        `turn` maps w to U w. If the start is random and its distribution is rotation invariant, the result
-        has the same distribution. If the start is not random, it is returned unchanged.
+        U is a rotation, and `turn` multiplies weight vectors by U. If the start is random and its
+        distribution is rotation invariant, the result has the same distribution. If the start is not random,
+        it is returned unchanged.
         """
         return params
 
@@ -416,7 +417,7 @@ _one_by_one: set[ModuleArchitecture] = set()
 
 @cache
 def _module_template(architecture: ModuleArchitecture, d: int) -> Any:
-    """Return the module that all nets share. Every call replaces its tensors by those of a net."""
+    """Return the module that all nets share. Each call of the module uses the tensors of one net instead."""
     with torch.random.fork_rng(devices=[]):
         return architecture.module(d).eval()
 

@@ -96,10 +96,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
     the bias of the output (Mei, Montanari, Nguyen 2018). `mup`: m = 1, and the weights of the output layer
     start as N(0, C_w/n_L²). r is n_1 for the first layer, n_l/n_{l−1} for other hidden layers, and 1/n_L for
     the output layer. For biases, r is n_l in hidden layers, and 1 at the output (Yang, Hu 2021). For one
-    hidden layer, `mup` is equivalent to `mean-field`. Other values of `init` than `gaussian` are scaled in
-    the same way. Source: WKA21 Thm 2; Bernstein et al. 2023; theory/conventions#architectures,
-    theory/symmetry#rotation-invariance, theory/automatic-descent#majoriser;
-    theory/wide-nets#conventions-of-the-lectures, theory/wide-nets#criticality, theory/wide-nets#mean-field.
+    hidden layer, `mup` is equivalent to `mean-field`. For other values of `init`, a parametrisation
+    multiplies the start of each layer by the same factor as for `gaussian`. Source: WKA21 Thm 2; Bernstein et
+    al. 2023; theory/conventions#architectures, theory/symmetry#rotation-invariance,
+    theory/automatic-descent#majoriser; theory/wide-nets#conventions-of-the-lectures,
+    theory/wide-nets#criticality, theory/wide-nets#mean-field.
     """
 
     widths: Annotated[
@@ -151,7 +152,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         bool,
         Meta(
             title="alternating biases",
-            description="start biases with sizes U(0, √(3 C_b)) and alternating signs, instead of Gaussian",
+            description="biases start with sizes U(0, √(3 C_b)) and alternating signs, not Gaussian",
             extra=SELDOM,
         ),
     ] = False
@@ -571,7 +572,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Return whether relabelling the untrained net's inputs only relabels its hidden units."""
+        """Return whether each permutation of the inputs only permutes the untrained net's hidden units."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 

@@ -22,10 +22,10 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     """A trained fully connected layer with a spindly net on top: ŷ = Σ_j (W₁x)_j (u_j^L − v_j^L).
 
     The v_j exist only if `signed` is set. By default, W₁ [h, d] starts with independent N(0, s²/d) weights,
-    with s = `scale`. This start is rotation invariant, so the spindly net on top does not help. With `init` =
-    identity, W₁ starts at s·I, which is not rotation invariant. The spindly net starts at u^L = w₀, by
-    default 1/h. If `signed` is set, it starts at u^L = v^L = w₀, by default 1/(2h). Source: WKA21 Thm 2; the
-    talk on WKA21; theory/conventions#architectures.
+    with s = `scale`. This start is rotation invariant, so the whole net is rotation invariant despite the
+    spindly net. With `init` = identity, W₁ starts at s·I, which is not rotation invariant. The spindly net
+    starts at u^L = w₀, by default 1/h. If `signed` is set, it starts at u^L = v^L = w₀, by default 1/(2h).
+    Source: WKA21 Thm 2; the talk on WKA21; theory/conventions#architectures.
     """
 
     width: Annotated[

@@ -28,7 +28,10 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     """
 
     connectivity: Annotated[
-        Count, Meta(title="connectivity c", description="inputs of every hidden unit; d or more: all")
+        Count,
+        Meta(
+            title="connectivity c", description="number of inputs of every hidden unit; d or more means all"
+        ),
     ] = 4
     width: Annotated[Count, Meta(title="width h", description="hidden units")] = 128
     activation: Activation = "identity"

@@ -109,7 +109,7 @@ class Backend:
         return (sizes.nets * copies * sizes.parameters + vectors * sizes.n) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        """Return whether this backend is faster for the learner than the backends after it in the list."""
+        """Return whether this backend is faster for the learner than the backends with a larger `place`."""
         return True
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 class ByResponses(Backend):
     """Backend for a linear neuron and a rule with a `response`, in one pass over orthogonal examples.
 
-    Each example is seen once. The prediction of an example is constant until it is seen. After that, it
-    changes only by the response to the example's own gradient, which is known before the first step. So the
-    mean square loss after every step is also known.
+    Each example is seen once. The prediction of an example is constant until it is seen. After that, only the
+    gradient of this example changes it, by the rule's response to one gradient. These changes are known
+    before the first step. So the mean square loss after every step is also known.
     """
 
     place: ClassVar[int] = 25
@@ -51,7 +51,7 @@ class ByResponses(Backend):
         if rule is None or net is None:
             return "it only trains architectures by an update rule"
         if rule.response(1) is None or not net.structure().trains_weights:
-            return "the learner is not known to be a linear neuron whose steps are sums of past gradients"
+            return "it only trains linear neurons whose steps are known sums of past gradients"
         if experiment.protocol.schedule().drawn_independently:
             return "examples may be seen twice"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
@@ -74,10 +74,10 @@ class ByResponses(Backend):
 class Responses:
     """A linear neuron on n = d orthogonal instances of length √d, stored as its predictions of them.
 
-    After step k, the gradient c x_s of step s has moved ŷ_s by −η c d ρ_(k−s+1), with the response ρ. It has
-    moved no other prediction, since x_jᵀx_s = 0. Let e_s = ŷ_s − y_s at the start, and m_s = η c d. After k
-    steps, the sum of all squared errors is
-    Σ e_s² − 2 Σ_(s≤k) e_s m_s ρ_(k−s+1) + Σ_(s≤k) m_s² ρ²_(k−s+1). Both sums over s ≤ k are convolutions.
+    The gradient of step s is c_s x_s. After step k, it has moved ŷ_s by −η c_s d ρ_(k−s+1), where ρ is the
+    step response of the rule (`Update.response`). It has moved no other prediction, since x_jᵀx_s = 0. Let
+    e_s = ŷ_s − y_s at the start, and m_s = η c_s d. After k steps, the sum of all squared errors is Σ e_s² −
+    2 Σ_(s≤k) e_s m_s ρ_(k−s+1) + Σ_(s≤k) m_s² ρ²_(k−s+1). Both sums over s ≤ k are convolutions.
     """
 
     def __init__(self, inputs: TrainingInputs, steps: int) -> None:

@@ -28,9 +28,10 @@ LARGE_RECORD = 1 << 22
 class Structured(Backend):
     """Backend that stores instances as an operator: a scaled identity, or the rows of a Sylvester matrix.
 
-    If instances are orthogonal, a rotation-invariant learner gets a scaled identity in their place. If the
-    learner is invariant only on these data, its rule is also replaced by its invariant counterpart. For other
-    learners, and for solvers that need only products, the operator is the rows of a Sylvester matrix.
+    If instances are orthogonal, a rotation-invariant learner gets a scaled identity in their place. A rule
+    that is invariant only on Hadamard data is also replaced by the rotation-invariant rule that takes the
+    same steps there. For other learners, and for solvers that need only products, the operator is the rows of
+    a Sylvester matrix.
     """
 
     place: ClassVar[int] = 30
@@ -87,7 +88,8 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
 def rotated(inputs: TrainingInputs) -> TrainingInputs:
     """Rotate orthogonal instances to the coordinate axes, for a rotation-invariant learner.
 
-    A rule that is invariant only on these data is replaced by its invariant counterpart.
+    A rule that is invariant only on Hadamard data is replaced by the rotation-invariant rule that takes the
+    same steps there.
     """
     learner, data = inputs.learner, inputs.data
     if learner.update is not None and (rule := learner.update.structure().invariant_counterpart):

@@ -243,7 +243,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> str:
-        """Further condition on x positions, which ends the claim's message.
+        """Further condition on x positions: last part of the message that no x position is usable.
 
         An example is ", and {name} is not 0". {name} stands for the second curve or theory line.
         """
@@ -300,9 +300,9 @@ def standard_error(
 ) -> float | None:
     """Return the standard error, over replicas, of a number that is computed from curves.
 
-    `statistic` receives a function that returns a curve over a subset of replicas. The subset is the same for
-    all curves, because a replica has the same data for all learners. Return None if replicas do not determine
-    the error, as with a single replica.
+    `statistic` computes the number. Its argument is a function that summarises a curve over a subset of the
+    replicas. The subset is the same for all curves, because a replica has the same data for all learners.
+    Return None if the error cannot be computed, for example from a single replica.
     """
 
     def of(replicas: Sequence[int]) -> Floats:
@@ -377,8 +377,8 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
     """Return the curve or theory line to compare with: its name, and a function for its values.
 
-    The function interpolates linearly at the x positions of `curve`. Its argument is a function that says
-    over which replicas values are taken, such as `whole` for all replicas.
+    The function for the values interpolates linearly at the x positions of `curve`. Its argument summarises a
+    curve or line over replicas; `whole`, for example, uses all replicas.
     """
     try:
         line = line_of(view, name, curve.name)
@@ -389,7 +389,7 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
 
 
 def _interpolated(x: Floats, places: Floats, values: Floats) -> Floats:
-    """Interpolate values linearly at the positions x. All are NaN if no position is known."""
+    """Interpolate `values` at `places` linearly at the positions x. If `places` is empty, return NaN."""
     return np.interp(x, places, values) if len(places) else np.full(x.shape, np.nan)
 
 

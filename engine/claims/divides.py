@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
-    """A heat map is below a number where a theory line is below its contour level, and above it elsewhere.
+    """A heat map is below `at_value` where a theory line is below a level, and above `at_value` elsewhere.
 
-    With `falls`, the sides are exchanged: the map is above the number where the line is below its level. At
-    least the share `share` of the cells must satisfy the claim. Cells in which the line equals its level do
+    The level is that of the contour of this theory line in the picture.
+
+    With `falls`, the sides are exchanged: the map is above `at_value` where the line is below the level. At
+    least the share `share` of the cells must satisfy the claim. Cells in which the line equals the level do
     not count. A cell without a value does not satisfy the claim.
     """
 
@@ -35,7 +37,7 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
         bool,
         Meta(
             title="falls",
-            description="whether the map is above the value where the theory line is below its level",
+            description="whether the map is above the value wherever the line is below its level",
         ),
     ] = False
     share: Annotated[

@@ -148,7 +148,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     def _gap_and_tolerance(
         self, view: View, curve: CurveView, line: LineView
     ) -> tuple[Floats, Floats, Floats, Floats | None]:
-        """Return x, the gap between curve and theory line at x, the allowed gap, and its standard error."""
+        """Return x, the gap (curve − theory line) at x, the allowed gap, and the gap's standard error."""
         sound = curve.ends.sound & ~np.isnan(curve.y)
         x, y = curve.x[sound], curve.y[sound]
         errors = _errors_of_gap(curve, line)
@@ -169,7 +169,8 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 def _errors_of_gap(curve: CurveView, line: LineView) -> Floats | None:
     """Return the standard error of the gap between a curve and its theory line, at each x of the curve.
 
-    If the line differs between replicas, it is that of the summary of the replicas' gaps.
+    If the line differs between replicas, curve and line are summarised over the same replicas. Otherwise, the
+    standard error is that of the curve.
     """
     if line.of_some is None:
         return curve.stderr

@@ -32,8 +32,9 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
     def _arrivals_in_words(self, view: View) -> str:
         """Return a sentence that says from which x on each curve stays below the number in the claim.
 
-        Curves that stay below the number from `at` or earlier on are named first. The sentence is empty if
-        the claim's own curve is not one of these. It is also empty if x is not a clock of the run.
+        The sentence first names the curves that stay below the number from x = `at` on, or from a smaller x
+        on. The sentence is empty if the claim's curve is not among these curves, or if x is not a clock of
+        the run.
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
         curves = [curve for curve in view.curves if curve.chosen]

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union
@@ -55,7 +58,24 @@ def members(family: str) -> dict[str, type[Part]]:
                 fault = f"{member.__name__}: the {family} have a kind {kind!r} already; give it another tag"
                 raise BadInput(str(module.__file__), fault)
             members_by_kind[kind] = member
+    _evaluate_bases(members_by_kind.values())
     return dict(sorted(members_by_kind.items()))
+
+
+def _evaluate_bases(members_of_family: Iterable[type[Part]]) -> None:
+    """Replace annotations of base classes, which are texts, by types.
+
+    Otherwise, msgspec evaluates them again for each member, which takes longer than the import of a family.
+    Unions of parts stay texts, because they need the other families.
+    """
+    bases = {base for member in members_of_family for base in member.__mro__[1:] if issubclass(base, Part)}
+    for base in bases:
+        annotations, names = inspect.get_annotations(base), vars(sys.modules.get(base.__module__, sys))
+        for field, annotation in annotations.items():
+            if isinstance(annotation, str) and "Of[" not in annotation:
+                with suppress(NameError):
+                    annotations[field] = eval(annotation, names, dict(vars(base)))
+        base.__annotations__ = annotations
 
 
 def _members_in(module: ModuleType) -> Iterator[tuple[str, type[Part]]]:

@@ -50,8 +50,8 @@ class CompiledCode(NamedTuple):
     def make(self, module: str, *words: str) -> None:
         """Start `python -m module words…`, which compiles the code and calls `note`.
 
-        The compiling process starts at most once. If this process ends first, the other continues for some
-        seconds.
+        At most one compiling process starts. If the calling process ends first, the compiling process may
+        continue for some seconds.
         """
         if self not in _started and not self.is_there:
             with suppress(OSError):

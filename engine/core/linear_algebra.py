@@ -36,9 +36,9 @@ SMALL = 256
 def one_thread(rows: int = SMALL) -> Iterator[None]:
     """Limit numpy's and scipy's linear algebra to one thread inside the block.
 
-    If blocks overlap, the limit ends with the last block. With fewer than SMALL rows, nothing changes. For
-    matrices of up to a thousand rows, several threads mostly wait for each other. If other programs run,
-    several threads take ten times as long.
+    If blocks overlap, the limit ends with the last block. If `rows`, the number of rows of the matrices, is
+    less than SMALL, the number of threads is not limited. For matrices of up to a thousand rows, several
+    threads mostly wait for each other. If other programs run, several threads take ten times as long.
     """
     global _inside
     if rows < SMALL:
@@ -158,7 +158,7 @@ def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
 
 
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the numbers [B, d] whose norm `exponent` is taken, in double precision.
+    """Return the float64 numbers [B, d] from which the norm with this `exponent` is computed.
 
     They are the entries of `w` [B, d], or its Fourier coefficients if `exponent` starts with "fourier".
     """

@@ -221,8 +221,8 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
 
         Theorems rely on these properties. A property may depend on any method or constant of a base class. If
         a subclass replaces one of these, each inherited property in `declares` gets the default of the
-        family. Properties that the subclass sets itself stay. Replacing the default of a field, or a property
-        in `declares`, resets nothing.
+        family. Properties that the subclass sets itself stay. A subclass that replaces only defaults of
+        fields, or only properties in `declares`, resets nothing.
         """
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]

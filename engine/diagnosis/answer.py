@@ -69,9 +69,9 @@ def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> fl
 def span_bound(features: Floats) -> Floats:
     """Return a lower bound on the loss of linear learners: Σ_{i>k} s_i²/Σ s_i², for k = 0 … d.
 
-    Here s₁ ≥ s₂ ≥ … are the singular values of the standardised columns. Suppose that the label is one of the
-    d columns, and that a learner's weights stay in the span of the k rows seen. Its loss, averaged over rows
-    and columns, is then at least this bound, in units of the variance. Source: WV05.
+    Here s₁ ≥ s₂ ≥ … are the singular values of the standardised columns. Suppose that each of the d columns
+    is the label in turn, and that weights stay in the span of the k rows seen. The learner's loss, averaged
+    over rows and labels, is then at least this bound, in units of the variance. Source: WV05.
     """
     (columns,) = standardised(features, [])
     squares = np.maximum(np.linalg.eigvalsh(columns.T @ columns)[::-1], 0)
@@ -211,7 +211,7 @@ def _features_in_words(diagnosis: Diagnosis, learner: str) -> str:
 
 
 def _sentence_about_span(diagnosis: Diagnosis) -> str:
-    """State the lower bound of `span_bound` on linear learners from 0, such as gradient descent."""
+    """State the bound of `span_bound` on the loss of linear learners that start at 0, such as GD."""
     bound = span_bound(diagnosis.table.features)
     k = len(bound) // 4 or 1
     return (

@@ -111,9 +111,9 @@ def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share
 def _without_warnings_of_libraries() -> Iterator[None]:
     """Drop the warnings of installed libraries inside the block, in all threads.
 
-    scikit-learn warns about single penalties that have not converged. A warning filter would not last,
-    because scikit-learn resets the filters of the process from both workers. Therefore, this context replaces
-    the function that shows warnings.
+    When scikit-learn tries several penalties, it warns about each fit that does not converge. A warning
+    filter would not last, because scikit-learn resets the process's filters, from both threads that fit
+    learners. Therefore, this context replaces the function that shows warnings.
     """
     with warnings.catch_warnings():
         show = warnings.showwarning

@@ -16,7 +16,7 @@ from engine.diagnosis.plan import WORKERS, Plan
 class FitCost(NamedTuple):
     """Time of one fit to m rows of d features, with predictions of t test rows.
 
-    The unit of each field is `_time_of_fit()`. They were measured at m = 40 … 2000 and d = 10 … 500.
+    The unit of each field is `_time_of_fit()`. The costs were measured at m = 40 … 2000 and d = 10 … 500.
     """
 
     fit: float

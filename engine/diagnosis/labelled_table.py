@@ -82,9 +82,9 @@ def balanced_order(table: LabelledTable, generator: np.random.Generator) -> Indi
 
 
 def _spread_order(classes: Indices, generator: np.random.Generator) -> Indices:
-    """Return an order in which row i of a class of c rows is at about the share (i + u)/c.
+    """Return an order of the rows in which the rows of each class are spread evenly.
 
-    u is uniform in [0, 1). So each class is spread evenly.
+    Rows are sorted by (i + u)/c, for row i of a class of c rows, with u uniform in [0, 1) for each row.
     """
     positions = np.empty(len(classes))
     for number in np.unique(classes):

@@ -69,8 +69,9 @@ class PairLosses(NamedTuple):
 class PairVerdict(NamedTuple):
     """Verdict on a pair of learners, and the intervals that decide it.
 
-    A is the learner that depends on the feature axes, and B is its rotation-invariant partner. A positive
-    logarithm of a ratio means that the first loss is larger.
+    A is the learner that depends on the feature axes, and B is its rotation-invariant partner. The intervals
+    are for logarithms of ratios of two losses. A positive logarithm means that the loss in the numerator is
+    larger.
     """
 
     word: Word

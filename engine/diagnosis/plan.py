@@ -82,8 +82,9 @@ class Plan(NamedTuple):
     def rotated_at(self, learner: DiagnosisLearner, size: int) -> bool:
         """Return whether a learner is also trained on rotated features, for `size` training examples.
 
-        A learner that depends on the feature axes is trained on them at every size. For a rotation-invariant
-        learner, this is only a control. It is trained on them at the one size at which pairs are judged.
+        A learner that depends on the feature axes is trained on rotated features at every size. For a
+        rotation-invariant learner, rotated features are only a control. This learner is trained on rotated
+        features only at the size at which pairs are judged.
         """
         return learner.sees_axes or size == self.decided_at
 

@@ -109,7 +109,7 @@ def _table_of_file(
 def _request_without_omitted(
     file: str, label: int | str | None, settings: TableSettings, omitted: Sequence[int | str]
 ) -> Request:
-    """Return the request for a file without the omitted columns.
+    """Return the request to read a file's label and its columns, except the omitted columns.
 
     A text of digits is the position of the label, unless a column has this name.
 

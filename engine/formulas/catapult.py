@@ -79,10 +79,11 @@ def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floa
     """Return the sharpness S = λ + √(λ² + 8qzr + 4qr²) of a net of two linear layers at every step.
 
     S is the largest eigenvalue of the Hessian of the loss (z − y)² on one example, and the symbols are those
-    of `recursion`. To derive S, let p = (h + v)/√2 and m = (h − v)/√2, with h_i = u_i·x/‖x‖. In these
-    coordinates, the Hessian of z is √q times the identity on p, and −√q times the identity on m. The top
-    eigenvector of 2(∇z∇zᵀ + r∇²z) lies in the plane of the components of ∇z in p and in m. Their squared
-    lengths are (λ ± 2√q z)/2. If the error is 0, S = 2λ.
+    of `recursion`. To derive S, let p = (h + v)/√2 and m = (h − v)/√2. Here h_i = u_i·x/‖x‖ for the first
+    layer's weights u_i, and v are the second layer's weights. In these coordinates, the Hessian of z is √q
+    times the identity on p, and −√q times the identity on m. The top eigenvector of 2(∇z∇zᵀ + r∇²z) lies in
+    the plane of two components of ∇z: in p and in m. These components have the squared lengths (λ ± 2√q z)/2.
+    If the error is 0, S = 2λ.
     """
     errors, kernels = trajectory
     z = errors + target
@@ -105,10 +106,11 @@ def landing(product: float) -> Landing:
     """Return the final state of a net of two linear layers that starts at γλ₀ = `product`.
 
     The label is y = 0, and the number m of hidden units goes to infinity. γ is the learning rate for the loss
-    ½z², and λ₀ = ‖∇z‖² at the start. With s = γ²qz² and κ = γλ, a step is s′ = s(1 − κ + s)², κ′ = κ + s(κ −
-    4). For a product between 2 and 4, s grows from nearly 0 by a factor (κ − 1)² per step. The final state
-    depends slightly on the phase of this growth, by less than about 1e-3, so the mean over phases is
-    returned. For products of 4 and more, the result is NaN.
+    ½z², and λ₀ = ‖∇z‖² at the start. Let s = γ²qz² and κ = γλ, where λ = ‖∇z‖² changes during training, and q
+    is defined in `recursion`. A step is s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4). For a product between 2 and 4,
+    s grows from nearly 0 by a factor (κ − 1)² per step. The final state depends slightly on the phase of this
+    growth, by less than about 1e-3, so the mean over phases is returned. For products of 4 and more, the
+    result is NaN.
     """
     if product <= MONOTONE_BELOW:
         return Landing(product, 0.0)

@@ -80,9 +80,9 @@ def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
 
     The shortest θ with predictions θᵀx that fit the examples has the length `norm`. Given the examples, the
     density of x = ln R is proportional to (t/R)^(m−2) R^(−P) q(x), where q is the prior density, P = `count`,
-    and m = d − P. The module defines R and t. q(x) e^(cx) is computed by an inverse Fourier transform, the
-    integral of E R^z along the vertical line with real part c. The number c is the saddle point of the
-    integrand. The formula requires m ≥ 2.
+    and m = d − P. R is the length of θ, and t is the length of its component orthogonal to the examples. q(x)
+    e^(cx) is computed by an inverse Fourier transform: the integral of E R^z over complex z with real part c.
+    The number c is the saddle point of the integrand. The formula requires m ≥ 2.
     """
     free = d - count
     if free < 2:
@@ -106,9 +106,10 @@ def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
 def _nodes_and_weights(least: float, centre: float, deviation: float) -> tuple[Floats, Floats]:
     """Return nodes x = ln R with R > ‖θ*‖, and the weights of these nodes in an integral over x.
 
-    R is the length of θ, and `least` is ln ‖θ*‖, its least possible logarithm. The prior density of x, times
-    e^(cx), has the mean `centre` and the standard deviation `deviation`. The nodes are dense near `least`,
-    because the integrand behaves like a power of √(x − ln‖θ*‖) there.
+    R is the length of θ, and θ* is the shortest θ that fits the examples, so x ≥ `least` = ln ‖θ*‖. With c as
+    in `posterior`, the prior density of x times e^(cx) has the mean `centre` and the standard deviation
+    `deviation`. The nodes are dense near `least`, because the integrand behaves like a power of √(x − ln‖θ*‖)
+    there.
     """
     nodes, widths = np.polynomial.legendre.leggauss(NODES)
     low, high = max(least, centre - REACH * deviation), max(least, centre) + REACH * deviation
@@ -119,8 +120,8 @@ def _nodes_and_weights(least: float, centre: float, deviation: float) -> tuple[F
 def _saddle_point(prior: DeepPrior, d: int, count: int, norm: float) -> float:
     """Return the saddle point c of the integrand in `posterior`, found by bisection.
 
-    For this c, the mean of the density proportional to q(x) e^(cx) maximises the other factor of the
-    integrand, (t/R)^(m−2) R^(−P) e^(−cx).
+    The integrand is the product of q(x) e^(cx) and (t/R)^(m−2) R^(−P) e^(−cx), with x = ln R and the letters
+    of `posterior`. At the saddle point c, the second factor has its maximum at the mean of the first factor.
     """
     if norm == 0:
         return -float(count)

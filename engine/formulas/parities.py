@@ -92,9 +92,10 @@ def _eigenvalue_of_parities(bits: int, degree: int, kernel: Callable[[MPContext,
 
 
 def _scaled_krawtchouk(bits: int, degree: int, distance: int) -> int:
-    """Return the sum of a parity of k = `degree` bits over all vectors x with m = `distance` bits −1.
+    """Return the sum of a parity of k = `degree` bits ±1 over all x in which m = `distance` bits are −1.
 
-    For n = `bits`, it is Σ_j (−1)^j C(k, j) C(n − k, m − j), which equals K_m(k) = K_k(m) C(n, m)/C(n, k).
+    With n = `bits`, the sum is Σ_j (−1)^j C(k, j) C(n − k, m − j), which equals K_m(k) = K_k(m) C(n, m)/C(n,
+    k).
     """
     return sum(
         (-1) ** j * comb(degree, j) * comb(bits - degree, distance - j)
@@ -111,9 +112,10 @@ class SignProducts:
 
     Every product has one sign from each list. It is represented by a vector over F₂ that has a 1 for each of
     its signs. The value of a product is known if its vector is a sum of the vectors of observed products. The
-    object stores values of all signs that agree with the observed products, and a basis of all vectors
-    orthogonal to the vectors of observed products. The code of a sign consists of the entries of the basis
-    vectors for this sign. A product is known if the codes of its signs add up to 0.
+    object stores one assignment of values to all signs that has the observed products. It also stores a basis
+    of the space of vectors that are orthogonal to the vectors of all observed products. The code of a sign
+    consists of the entries of the basis vectors for this sign. A product is known if the codes of its signs
+    add up to 0.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:

@@ -57,10 +57,12 @@ def linear_limit(linear: Modes, labels: Floats) -> Floats:
 def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
     """Return θ^I [N, P], the first-order correction to the limit of gradient flow on the quadratic model.
 
-    The limit is θ^F + εθ^I + O(ε²), where θ^F is that of the linear model (`linear_limit`). On the span of Φ,
-    the correction compensates for the quadratic term of the predictions: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. Off the span,
-    the correction is −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt along the gradient flow of the linear model. For modes
-    k and l of this flow, ∫(1 − e^(−λ_k t)) e^(−λ_l t) dt = λ_k/(λ_l (λ_k + λ_l)).
+    The limit is θ^F + εθ^I + O(ε²), where θ^F is that of the linear model (`linear_limit`). The component of
+    θ^I in the span of Φ compensates for the quadratic term of the predictions: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. The
+    component orthogonal to the span is −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt. Here P_⊥ projects onto the
+    orthogonal complement of the span. The gradient flow of the linear model is θ^F_t, and its error on
+    example α is r^F_α(t). For modes k and l of this flow, ∫(1 − e^(−λ_k t)) e^(−λ_l t) dt = λ_k/(λ_l (λ_k +
+    λ_l)).
     """
     limit, parts = linear_limit(linear, labels), _components(linear, labels)
     squares = np.einsum("bp,bapq,bq->ba", limit, matrices, limit) / 2

@@ -70,7 +70,7 @@ def max_margin(alpha: float) -> float:
     from scipy.optimize import brentq, minimize_scalar  # type: ignore[import-untyped]
 
     def best(kappa: float) -> tuple[float, float]:
-        """Return the minimum of g(κ, R) over R, and the 0/1 error arccos(R)/π there."""
+        """Return the minimum over R of g(κ, R), as in `max_margin`, and arccos(R)/π at this minimum."""
         minimum = minimize_scalar(
             lambda error: _margin_objective(alpha, kappa, error),
             bounds=(0, 0.5),
@@ -116,7 +116,7 @@ def overlap(alpha: float) -> float:
     from scipy.special import log_ndtr
 
     def excess(odds: float) -> float:
-        """Return ln(right side/left side) of the equation for q, at odds = ln(q/(1 − q))."""
+        """Return ln(right/left side) of the equation in `overlap`, for q with ln(q/(1 − q)) = `odds`."""
         wide = math.exp(odds / 2)  # t/ξ
         end = WIDEST * min(1.0, wide)
         t, weight = _quadrature(-end, end)

@@ -130,7 +130,7 @@ def spread(transfer: Transfer) -> float:
 def relative_variances(transfer: Transfer, widths: Sequence[int]) -> Floats:
     """Return the relative variance Var V_l/(E V_l)² over random starts, for hidden layers l = 1 … L, [L].
 
-    V_l is the variance of the signals of layer l + 1 over draws of that layer's weights, given layer l. The
+    V_l is the variance of the signals of layer l + 1 over draws of the weights of layer l + 1 alone. The
     result is exact at every width, for positively homogeneous σ without biases. In such nets, each layer
     multiplies V by an independent factor.
     """
@@ -171,9 +171,9 @@ def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floa
     """Return the means and variances of log V_l − log E V_l for hidden layers l = 1 … L, [L] each.
 
     Means and variances are over random starts, and the module defines V_l. They are approximations of first
-    order in 1/n, for positively homogeneous σ without biases. In such nets, each layer multiplies V by an
-    independent mean of n numbers. For ReLU, mean and variance are −5l/(2n) and 5l/n. For the identity, they
-    are −l/n and 2l/n.
+    order in 1/n, for layers of n units with a positively homogeneous σ and no biases. In such nets,
+    V_l/V_{l−1} is the mean of n independent numbers, one for each unit of layer l. For ReLU, mean and
+    variance are −5l/(2n) and 5l/n. For the identity, they are −l/n and 2l/n.
     """
     variances = spread(transfer) * np.cumsum(1 / np.asarray(widths, float))
     return -variances / 2, variances
@@ -184,10 +184,11 @@ def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floa
 
     Means and variances are over random starts, and the module defines V_l. The results are exact at every
     width, for nets without biases. In such nets, each layer multiplies V by an independent factor χ²_B/E
-    χ²_B.
+    χ²_B, where B is the number of active units.
 
     Args:
-        halved: whether B ~ Binomial(n, ½), given B > 0, is the number of active ReLU units. Otherwise, B = n.
+        halved: whether units are ReLU. For n ReLU units, B ~ Binomial(n, ½), conditioned on B > 0. Otherwise,
+            B = n.
     """
     moments = np.array([_log_chi_square_moments(halved, width) for width in widths])
     mean, variance = np.cumsum(moments, 0).T

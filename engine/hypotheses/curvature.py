@@ -73,11 +73,12 @@ MOST_NUMBERS = 1 << 22
 
 
 class Curvature:
-    """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) + λ/2 ‖θ‖² of every net of a batch.
+    """The Hessian ∇²L of every net of a batch, for the training loss L = Σ_j s_j ℓ(ŷ_j, y_j) + λ/2 ‖θ‖².
 
-    L(ŷ, y) is defined as in `engine.losses`. For example, square loss is (ŷ − y)², without a ½. For a net
-    with several outputs, L is the sum over the outputs; there are N = B/outputs nets. The vector θ of P
-    parameters is the concatenation of the trained tensors, and λ is the L2 penalty.
+    s_j is the weight of row j, and the loss ℓ(ŷ, y) is defined as in `engine.losses`. For example, square
+    loss is (ŷ − y)², without a ½. For a net with several outputs, L is the sum over the outputs; there are N
+    = B/outputs nets. The vector θ of P parameters is the concatenation of the trained tensors, and λ is the
+    L2 penalty.
 
     If a joint loss couples several nets with one output each, they count as a single net. The parameters of
     this net are those of its members, one member after the other. For example, m linear neurons with
@@ -291,7 +292,7 @@ def largest_near(
 
     Lanczos starts near the vectors `near` [N, P], such as eigenvectors of the same nets a few training steps
     ago. It then needs about half of the products. The eigenvectors [N, P] are None if they were not computed.
-    A row of 0, here or in `near`, means that the net has no vector.
+    In the returned eigenvectors and in `near`, a row of zeros means that the net has no vector.
     """
     if curvature.size <= EXACT:
         return _largest_of_matrices(curvature.matrices().double()), None

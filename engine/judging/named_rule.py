@@ -94,7 +94,8 @@ def rule_of(rule: RuleOrOptimizer, options: Mapping[str, object] = NO_SETTINGS) 
 def title_of(name: RuleOrOptimizer, rule: Update) -> str:
     """Return the title of a rule that `named_rule` or `rule_of` returned.
 
-    It is `name`. For a rule that is passed otherwise, or in a file, it is the rule's class or kind.
+    The title is `name`, unless `name` is an object or names a Python file. In these cases, it is the class of
+    a torch optimizer, or the kind of an update rule.
     """
     if isinstance(name, str) and ".py" not in name:
         return name

@@ -104,9 +104,9 @@ class StepSchedule(Schedule, frozen=True, tag="step", kw_only=True):
 class PerLossSchedule(Schedule, frozen=True, tag="per-loss", kw_only=True):
     """Factor 1/L of the learning rate, where L is the mean loss on the examples of the step.
 
-    Steps are −η ∇L/L = −η ∇ ln L, which do not vanish as L falls to 0. The sum of the rates is the time that
-    gradient flow on L takes to move as far. This sum differs between replicas. Replicas, rates and targets
-    have separate factors. The loss must be above 0 for every prediction. Source:
+    Steps are −η ∇L/L = −η ∇ ln L, which do not vanish as L falls to 0. For small η, the steps follow gradient
+    flow on L, and the sum of all η/L is the time of the flow. This time differs between replicas. Replicas,
+    rates and targets have separate factors. The loss must be above 0 for every prediction. Source:
     theory/implicit-bias#max-margin, theory/implicit-bias#optimisation-geometry.
     """
 
@@ -125,7 +125,7 @@ Most = Annotated[float, Meta(gt=0, le=LARGEST)]
 
 
 class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Independent N(0, σ²) noise that is added at every step, to the gradient or to the weights after it.
+    """Independent N(0, σ²) noise. Every step adds it to the gradient, or to the updated weights.
 
     Noise on the weights is not multiplied by the rate. Each replica draws separate noise, which all its rates
     and targets share. Source: Abbe, Sandon 2020; theory/parities-and-noise#parities.
@@ -353,7 +353,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def learner_kind(self) -> LearnerKind:
-        """Kind that the solver or the architecture gives, or else the update rule."""
+        """Kind of the learner: declared by its solver, or by its architecture, or else by its update rule."""
         if self.solver is not None:
             return self.solver.structure().learner_kind
         of_net = self.net.structure().learner_kind

@@ -238,7 +238,7 @@ class Probe:
 
     @property
     def _rows_seen(self) -> slice:
-        """From the first to the last row seen. The slice has one row if none was seen."""
+        """Rows from row 0 to the last row seen. If no row was seen, only row 0."""
         return slice(0, int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1)
 
     @cached_property
@@ -258,7 +258,7 @@ class Probe:
 
 
 class MeasureStructure(NamedTuple):
-    """Properties of a measure's values, such as whether they are integers, or can compare learners."""
+    """Properties of a measure's values, such as whether smaller values mean a better learner."""
 
     is_risk: bool = False
     """Whether the measure compares learners: smaller values are better, and no value is below 0."""
@@ -331,7 +331,7 @@ class Measure(Part, frozen=True):
     """Label of the chart axis that shows the measure."""
 
     def structure(self) -> MeasureStructure:
-        """Return the properties of the measure's values, such as whether they can compare learners."""
+        """Return properties of the values, such as whether smaller values mean a better learner."""
         return MeasureStructure()
 
     def needs(self) -> MeasureNeeds:
@@ -522,7 +522,7 @@ def measures_in(names: Collection[str]) -> dict[str, Measure]:
 
 
 def needs_teacher(problem: Problem) -> str | None:
-    """Return None if learners see an x such that labels depend on xᵀw*; otherwise, the violated condition.
+    """Return None if labels depend on xᵀw* and learners see x; otherwise, return the violated condition.
 
     The text completes the sentence "it is measured only where …".
     """

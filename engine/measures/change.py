@@ -22,12 +22,12 @@ class Change(Measure, frozen=True, tag="change"):
 
     The learner is trained a second time, with g x in place of every instance x, and from the corresponding
     start. Δŷ are the differences of its predictions from those of the first training run. They are 0 if the
-    learner is invariant under g. If the distribution of the start has no preferred direction, the
-    corresponding start is W₁gᵀ instead of W₁. All replicas share one g: a rotation of determinant −1, a
-    permutation that moves every feature, or a flip of the signs of half of the features. If the learner is
-    invariant, the change in float64 is only rounding. Update rules that divide by small numbers amplify
-    rounding, so a change up to UNCHANGED counts as 0. Source: theory/symmetry#rotation-invariance;
-    theory/symmetry#habits.
+    learner is invariant under g. If the first layer starts at a random W₁ without a preferred direction, the
+    corresponding start is W₁gᵀ. Otherwise, both training runs have the same start. All replicas share one g:
+    a rotation of determinant −1, a permutation that moves every feature, or a flip of the signs of half of
+    the features. If the learner is invariant, the change in float64 is only rounding. Update rules that
+    divide by small numbers amplify rounding, so a change up to UNCHANGED counts as 0. Source:
+    theory/symmetry#rotation-invariance; theory/symmetry#habits.
     """
 
     label: ClassVar[str] = "change of predictions"

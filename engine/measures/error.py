@@ -30,8 +30,8 @@ class Error(OfRows, frozen=True, tag="error"):
     predictions off a boundary, and on unseen Hadamard rows even to the correct side. So a prediction within
     √eps of the boundary, for machine epsilon eps, counts as lying on the boundary. A seen row counts as often
     as it was seen. On seen rows, the error has no value before the first example. On unseen rows, it has no
-    value after all rows were seen. If some labels were corrupted, the error is measured on the corrupted
-    labels or on the true ones. Source: theory/conventions#diagnostics,
+    value after all rows were seen. If some labels were corrupted, the field `labels` selects the corrupted
+    labels (`given`) or the labels before corruption (`true`). Source: theory/conventions#diagnostics,
     theory/parities-and-noise#wrong-labels.
     """
 

@@ -17,8 +17,8 @@ class FunctionalMargin(Measure, frozen=True, tag="functional-margin"):
 
     Labels must be ±1. The margin is positive once all examples are classified correctly, and has no value
     before the first example. Training on losses with exponential tails increases the margin without bound.
-    The margin measures the progress of training: the distance of the direction of the weights from its limit
-    falls like the inverse of the margin. Unit: that of a prediction. Source: LL20;
+    The margin measures the progress of training. The weights' direction w/‖w‖ approaches a limit, at a
+    distance of order 1/margin. Unit: that of a prediction. Source: LL20;
     theory/implicit-bias#optimisation-geometry.
     """
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class LabelGradient(Measure, frozen=True, tag="label-gradient"):
-    """‖E_x f ∇_l ŷ‖²: the squared gradient of the correlation of predictions and labels f, layer by layer.
+    """‖E_x f ∇_l ŷ‖²: squared length, for every layer, of the gradient of E_x f ŷ, for the labels f.
 
     The mean is over all rows. ∇_l is the gradient with respect to the weights of layer l = 1 … L + 1, or to
     its biases. The last layer is the output. In a layer where this gradient is 0, the first step of gradient
-    descent learns nothing. Averaged over targets. Unit: that of a squared label times that of a squared
-    prediction over a squared weight. Source: AS20; theory/parities-and-noise#parities.
+    descent learns nothing. Averaged over targets. Unit: (label · prediction/weight)². Source: AS20;
+    theory/parities-and-noise#parities.
     """
 
     label: ClassVar[str] = "squared gradient that sees the labels"

@@ -38,6 +38,6 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
 
 
 def large(values: torch.Tensor) -> torch.Tensor:
-    """Return which entries of `values` [B, d] exceed a twentieth of their row's largest, in size."""
+    """Return which |entries| of `values` [B, d] exceed a twentieth of the largest |entry| of their row."""
     sizes = values.abs()
     return sizes > LARGE * sizes.amax(1, keepdim=True)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class NormRatio(Measure, frozen=True, tag="norm-ratio"):
-    """‖w‖/‖ŵ‖ for the solution ŵ in the learner's field `tends_to`, in the norm that ŵ minimises.
+    """‖w‖/‖ŵ‖: norm of a learner's weights w, relative to the norm of its theoretical limit ŵ.
+
+    The learner's field `tends_to` names the solver that computes ŵ, and the norm is the one that this solver
+    minimises.
 
     If the learner fits the examples with the least possible norm, the ratio is 1. It can be below 1 only as
     long as the learner does not fit the examples. If ŵ is the solution nearest to the start of the learner,

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Potential(Measure, frozen=True, tag="potential"):
-    """Q(w) at the learner's weights w, for the function Q that the solution in `tends_to` minimises.
+    """Q(w) at the learner's weights w, for the function Q that the learner's theoretical limit minimises.
 
-    The learner's field `tends_to` names the solver of the solution to which the learner converges in theory.
-    For the solver `min-q` of depth 2, Q_α(w) = Σ_i α_i² q(w_i/α_i²), q(b) = 2 − √(4 + b²) + b asinh(b/2). For
-    other solvers, Q is the norm that they minimise. Averaged over targets. Unit: that of Q. Source: WGL20;
-    theory/implicit-bias#shaped-start.
+    The learner's field `tends_to` names the solver that computes this limit. For the solver `min-q` of depth
+    2, Q_α(w) = Σ_i α_i² q(w_i/α_i²), q(b) = 2 − √(4 + b²) + b asinh(b/2). The learner is then the net w = u²
+    − v², with u_i and v_i starting at α_i. For other solvers, Q is the norm that they minimise. Averaged over
+    targets. Unit: that of Q. Source: WGL20; theory/implicit-bias#shaped-start.
     """
 
     label: ClassVar[str] = "potential Q(w)"

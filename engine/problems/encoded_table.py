@@ -95,6 +95,8 @@ def _encoding_report(
         str(Path(request.path)),
         rows=len(labels.numbers),
         columns=len(columns.names),
+        header=mixed.has_header,
+        names=" … ".join(dict.fromkeys([mixed.features.columns[0], mixed.features.columns[-1]])),
         label=f"column {cut(mixed.label, LONGEST_NAME)!r}",
         classes=labels.classes.in_words if labels.are_words and labels.classes is not None else "",
         left_out=tuple(left_out),

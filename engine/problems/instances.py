@@ -123,8 +123,9 @@ class Instances:
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
         """Convert weights [B, …, d] to the coordinates in which the instances are stored.
 
-        The weights are given in the coordinates that learners see, after the matrix option `rotate`. Both
-        coordinates differ, for example, in `ScaledIdentity`.
+        The given weights are in the coordinates that learners see. If the matrix option `rotate` is set,
+        these are the rotated coordinates. `ScaledIdentity`, for example, stores instances in other
+        coordinates.
         """
         return weights
 

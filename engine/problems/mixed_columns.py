@@ -182,7 +182,7 @@ def _new_vectorizer(threshold: int = WORDS) -> Any:
 
 
 def in_groups(treatments: Iterable[Treatment]) -> Iterator[str]:
-    """Yield one sentence per column, or one for all columns that are treated alike if they are many."""
+    """Yield a sentence on the treatment of each column; more than MOST_ALIKE equal treatments share one."""
     groups: dict[str, list[Treatment]] = {}
     for treatment in treatments:
         groups.setdefault(treatment.description, []).append(treatment)

@@ -30,6 +30,8 @@ class MixedFrame(NamedTuple):
     """Name of the column of labels."""
 
     left_out: tuple[LeftOut, ...]
+    has_header: bool | None
+    """Whether the file has a header, or None for formats without headers."""
 
 
 def read_frame(request: Request, where: str) -> MixedFrame | None:
@@ -70,4 +72,5 @@ def _frame_with_names(content: Content, layout: ColumnLayout, read: Callable[[],
     names = [name if name and counts[name] == 1 else f"column {place}" for place, name in enumerate(headings)]
     features = frame[[*layout.features]]
     features.columns = [names[place] for place in layout.features]
-    return MixedFrame(features, layout.features, frame[layout.label], names[layout.label], layout.left_out)
+    label = frame[layout.label], names[layout.label]
+    return MixedFrame(features, layout.features, *label, layout.left_out, content.has_header)

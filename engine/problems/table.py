@@ -171,7 +171,11 @@ def _all_features(
     """Return all columns but label, index and empty ones as features, and the columns left out."""
     left_out = [LeftOut(name_of(column, content), reason) for column, reason in index.items()]
     if content.empty:
-        left_out.append(LeftOut(_names_in_words(content.empty, content), "empty, at the end of every line"))
+        left_out.append(
+            LeftOut(
+                _names_in_words(content.empty, content), "empty, because every line ends with a separator"
+            )
+        )
     aside = {label, *index, *content.empty}
     return [column for column in range(content.width) if column not in aside], left_out
 

@@ -51,7 +51,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_POINTS)] | None,
         Meta(
             title="values",
-            description="such as 0.1, 0.2, or for several names {K = 2, C = 3}, {K = 4, C = 5}",
+            description="such as 0.1, 0.2; with several names, one table per value: {K = 2, C = 3}",
         ),
     ] = None
     from_: Annotated[Number | None, Meta(title="from", description="first value of a range")] = msgspec.field(

@@ -64,7 +64,7 @@ def _check_texts(sweep: Sweep) -> None:
             if text != first[place]:
                 fault = f"the text is {quoted(text)} at {point.label}, but has another number elsewhere"
                 raise BadInput(
-                    place, f"{fault}; use no axis in braces, and no number that depends on an axis"
+                    place, f"{fault}; in braces, use neither a sweep axis nor a number that depends on one"
                 )
 
 

@@ -48,7 +48,7 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 
     def holds(self, experiment: Setup) -> Finding:
         return Finding(
-            True, "the distribution of signals at the start depends only on the lengths of instances"
+            True, "the distribution of a net's signals at the start depends only on the lengths of instances"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

@@ -33,7 +33,9 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
         return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
-        return only_numbers(experiment) or Finding(True, "instances are numbers, and each unit bends once")
+        return only_numbers(experiment) or Finding(
+            True, "each instance is a single number, and the function of each unit has one kink"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         signals = signals_of(learner)

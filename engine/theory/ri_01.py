@@ -36,7 +36,9 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
         if not structure.random_signs:
             return Finding(False, "requires random row signs, and `row_signs` is off")
         if not target.structure(matrix).are_features:
-            return Finding(False, f"requires features 0 and 1 as labels, and the target is {target.kind}")
+            return Finding(
+                False, f"the labels must be the features numbered 0 and 1, but the target is {target.kind}"
+            )
         if experiment.loss.bit_constant is None:
             return Finding(
                 False, f"requires a loss for labels 0 and 1, and {experiment.protocol.loss} loss needs signs"

@@ -36,7 +36,7 @@ class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
 
     def holds(self, experiment: Setup) -> Finding:
         return Finding(
-            True, "the distribution of signals at the start depends only on the lengths of instances"
+            True, "the distribution of a net's signals at the start depends only on the lengths of instances"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

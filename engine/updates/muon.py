@@ -106,7 +106,7 @@ class Muon(Update, frozen=True, tag="muon"):
         return directions
 
     def _verdict_for_vectors(self) -> Verdict | None:
-        """Return the verdict for nets whose layers are single vectors, or None to use `invariance` for them."""
+        """Return the verdict for nets whose layers are single vectors; None to use `invariance`."""
         if self.by == "newton-schulz" or self.hidden:
             return None
         return Verdict(True, "a gradient vector has full rank, and its direction is its only singular vector")

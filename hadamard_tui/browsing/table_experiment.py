@@ -13,6 +13,7 @@ from engine.core.parts import BadInput
 from engine.diagnosis.labelled_frame import FEW_CLASSES
 from engine.problems import table
 from engine.problems.data_files import TableSettings
+from engine.problems.encoded_table import EncodedTable, read_encoded
 
 if TYPE_CHECKING:
     from engine.problems.first_rows import FirstRows
@@ -47,9 +48,13 @@ class TableChoices:
     test_share: float = 0.3
     rotate: bool = False
 
-    def read(self) -> Table:
-        """Read the table. Raises: BadInput, which names the wrong setting, such as data.header."""
-        return table.read(table.Request(self.path, self.settings, self.label), DATA)
+    def read(self) -> Table | EncodedTable:
+        """Read the table, and encode words, dates and missing cells if the file names its label.
+
+        Raises: BadInput, which names the wrong setting, such as data.header, or data.encode without skrub.
+        """
+        request = table.Request(self.path, self.settings, self.label)
+        return table.read(request, DATA) if self.label is None else read_encoded(request, DATA)
 
 
 def probable_label(first: FirstRows) -> int | None:
@@ -68,30 +73,25 @@ def probable_label(first: FirstRows) -> int | None:
 
 
 def features_of(
-    first: FirstRows, label: int | None, omitted: Sequence[int], settings: TableSettings
+    first: FirstRows,
+    label: int | None,
+    omitted: Sequence[int],
+    settings: TableSettings,
+    keeps_words: bool = True,
 ) -> tuple[int | str, ...] | None:
-    """Return the feature columns, without columns of words and `omitted` columns.
+    """Return the feature columns, without `omitted` columns.
 
     If no column has to be left out, return None: `TableChoices.read` then finds the features itself.
+
+    Args:
+        keeps_words: whether columns of words are features, which need skrub.
     """
-    unused = {column for column in (*first.words, *omitted) if column != label}
+    words = () if keeps_words else first.words
+    unused = {column for column in (*words, *omitted) if column != label}
     return first.columns_without(unused, label, settings) if unused else None
 
 
-def columns_with_gaps(choices: TableChoices) -> list[int]:
-    """Return the positions of features with missing cells. Raises: BadInput if the file is no table."""
-    from engine.problems.mixed_frame import read_frame
-
-    if choices.label is None:
-        return []
-    mixed = read_frame(table.Request(choices.path, choices.settings, choices.label), DATA)
-    if mixed is None:
-        return []
-    has_gaps = mixed.features.isna().any().to_numpy()
-    return [place for place, is_gap in zip(mixed.places, has_gaps, strict=True) if is_gap]
-
-
-def kind_of(rows: Table, choice: Kind | None) -> Kind:
+def kind_of(rows: Table | EncodedTable, choice: Kind | None) -> Kind:
     """Return whether the labels of a table are classes or numbers.
 
     Raises: BadInput if there are no labels, or if the user's `choice` does not fit them.
@@ -117,7 +117,7 @@ LINEAR = {"kind": "linear"}
 NET = {"kind": "dense", "widths": [32], "activation": "relu", "cw": 2, "outputs": "m"}
 
 
-def document(choices: TableChoices, rows: Table) -> Raw:
+def document(choices: TableChoices, rows: Table | EncodedTable) -> Raw:
     """Return an experiment in which several learners train on a table and are tested on held-out rows.
 
     The features are standardised, so their covariance matrix Σ has the trace d. The learning rate of GD is
@@ -127,12 +127,13 @@ def document(choices: TableChoices, rows: Table) -> Raw:
     """
     kind, name = kind_of(rows, choices.kind), Path(choices.path).name
     count = 0 if kind == "numbers" else _class_count(rows)
-    n, d = rows.numbers.shape
+    n, d = rows.shape
     training = max(1, n - round(choices.test_share * n))
     matrix: dict[str, Any] = {
         "kind": "file",
         "path": choices.path,
         "label": choices.label,
+        "encode": True if isinstance(rows, EncodedTable) else None,
         "permute": True,
         "standardise": True,
         "bias": True,
@@ -164,7 +165,7 @@ def document(choices: TableChoices, rows: Table) -> Raw:
     }
 
 
-def _class_count(rows: Table) -> int:
+def _class_count(rows: Table | EncodedTable) -> int:
     classes = None if rows.labels is None else rows.labels.classes
     assert classes is not None, "kind_of has checked the labels"
     if (count := len(classes.names)) < 2:

@@ -23,7 +23,6 @@ from hadamard_tui.browsing import table_experiment
 from hadamard_tui.browsing.table_experiment import (
     Kind,
     TableChoices,
-    columns_with_gaps,
     completions,
     document,
     features_of,
@@ -34,6 +33,7 @@ from hadamard_tui.screens.modal import Framed
 from hadamard_tui.widgets.controls import Choice, Entry, Lines, Small, compact
 
 if TYPE_CHECKING:
+    from engine.problems.encoded_table import EncodedTable
     from engine.problems.first_rows import FirstRows
     from engine.problems.table import Table
 
@@ -56,7 +56,7 @@ KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers"
 
 NO_FILE = "Choose a file first, and answer the question that the page may ask about it."
 
-MIXED = "Leave its column out of the run, or choose diagnose, which fills missing cells"
+NO_SKRUB = "Columns of words and dates are left out: pip install skrub makes them features"
 
 MOST_SHOWN = 60
 """Maximum number of columns that the page shows."""
@@ -130,13 +130,10 @@ class OwnTable(Framed[dict[str, Any] | None]):
         self._listed_path: str | None = None
         """Path in the field when its completions were listed."""
         self._first: FirstRows | None = None
-        self._table: Table | None = None
+        self._table: Table | EncodedTable | None = None
         self._settings: dict[str, Any] = {}
-        self._is_mixed = False
-        """Whether the table has missing cells that prevent a run, but no diagnosis."""
-
-        self._gaps: list[int] = []
-        """Features with missing cells, which runs omit."""
+        self._lacks_skrub = False
+        """Whether the table has words or dates, but skrub is not installed."""
 
         self._chosen_label: int | None = None
         """Label that the user chose in this file. Another setting for reading the file does not change it."""
@@ -268,7 +265,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._offer_labels(self._first)
             if self._first.question is None:
                 await self._read_table()
-                self.query_one("#diagnose" if self._is_mixed else "#run").focus()
+                self.query_one("#run").focus()
             else:
                 self._ask_setting(self._first.question.field, self._first.question.fault)
 
@@ -300,8 +297,8 @@ class OwnTable(Framed[dict[str, Any] | None]):
         first = self._first
         assert first is not None, "a file has been read"
         settings = TableSettings(**self._settings)
-        omitted = [*self._omitted_columns(first), *self._gaps]
-        columns = features_of(first, self._label_column, omitted, settings)
+        omitted = self._omitted_columns(first)
+        columns = features_of(first, self._label_column, omitted, settings, not self._lacks_skrub)
         return TableChoices(
             str(Path(self._path).expanduser().absolute()),
             replace(settings, columns=columns),
@@ -327,32 +324,23 @@ class OwnTable(Framed[dict[str, Any] | None]):
         return int(typed) / 100
 
     async def _read_table(self) -> None:
-        from engine.problems.table import MixedTable
-
-        self._table, self._is_mixed, self._gaps = None, False, []
+        self._table, self._lacks_skrub = None, False
         try:
             choices = self._table_choices()
             try:
                 rows = await asyncio.to_thread(choices.read)
-            except MixedTable:
-                self._gaps = await asyncio.to_thread(columns_with_gaps, choices)
-                if not self._gaps:
+            except BadInput as error:
+                if not error.where.endswith(".encode"):
                     raise
+                self._lacks_skrub = True
                 choices = self._table_choices()
                 rows = await asyncio.to_thread(choices.read)
             await asyncio.to_thread(document, choices, rows)
         except BadInput as error:
-            self._is_mixed = isinstance(error, MixedTable)
-            remedy = f". {MIXED}" if self._is_mixed else ""
-            self._ask_setting(error.where.rpartition(".")[2], f"{error.fault}{remedy}")
+            self._ask_setting(error.where.rpartition(".")[2], error.fault)
         else:
             self._table = rows
-            self._show_report(f"{rows.report.sentence}{self._omission_phrase()}")
-
-    def _omission_phrase(self) -> str:
-        has_words = self._first is not None and self._first.words - {self._label_column}
-        kinds = [*(["words"] if has_words else []), *(["missing cells"] if self._gaps else [])]
-        return f". Runs omit columns of {' and of '.join(kinds)}; a diagnosis can use them" if kinds else ""
+            self._show_report(f"{rows.report.sentence}{f'. {NO_SKRUB}' if self._lacks_skrub else ''}")
 
     @work(exclusive=True, group="table")
     async def _reread_table(self) -> None:
@@ -416,7 +404,6 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     @on(Button.Pressed, "#diagnose")
     def _diagnose_pressed(self, event: Button.Pressed) -> None:
-        """Open the page that diagnoses the file. A diagnosis can also use words, dates and missing cells."""
         event.stop()
         from engine.problems.data_files import TableSettings
         from hadamard_tui.screens.diagnosis import DiagnosisPage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,12 +85,24 @@ def test_a_table_of_numbers_is_an_experiment_with_a_square_loss_on_held_out_rows
     assert names == ["GD", "EGU±", "Adam", "net", "ridge", "lasso"]
 
 
-def test_words_are_classes_and_columns_of_words_are_no_features(folder: Path):
+def test_words_in_the_label_are_classes_and_in_other_columns_features(folder: Path):
     choices = choices_of(f"{folder}/sold.csv")
     experiment = documents.first(document(choices, choices.read()))
     assert choices.label == "sold"
-    assert (experiment.d, experiment.protocol.loss) == (2 + 1, "logistic")
+    assert (experiment.d, experiment.protocol.loss) == (3 + 1, "logistic")
     assert experiment.problem.label_values == "signs"
+    assert experiment.problem.matrix.encode
+
+
+def test_missing_cells_are_encoded_and_tables_of_numbers_are_not(folder: Path):
+    Path("gaps.csv").write_text(
+        "a,b,y\n" + "\n".join(f"{'' if i == 3 else i},{i % 7},{i / 3}" for i in range(ROWS))
+    )
+    choices = choices_of(f"{folder}/gaps.csv")
+    experiment = documents.first(document(choices, choices.read()))
+    assert (experiment.n, experiment.d, experiment.problem.matrix.encode) == (ROWS, 2 + 1, True)
+    choices = choices_of(f"{folder}/houses.csv")
+    assert not documents.first(document(choices, choices.read())).problem.matrix.encode
 
 
 def test_more_classes_than_two_are_learned_by_cross_entropy(folder: Path):
@@ -184,26 +197,59 @@ async def test_an_open_question_shows_its_setting_and_the_answer_reads_on(app: H
 
 @pytest.mark.slow
 async def test_a_faulty_file_is_one_line_and_the_choices_stay(app: HadamardApp, folder: Path):
-    Path("gaps.csv").write_text("a,b,c,y\n1,2,3,4\n1,,3,5\n2,3,4,\n")
+    Path("faulty.csv").write_text("a,b,c,y\n1,2,3,4\n1,inf,3,5\n2,3,4,6\n")
     async with opened(app, SMALL) as pilot:
         page = await at_the_page(app, pilot)
-        await pilot.press(*"gaps.csv", "enter")
-        await until(pilot, lambda: "line 4, column 3 ('y'), has no value" in report(app))
-        assert "or choose diagnose" in report(app)
-        await until(pilot, lambda: page.query_one("#diagnose").has_focus)
+        await pilot.press(*"faulty.csv", "enter")
+        await until(pilot, lambda: "line 3, column 1 ('b')" in report(app))
         page.query_one("#rotate", Checkbox).value = True
         page.query_one("#run").focus()
         await pilot.press("enter")
-        await until(pilot, lambda: "has no value" in report(app))
+        await until(pilot, lambda: "column 1 ('b')" in report(app))
         assert app.screen is page
         assert page.query_one("#rotate", Checkbox).value
-        page.query_one("#label", Choice).value = "2"
-        await until(pilot, lambda: "3 rows × 1 column" in report(app))
-        assert "Runs omit columns of missing cells" in report(app)
         page.query_one("#omitted", Entry).focus()
         page.query_one("#omitted", Entry).value = "z"
         await pilot.press("enter")
         await until(pilot, lambda: "there is no column 'z'" in report(app))
+        page.query_one("#omitted", Entry).value = "b"
+        await pilot.press("enter")
+        await until(pilot, lambda: "3 rows × 2 columns" in report(app))
+
+
+@pytest.fixture
+def mixed(folder: Path) -> Path:
+    """A table with words, missing cells, and a row without a label."""
+    lines = [f"{'' if i == 3 else i * 0.5},{'uvw'[i % 3]},{'' if i == 5 else i / 3}" for i in range(ROWS)]
+    Path("mixed.csv").write_text("\n".join(["a,b,y", *lines]))
+    return folder / "mixed.csv"
+
+
+@pytest.mark.slow
+async def test_words_and_missing_cells_become_features_of_a_run(app: HadamardApp, mixed: Path):
+    async with opened(app, SMALL) as pilot:
+        await at_the_page(app, pilot)
+        await pilot.press(*mixed.name, "enter")
+        await until(pilot, lambda: f"{ROWS - 1} rows × 4 columns" in report(app))
+        assert "column 'b': low_cardinality, one column per word (3 features)" in report(app)
+        assert "1 missing cells" in report(app)
+        await until(pilot, lambda: isinstance(app.focused, Button))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.laboratory and app.laboratory.session is not None)
+        await pilot.press("f")
+        await until(pilot, lambda: session_of(app).state == "finished")
+
+
+@pytest.mark.slow
+async def test_without_skrub_runs_leave_words_out(
+    app: HadamardApp, mixed: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "skrub", None)
+    async with opened(app, SMALL) as pilot:
+        await at_the_page(app, pilot)
+        await pilot.press(*mixed.name, "enter")
+        await until(pilot, lambda: f"{ROWS - 1} rows × 1 column" in report(app))
+        assert "pip install skrub" in report(app)
 
 
 @pytest.mark.slow
@@ -270,7 +316,7 @@ async def test_a_diagnosis_reads_the_table_as_the_page_of_the_file_does(app: Had
         page.query_one("#header", Choice).value = "no"
         page.query_one("#index", Choice).value = "no"
         page.query_one("#label", Choice).value = "3"
-        await until(pilot, lambda: f"{ROWS} rows × 2 columns, no header" in report(app))
+        await until(pilot, lambda: f"{ROWS} rows × 3 columns, no header" in report(app))
         page.query_one("#omitted", Entry).value = "nothing"
         page.query_one("#diagnose", Button).press()
         await until(pilot, lambda: "there is no column 'nothing'" in report(app))

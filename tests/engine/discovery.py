@@ -56,6 +56,10 @@ def plain(kind: Any) -> Any:
     return kind
 
 
+NEEDED_BESIDE = {("file", "encode"): {"label": 3}}
+"""Fields that a choice needs: the label is not encoded, so `encode` must know its column."""
+
+
 def variants(member: type[Part]) -> list[dict[str, Any]]:
     """Raw parts of a kind: the default, and one for every other choice of every field with choices.
 
@@ -70,7 +74,8 @@ def variants(member: type[Part]) -> list[dict[str, Any]]:
             choices = (False, True)
         elif isinstance(of, inspect.LiteralType):
             choices = of.values
-        changes += [{field.encode_name: choice} for choice in choices if choice != field.default]
+        beside = NEEDED_BESIDE.get((kind, field.name), {})
+        changes += [{field.encode_name: choice, **beside} for choice in choices if choice != field.default]
     settings: list[dict[str, Any]] = [{"kind": kind}]
     for change in changes:
         ways = (

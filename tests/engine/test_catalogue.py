@@ -157,6 +157,13 @@ def test_every_matrix_runs_with_every_target_or_says_why_not(matrix, target, fil
             continue
         n, d = catalogue.make("matrices", **of_matrix).shape()
         for curve in trace.curves:
+            if curve.diverged_at is not None:
+                assert (matrix, curve.name, words) == (
+                    "bundled",
+                    "GD",
+                    {"kind": matrix, "standardise": False},
+                )
+                continue
             assert curve.complete
             assert curve.length == n + 1
             assert np.isfinite(curve.mean("loss")).all()

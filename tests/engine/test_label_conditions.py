@@ -126,7 +126,7 @@ def test_ri_01_does_not_hold_for_one_hot_coins(loss):
     described = experiment("hadamard01", {"kind": "coin", "classes": 10}, d=8, loss=loss, replicas=64)
     finding = holds("ri-01", described)
     assert not finding.holds
-    assert finding.reason == "requires features 0 and 1 as labels, and the target is coin"
+    assert finding.reason == "the labels must be the features numbered 0 and 1, but the target is coin"
     if loss == "square":
         measured, _ = means(described)["GD"]
         assert measured[0] == pytest.approx(0.1), "of 10 classes one has the label 1"

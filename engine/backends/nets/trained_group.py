@@ -109,8 +109,8 @@ def train(nets: NetBatch, limit: int, slopes: Array, counts: Array, begin: int, 
     """Make up to `limit` gradient steps on the mean square loss, for active nets from `begin` to `end` − 1.
 
     A net stops after a step if its loss before this step was at most the tolerance. A step is one pass over
-    the weights w. For each instance, the pass computes the prediction and then changes the weights of this
-    instance, which are still in the cache.
+    the weights w. Instance j has one entry that is not 0, so it uses only the weights w_j from input j. For
+    each instance, the pass computes the prediction and then changes w_j, which is still in the cache.
 
     Args:
         slopes: [h], scratch space.

@@ -132,9 +132,9 @@ class CompiledPass:
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Train on the next K examples.
 
-        Return the losses [K, B], the weights [slots, V, d] at the marks in `keep`, and the counts of mistakes
-        [slots, B] at the marks in `count`. Both have K + 1 marks, for the state before the first example and
-        after each example.
+        `keep` and `count` have K + 1 entries: one for the state before the first example, and one for the
+        state after each example. Return the losses [K, B], the weights [slots, V, d] where `keep` is true,
+        and the counts of mistakes [slots, B] where `count` is true.
         """
         steps, (members, _, d) = len(keep) - 1, self._halves.shape
         numbers = slice(self._learnt, self._learnt + steps)
@@ -258,8 +258,8 @@ class CompiledLearner:
     def learn(self, k: int) -> Iterable[None]:
         """Advance to the state after example number k.
 
-        If the model has not been trained on it, train on all examples up to the next evaluation that needs
-        the model itself.
+        If the model has not been trained on this example, train ahead, up to the next evaluation that needs
+        more than the losses.
         """
         if self.hypothesis.exhausted:
             end = min(self._records, k + self.hypothesis.at_once)

@@ -285,8 +285,8 @@ def butterflies(x: Array, least: int) -> None:
 def transform(x: Array, turned: Array) -> None:
     """Compute the products of x [d] with all rows of the Sylvester matrix, and write them to `turned` [d].
 
-    The array x is overwritten. The product with row h = l + LOW · m is at index l · d/LOW + m. For d < LOW²,
-    it is at index h.
+    The array x is overwritten. For d < LOW², the product with row h is at index h. Otherwise, it is at index
+    (h mod LOW) · d/LOW + ⌊h/LOW⌋.
     """
     d = len(x)
     if d < LOW * LOW:

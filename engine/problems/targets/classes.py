@@ -30,11 +30,12 @@ class Classes(Target, frozen=True, tag="classes"):
     wrong class.
 
     A share `corrupted` of the instances of every cluster has the label of another class, chosen uniformly.
-    Without clusters, it is a share of every class. The instances of a cluster are divided into as many equal
-    stretches as there are corrupted labels. One instance is drawn from each stretch, so that the training
-    rows have the same share of corrupted labels. Measures use the corrupted labels, except for the error on
-    true labels. Source: theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
-    theory/parities-and-noise#mixtures, theory/automatic-descent#variants-and-recipes.
+    Without clusters, `corrupted` is the share of the instances of every class. The instances of a cluster, in
+    their order, are divided into equal stretches, one for each corrupted label. One instance is drawn from
+    each stretch, so that the training rows have the same share of corrupted labels. Measures use the
+    corrupted labels, except for the error on true labels. Source: theory/parities-and-noise#wrong-labels,
+    theory/parities-and-noise#nuisance-space, theory/parities-and-noise#mixtures,
+    theory/automatic-descent#variants-and-recipes.
     """
 
     corrupted: Annotated[
@@ -43,7 +44,11 @@ class Classes(Target, frozen=True, tag="classes"):
     ] = 0.0
     size: Annotated[
         Literal["1", "sqrt(K)"],
-        Meta(title="size", description="value of the label 1 of K one-hot targets: 1, or √K", extra=SELDOM),
+        Meta(
+            title="size",
+            description="label of an instance for its own class, 1 or √K; its labels for other classes are 0",
+            extra=SELDOM,
+        ),
     ] = "1"
     each: Annotated[
         bool,
